@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from lnlab.compile.checks.citations import citation_issues, cited_inputs
@@ -18,6 +20,7 @@ from lnlab.compile.selection.measured_quantities import quantities_of, splits_of
 from lnlab.compile.selection.requested import ResolvedRequests, resolve_requests, selection_issues
 from lnlab.compile.selection.selection import SelectionContext
 from lnlab.compile.selection.variants import Variants
+from lnlab.compile.source_runs import SourceRun, resolve_sources
 from lnlab.compile.source_spans import SourceLocation, as_problems, problems_in_order
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
@@ -52,6 +55,8 @@ class Checked:
     content_keys: ContentKeys
     tuning: TuningPlan | None = None
     cited: tuple[Input, ...] = ()
+    sources: dict[str, SourceRun] = field(default_factory=dict)
+    source_files: tuple[Input, ...] = ()
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -66,7 +71,7 @@ class Checked:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """The files whose content the plan depends on."""
-        return (*self.sweep.inputs, *self.cited)
+        return (*self.sweep.inputs, *self.cited, *self.source_files)
 
 
 def check_spec(
@@ -78,10 +83,12 @@ def check_spec(
     overrides: Sequence[str],
     memory: int | None = None,
     files: bool = True,
+    ancestors: tuple[Path, ...] = (),
 ) -> Checked:
     """Check everything; ``problems`` of the result are in the order of the file, those of arguments last.
 
-    Without ``files`` no corpus is read, and what depends on one is not checked: the length of an epoch, peak memory.
+    Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
+    epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
     """
     changes, argument_problems = parse_overrides(overrides)
     merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
@@ -92,7 +99,8 @@ def check_spec(
     requests = resolve_requests(reading, merged, registries)
     axes = Axes(sweep.axes, registries)
     checked = Checked(document, merged, reading.experiment, sweep, requests, axes, content_keys)
-    issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues]
+    source_issues = resolve_sources(checked, profile, ancestors, partial(check_spec, memory=memory)) if files else []
+    issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues, *source_issues]
     issues += probe_time_issues(requests, sweep, merged, registries) if files and not sweep.partial else []
     issues += citation_issues(requests, merged, document, registries)
     checked.cited = cited_inputs(requests, document) if files else ()

@@ -5,6 +5,7 @@ trajectory = (initial state, all that moves it: interventions on the update too)
 state = (trajectory, step), at step 0 the initial state alone   measurement = (state, step, probe)
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from lnlab.registry import Choice, Entry, Roots, supplied_parameters
 _NUMBER_FORMAT = ("precision", "device", "threads")
 _MOVING = ("optimizer", "schedule", "train", "interventions")
 _UPDATE_PARAMETERS = ("accumulate", "clip")
+_NAMING_A_RUN = ("kind", "spec", "profile", "where", "seed", "at")
+"""Parameters of an init that continues a run which say where it is to be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +48,18 @@ class VariantKeys:
 
 
 class ContentKeys:
-    """Keys of settings and probes. A key is remembered by the canonical text of what it is the key of."""
+    """Keys of settings and probes. A key is remembered by the canonical text of what it is the key of.
+
+    Attributes:
+        registries: of what choices name.
+        roots: folders of data, searched in order.
+        continued: by the canonical text of an init that continues another run, the content of that run.
+    """
 
     def __init__(self, registries: Registries, roots: Roots) -> None:
         self.registries = registries
         self.roots = roots
+        self.continued: Mapping[str, list[Json]] = {}
         self._by_text: dict[tuple[str, str], str] = {}
         self._by_object: dict[tuple[str, int], tuple[Json, str]] = {}
         self._movements: dict[tuple[int, ...], tuple[ResolvedSetting, str]] = {}
@@ -64,7 +74,7 @@ class ContentKeys:
         stacks = [[name, self._cached_key(setting[name], self._stack)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
         start = [self.choice("task", setting["task"]), self.choice("model", setting["model"]), stacks]
-        start += [self.choice("init", setting["init"]), numbers]
+        start += [self._init(setting["init"]), numbers]
         interventions = self._interventions("function", setting)
         initial = digest(["start", *start, *([interventions] if interventions else [])])
         steps, object_ids = train["steps"], tuple(id(setting[word]) for word in _MOVING)
@@ -78,6 +88,16 @@ class ContentKeys:
         if choice is None:
             return None
         return self._cached_key(choice, lambda c: self.registries[kind].key(c, self.roots), kind)
+
+    def _init(self, choice: Choice) -> Json:
+        """The key of an init; where it continues a run, that run's content stands for the words that name it."""
+        content = self.continued.get(canonical(choice))
+        if content is None:
+            return self.choice("init", choice)
+        entry = self.registries["init"][choice["kind"]]
+        own = {word: choice[word] for word in choice if word not in (*_NAMING_A_RUN, *entry.nested)}
+        nested = [registry.key(choice[word], self.roots) for word, registry in entry.nested.items()]
+        return digest(["continued", entry.name, entry.version, own, nested, content])
 
     def _cached_key(self, value: Json, make_key: Any, kind: str = "") -> str:
         """``make_key(value)``, computed once for each text, and looked up by ``id`` where it is the same object."""

@@ -5,19 +5,21 @@ from a mistake (a selection that selects no run, because its axis is misspelt) i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lnlab.compile.check import Checked, check_spec
 from lnlab.compile.checks.data_checks import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
-from lnlab.compile.plan_builder import plan_stage
+from lnlab.compile.plan_builder import plan_source, plan_stage
 from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.source_runs import SourceRun, by_step
 from lnlab.compile.stages import Stage, next_stage
 from lnlab.compile.sweep.overlay import pin_sentences
 from lnlab.compile.work import Measurement, Plan, Run, Trajectory
 from lnlab.errors import SpecError
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Registry, Roots
 from lnlab.specfile.load import SpecDocument
 
@@ -61,7 +63,40 @@ def compile_plan(
         raise checked.sweep.epochs.absent[0]
     document = checked.document
     identity = plan_identity(document.path.stem, document.text.encode(), profile, overrides, plugins)
-    return _plan_of_stage(checked, next_stage(checked, decisions), identity, roots, profile, tuple(overrides))
+    plan = _plan_of_stage(checked, next_stage(checked, decisions), identity, roots, profile, tuple(overrides))
+    return replace(plan, sources=_source_plans(checked, plan)) if checked.sources else plan
+
+
+def _source_plans(checked: Checked, plan: Plan) -> tuple[Plan, ...]:
+    """What is computed before a plan, as plans: one for each spec and step whose states its runs begin with."""
+    used = {canonical(trajectory.setting["init"]) for trajectory in plan.trajectories}
+    sources = {text: run for text, run in checked.sources.items() if text in used}
+    return tuple(_source_plan(runs, plan, number) for number, runs in enumerate(by_step(sources)))
+
+
+def _source_plan(runs: list[SourceRun], plan: Plan, number: int) -> Plan:
+    other, builder = runs[0].checked, plan_source(runs, plan.experiment.seeds)
+    seeds = tuple(sorted({run.seed for run in builder.runs}))
+    nothing = {"probes": (), "report": (), "claims": ()}
+    before = Plan(
+        name=other.document.path.stem,
+        digest=digest([plan.digest, "source", number]),
+        quick=digest([plan.quick, "source", number]),
+        experiment=other.experiment.model_copy(update={"seeds": seeds, **nothing}),
+        profile=plan.profile,
+        overrides=plan.overrides,
+        axes=("init.spec",),
+        settings=builder.settings,
+        points=builder.points,
+        runs=tuple(builder.runs),
+        trajectories=builder.trajectories(),
+        needs=tuple(builder.needs),
+        pins=(),
+        claims=(),
+        sections=(),
+        inputs=plan.inputs,
+    )
+    return replace(before, sources=_source_plans(other, before)) if other.sources else before
 
 
 def _plan_of_stage(

@@ -1,14 +1,15 @@
 """Settings, seeds and probes -> runs and trajectories, each state and each measurement once."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from lnlab.compile.check import Checked
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.selection.requested import ResolvedRequest
+from lnlab.compile.source_runs import SourceRun
 from lnlab.compile.stages import Stage
-from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
+from lnlab.compile.work import Measurement, ResolvedSetting, Run, StateAddress, Trajectory, needs_next_update
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
 from lnlab.specfile.columns import EVALUATION
@@ -24,13 +25,22 @@ class _TrajectoryBuilder:
     seed: int
     setting: ResolvedSetting
     steps: int
+    origin: StateAddress | None = None
     measurements: list[Measurement] = field(default_factory=list)
 
 
 @dataclass
 class PlanBuilder:
-    """Collects what is to be run; ``inits`` has each distinct initial state with the init it comes from."""
+    """Collects what is to be run.
 
+    Attributes:
+        sources: the runs that others begin with, by the canonical text of their init.
+        kept: whether the last states are such beginnings.
+        inits: each distinct initial state with the init it comes from.
+    """
+
+    sources: Mapping[str, SourceRun] = field(default_factory=dict)
+    kept: bool = False
     settings: dict[str, ResolvedSetting] = field(default_factory=dict)
     points: dict[str, dict[str, Json]] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
@@ -60,10 +70,16 @@ class PlanBuilder:
 
     def _extend_trajectory(self, run: Run, setting: ResolvedSetting) -> _TrajectoryBuilder:
         """The trajectory of a run; the longest run on it decides its steps."""
-        trajectory = self._trajectories.setdefault(run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps))
+        trajectory = self._trajectories.setdefault(
+            run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps, self._origin(setting, run.seed))
+        )
         if run.steps > trajectory.steps:
             trajectory.setting, trajectory.steps = setting, run.steps
         return trajectory
+
+    def _origin(self, setting: ResolvedSetting, seed: int) -> StateAddress | None:
+        source = self.sources.get(canonical(setting["init"])) if self.sources else None
+        return None if source is None else source.origin(seed)
 
     def _measure(self, run: Run, state: str, trajectory: _TrajectoryBuilder, due: Due) -> None:
         """What the run needs; what no earlier run measures is measured on its trajectory."""
@@ -79,14 +95,22 @@ class PlanBuilder:
     def trajectories(self) -> tuple[Trajectory, ...]:
         """The trajectories in the order of their first runs; measurements by step."""
         return tuple(
-            Trajectory(key, t.seed, t.setting, t.steps, tuple(sorted(t.measurements, key=lambda m: m.step)))
+            Trajectory(
+                key,
+                t.seed,
+                t.setting,
+                t.steps,
+                tuple(sorted(t.measurements, key=lambda m: m.step)),
+                origin=t.origin,
+                kept=self.kept,
+            )
             for key, t in self._trajectories.items()
         )
 
 
 def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
     """The runs of one stage of a checked spec; tuning runs are not measured."""
-    builder, content_keys = PlanBuilder(), checked.content_keys
+    builder, content_keys = PlanBuilder(checked.sources), checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
     for setting, point in stage.settings:
@@ -98,6 +122,27 @@ def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
             schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
         builder.add(setting, point, variant_keys, schedules[schedule_key], stage.experiment.seeds)
     return builder
+
+
+def plan_source(runs: Iterable[SourceRun], seeds: Iterable[int]) -> PlanBuilder:
+    """Runs of one spec up to the step at which runs of these seeds begin with their states.
+
+    What their stop rule may read is evaluated as in their own spec, and nothing else is measured.
+    """
+    all_seeds = tuple(seeds)
+    builder: PlanBuilder | None = None
+    for run in runs:
+        keys = run.checked.content_keys
+        builder = builder or PlanBuilder(run.checked.sources, kept=True)
+        timed_probes = _probes_of_run((), run.setting, keys)
+        epoch = (
+            run.checked.sweep.epochs.updates(run.setting) if any(counts_epochs(at) for _, at in timed_probes) else None
+        )
+        due = {step: what for step, what in _due(timed_probes, run.keys.steps, epoch, keys).items() if step <= run.step}
+        own_seeds = dict.fromkeys(run.seed_for(seed) for seed in all_seeds)
+        point: dict[str, Json] = {"init.spec": run.checked.document.path.stem}
+        builder.add(run.setting, point, replace(run.keys, steps=run.step), due, own_seeds)
+    return builder or PlanBuilder()
 
 
 def _probes_of_run(

@@ -22,14 +22,36 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class StateAddress:
+    """A state of a trajectory, by its key and the updates made."""
+
+    trajectory: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trajectory:
-    """The unit of work: an initial state and all that moves it, with the measurements due along the way."""
+    """The unit of work: an initial state and all that moves it, with the measurements due along the way.
+
+    Attributes:
+        key: of its initial state and all that moves it.
+        seed: the replicate.
+        setting: resolved.
+        steps: updates to make.
+        measurements: by step.
+        origin: the state of another run that it begins with; it is part of the key.
+        weights: of that state, as safetensors; there once the unit is handed out.
+        kept: whether its last state is such an origin, and so is saved however short it is.
+    """
 
     key: str
     seed: int
     setting: ResolvedSetting
     steps: int
     measurements: tuple[Measurement, ...]
+    origin: StateAddress | None = None
+    weights: bytes | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +96,8 @@ class Plan:
         undecided: what these runs are to choose on tuning seeds; none: they are judged.
         decisions: what was chosen so.
         later: how many runs follow once that is decided.
+        sources: what is computed before it: runs of other specs whose last states these runs begin with, one plan for
+            each spec and step, the smallest step first.
     """
 
     name: str
@@ -96,6 +120,7 @@ class Plan:
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()
     later: int = 0
+    sources: "tuple[Plan, ...]" = ()
 
 
 def needs_next_update(probes: Registry[Any], choice: Choice) -> bool:

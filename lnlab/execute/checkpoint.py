@@ -14,10 +14,12 @@ from torch import Tensor, nn
 from lnlab.keys import Json
 from lnlab.probes.probe import State
 
+_MODEL = "model."
+
 
 def to_bytes(state: State) -> tuple[bytes, Json]:
     """The tensors of a state as safetensors, and everything else of it as a JSON value."""
-    tensors = {f"model.{name}": tensor for name, tensor in _tensors(state.model)}
+    tensors = {f"{_MODEL}{name}": tensor for name, tensor in _tensors(state.model)}
     facts: dict[str, Any] = {"step": state.step}
     if state.optimizer is not None:
         optimizer_state = state.optimizer.state_dict()
@@ -36,7 +38,7 @@ def from_bytes(state: State, content: bytes, facts: Json) -> None:
     tensors = load(content)
     with torch.no_grad():
         for name, tensor in _tensors(state.model):
-            tensor.copy_(tensors.pop(f"model.{name}"))
+            tensor.copy_(tensors.pop(f"{_MODEL}{name}"))
     state.step = facts["step"]
     if state.optimizer is not None:
         remembered: dict[int, dict[str, Any]] = {int(n): dict(v) for n, v in facts["numbers"].items()}
@@ -44,6 +46,16 @@ def from_bytes(state: State, content: bytes, facts: Json) -> None:
             _, number, name = address.split(".", 2)
             remembered.setdefault(int(number), {})[name] = tensor
         state.optimizer.load_state_dict({"state": remembered, "param_groups": facts["groups"]})
+
+
+def only_weights(content: bytes) -> bytes:
+    """Of a saved state its parameters and buffers alone, under the same names."""
+    return save({name: tensor for name, tensor in load(content).items() if name.startswith(_MODEL)})
+
+
+def weights_of(content: bytes) -> dict[str, Tensor]:
+    """The parameters and buffers of a saved state by name."""
+    return {name.removeprefix(_MODEL): tensor for name, tensor in load(content).items() if name.startswith(_MODEL)}
 
 
 def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -19,7 +19,8 @@ from lnlab.specfile.moments import UNKNOWN_EPOCH
 def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module:
     """The model of a setting on the meta device, where tensors have a shape and no values.
 
-    Needs no corpus: the number of rows is the declared vocabulary. An init that reads data is left out.
+    Needs no corpus: the number of rows is the declared vocabulary. An init that reads data or continues a run is left
+    out.
 
     Raises:
         LabError: what cannot be built, and why.
@@ -29,7 +30,8 @@ def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module
     task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
     with torch.device("meta"):
         model = _attempt("model", kind, lambda: build_model(setting, registries, task))
-        if not any(asks_for_data(entry) for entry, _ in inits_of(setting["init"], registries)):
+        entries = [entry for entry, _ in inits_of(setting["init"], registries)]
+        if not any(asks_for_data(entry) or entry.facts.continues for entry in entries):
             init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
         _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))

@@ -1,6 +1,6 @@
 """From a resolved setting to live objects: task, model, initial values, what moves them and what intervenes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -12,6 +12,8 @@ from torch.optim import Optimizer
 from lnlab.compile.checks.data_checks import asks_for_data
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.work import ResolvedSetting, Trajectory
+from lnlab.errors import LabError, Problem
+from lnlab.execute.checkpoint import weights_of
 from lnlab.execute.devices import device_of, placed, weight_format
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
@@ -41,7 +43,8 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
     device = device_of(setting)
     model = build_model(setting, registries, task).to(weight_format(setting))
     state = State(model, task, draw, step=0)
-    initializer(setting["init"], registries["init"], partial(state.read, purpose="init"))(model, draw)
+    weights = None if trajectory.weights is None else weights_of(trajectory.weights)
+    initializer(setting["init"], registries["init"], partial(state.read, purpose="init"), weights)(model, draw)
     model.to(device).eval()
     state.task = placed(task, device)
     if setting["optimizer"] is not None:
@@ -97,11 +100,28 @@ def updates_an_epoch(setting: ResolvedSetting, task: Task) -> float | None:
     return None if task.epoch_batches is None else task.epoch_batches / setting["train"]["accumulate"]
 
 
-def initializer(choice: Choice, inits: Registry[Any], batches: Batches) -> Callable[[nn.Module, Draw], None]:
-    """A resolved init as ``(model, draw) -> None``: if it reads data, or one inside it does, it has the batches."""
+def initializer(
+    choice: Choice, inits: Registry[Any], batches: Batches, weights: Mapping[str, Tensor] | None = None
+) -> Callable[[nn.Module, Draw], None]:
+    """A resolved init as ``(model, draw) -> None``: if it reads data, or one inside it does, it has the batches.
+
+    Args:
+        choice: the init.
+        inits: of which it is one.
+        batches: what it reads.
+        weights: of the run that it continues.
+
+    Raises:
+        LabError: it continues a run whose weights are not there.
+    """
     entry = inits[choice["kind"]]
     inner = {name: initializer(choice[name], inits, batches) for name, r in entry.nested.items() if r is inits}
     build = partial(inits.builder(choice), **inner)
+    if entry.facts.continues:
+        if weights is None:
+            what = f"'{entry.name}' begins with a state of '{choice['spec']}', which is not at hand"
+            raise LabError(Problem("init", what, "lnlab run computes it first"))
+        return lambda model, draw: build(model, draw, weights)
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
 
 

@@ -101,7 +101,8 @@ class Trainer:
             ending = self._to_target() if self._updates else self._measure_due()
         finally:
             self._flush()
-        if self.state.step and ending is None and time.monotonic() - started_at > min(self.save_every, WORTH_KEEPING):
+        worth_keeping = time.monotonic() - started_at > min(self.save_every, WORTH_KEEPING)
+        if self.state.step and ending is None and (worth_keeping or self.trajectory.kept):
             self._save_state()
         return ending
 

@@ -93,7 +93,8 @@ class Timer:
 def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops) -> tuple[str, str]:
     trajectory = assignment.trajectory
     keys = [m.key for m in trajectory.measurements]
-    missing, complete = set(unit.missing(keys)), unit.settled(trajectory.steps)
+    missing = set(unit.missing(keys))
+    complete = unit.settled(trajectory.steps) and not trajectory.kept  # whose last state is what is wanted
     if not missing and (complete or (keys and not trajectory.steps)):
         unit.abandon()
         return "finished", "another process finished it"

@@ -41,6 +41,7 @@ class InitFacts(Facts):
         own: whether it keeps what the model gave itself.
         untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
+        continues: whether it takes the weights of another run, its builder's third argument in place of batches.
     """
 
     reads: Callable[[Choice], int | None] | None = None
@@ -51,6 +52,7 @@ class InitFacts(Facts):
     own: bool = False
     untied: bool = False
     bounds: tuple[str, str] | None = None
+    continues: bool = False
 
 
 inits: Registry[Callable[..., None]] = Registry("init", InitFacts)

@@ -17,8 +17,9 @@ from lnlab.store.missing_work import MissingWork, TrajectoryRequest, find_missin
 from lnlab.store.packs import Packs
 from lnlab.store.plans import StoredPlan
 from lnlab.store.records.checksummed import CorruptFile
-from lnlab.store.records.layout import plan_folder, sizes_below
+from lnlab.store.records.layout import plan_folder, sizes_below, trajectory_folder
 from lnlab.store.records.records import StoreReader
+from lnlab.store.records.states import state_at
 from lnlab.store.unit import StoreUnit, UnitOpener
 from lnlab.tables import Results
 
@@ -82,6 +83,11 @@ class Store:
             return {}
         tables = self._tables(stored)
         return find_missing_work(self.root, trajectory_requests(tables["runs"], tables["needs"]))
+
+    def state(self, trajectory: str, step: int) -> bytes | None:
+        """The saved state of a trajectory after ``step`` updates, if it is there and intact."""
+        saved = state_at(trajectory_folder(self.root, trajectory), step)
+        return None if saved is None else saved.content
 
     def pack(self) -> None:
         """Put finished trajectories into packs, and drop what lies there twice; readers see the same before and after.

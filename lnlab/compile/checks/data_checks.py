@@ -15,8 +15,8 @@ from lnlab.registry import Choice, Entry, Flaw, supplied_parameters
 
 
 def asks_for_data(entry: Entry[Any]) -> bool:
-    """Whether an init's builder takes ``(model, draw, batches)``."""
-    return len(supplied_parameters(entry.build)) > 2
+    """Whether an init's builder takes ``(model, draw, batches)``; one that continues a run takes its weights there."""
+    return len(supplied_parameters(entry.build)) > 2 and not entry.facts.continues
 
 
 def inits_of(choice: Choice, registries: Registries) -> Iterator[tuple[Entry[Any], Choice]]:
@@ -102,6 +102,16 @@ def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list
     ]
 
 
+def runs_are_continued_outermost(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+    """The weights of another run are taken over last, as the init around them would fill them anew."""
+    _, *inner = inits_of(setting["init"], registries)
+    return [
+        Flaw(("init",), f"'{entry.name}' is inside another init", f"write {{kind: {entry.name}, of: ...}} outermost")
+        for entry, _ in inner
+        if entry.facts.continues
+    ]
+
+
 def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A single token has no variance."""
     task = setting["task"]
@@ -138,6 +148,7 @@ DATA_CHECKS = (
     what_is_read_has_an_end,
     profiles_have_a_placement,
     profiles_come_last,
+    runs_are_continued_outermost,
     statistics_are_of_several_tokens,
     what_is_declared_is_there,
 )

@@ -19,7 +19,7 @@ MOST_LINES = 40
 
 def explain(plan: Plan) -> list[str]:
     """The plan, one fact a line: runs, axes, variants, data that inits read, citations, measurements, claims, pins."""
-    sections = (_stages, _runs, _variants, _data_passes, _citations, _measurements, _requests)
+    sections = (_stages, _sources, _runs, _variants, _data_passes, _citations, _measurements, _requests)
     return [*(line for section in sections for line in section(plan)), *(f"pin: {pin}" for pin in plan.pins)]
 
 
@@ -32,6 +32,17 @@ def _stages(plan: Plan) -> list[str]:
         f"round 1: {_counted(len(plan.runs), 'tuning run')}, then {_counted(plan.later, 'run')} at the chosen {path}"
     )
     return [first, *(_candidate_line(question) for question in plan.undecided)]
+
+
+def _sources(plan: Plan) -> list[str]:
+    """The runs of other specs that come first, those that these begin with in turn before them."""
+    return [line for source in plan.sources for line in (*_sources(source), _source_line(source))]
+
+
+def _source_line(source: Plan) -> str:
+    step, seeds = source.trajectories[0].steps, seed_spans(source.experiment.seeds)
+    runs = f"{_counted(len(source.runs), 'run')} of {source.name} (seeds {seeds})"
+    return f"before: {runs} to step {step}, whose weights others begin with, unless the store has them"
 
 
 def _candidate_line(question: Undecided) -> str:

@@ -63,6 +63,14 @@ def latest_state(trajectory: Path, limit: int) -> SavedState | None:
     return None
 
 
+def state_at(trajectory: Path, step: int) -> SavedState | None:
+    """The intact state after ``step`` updates."""
+    try:
+        return _read(trajectory / STATES_FOLDER, step)
+    except (CorruptFile, StoreError):
+        return None
+
+
 def remove_states(trajectory: Path, until: int) -> None:
     """Remove all states of at most ``until`` updates but the last, and what a killed process left half written.
 

@@ -1,0 +1,79 @@
+"""Before the units of a round: the runs of other specs whose states they begin with, as far as the store lacks them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from lnlab.app.request import Request
+from lnlab.app.run_summary import RunSummary
+from lnlab.compile.plan import Plan
+from lnlab.compile.work import StateAddress, Trajectory
+from lnlab.errors import LabError, Problem
+from lnlab.execute.checkpoint import only_weights
+from lnlab.execute.machine import Machines
+from lnlab.store.store import Store
+
+if TYPE_CHECKING:
+    from lnlab.app.compute import RunOptions
+    from lnlab.app.request import Registries
+
+
+def compute_sources(
+    store: Store,
+    plan: Plan,
+    units: Sequence[Trajectory],
+    request: Request,
+    known: "Registries",
+    manner: "RunOptions",
+    where: Machines,
+) -> RunSummary | None:
+    """Compute the states that these units begin with and the store lacks; None where it lacks none."""
+    from lnlab.app.compute import compute_units
+
+    wanted = {unit.origin for unit in units}
+    last = None
+    for source in plan.sources:
+        lacking = [
+            unit
+            for unit in source.trajectories
+            if StateAddress(unit.key, unit.steps) in wanted and store.state(unit.key, unit.steps) is None
+        ]
+        if not lacking:
+            continue
+        before = compute_sources(store, source, lacking, request, known, manner, where)
+        if before is not None and before.interrupted:
+            return before
+        ready = with_weights(store, source, lacking)
+        stored = store.save_plan(source, request.spec, content=request.content)
+        last = compute_units(store, source, stored, ready, request, known, manner, where)
+        if last.interrupted:
+            return last
+    return last
+
+
+def with_weights(store: Store, plan: Plan, units: Sequence[Trajectory]) -> list[Trajectory]:
+    """Units with the weights that they begin with, where they begin with another run's.
+
+    Raises:
+        LabError: that run came to no such state.
+    """
+    contents: dict[StateAddress, bytes] = {}
+    ready = []
+    for unit in units:
+        if unit.origin is not None and unit.origin not in contents:
+            content = store.state(unit.origin.trajectory, unit.origin.step)
+            if content is None:
+                raise LabError(_no_state(store, plan, unit.origin))
+            contents[unit.origin] = only_weights(content)
+        ready.append(unit if unit.origin is None else replace(unit, weights=contents[unit.origin]))
+    return ready
+
+
+def _no_state(store: Store, plan: Plan, origin: StateAddress) -> Problem:
+    """The problem that a run ended before the state that another begins with."""
+    source = next(source for source in plan.sources if any(run.trajectory == origin.trajectory for run in source.runs))
+    run = next(run for run in source.runs if run.trajectory == origin.trajectory)
+    ends = store.found(source).runs.filter(trajectory=origin.trajectory).row(0, named=True)
+    end = f": {ends['status']}, {ends['reason']}" if ends["reason"] else ""
+    what = f"the run of '{source.name}' with seed {run.seed} did not come to step {origin.step}{end}"
+    return Problem(plan.name, what, "begin with another step, seed or variant of it")

@@ -1,0 +1,166 @@
+"""Runs that begin with the state of another run: which run of which spec that is, and the plans that come before.
+
+The key of such a run holds the key of the other's trajectory and the step, never a name or a place. A spec that is
+named is checked as if it were run, so that it may begin with a third one in turn; one that comes back to itself is
+refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.compile.content_keys import VariantKeys
+from lnlab.compile.digests import Input, input_of
+from lnlab.compile.selection.variants import Variants
+from lnlab.compile.sweep.overlay import Issues
+from lnlab.compile.work import ResolvedSetting, StateAddress
+from lnlab.errors import SpecError, nearest
+from lnlab.keys import Json, canonical
+from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.specfile.citations import specs_at_hand
+from lnlab.specfile.load import SpecDocument, load_spec
+
+if TYPE_CHECKING:
+    from lnlab.compile.check import Checked
+
+Check = Callable[[SpecDocument, str | None], "Checked"]
+"""Checks another spec in one of its profiles."""
+SAME = "same"
+
+
+@dataclass(frozen=True)
+class SourceRun:
+    """A run of another spec at the step whose state others begin with; its seed is theirs unless one is named.
+
+    Attributes:
+        checked: the other spec.
+        setting: resolved.
+        keys: of the setting.
+        step: of the state.
+        seed: the only one; None: that of the run which begins with it.
+    """
+
+    checked: "Checked"
+    setting: ResolvedSetting
+    keys: VariantKeys
+    step: int
+    seed: int | None
+
+    @property
+    def content(self) -> list[Json]:
+        """What it adds to the key of an initial state, but for that state's own seed."""
+        return [self.keys.start, self.keys.movement, self.step, self.seed]
+
+    def seed_for(self, seed: int) -> int:
+        """The seed of the run that a run of ``seed`` begins with."""
+        return seed if self.seed is None else self.seed
+
+    def origin(self, seed: int) -> StateAddress:
+        """The state that a run of ``seed`` begins with."""
+        return StateAddress(self.keys.trajectory(self.keys.state(self.seed_for(seed))), self.step)
+
+
+def resolve_sources(
+    checked: "Checked", profile: str | None, ancestors: tuple[Path, ...], check_spec: Callable[..., "Checked"]
+) -> Issues:
+    """Find the runs of other specs that those of a spec begin with, by which its keys are made; what is wrong.
+
+    Args:
+        checked: the spec, its sweep resolved.
+        profile: that it is checked in.
+        ancestors: the specs whose runs begin with these.
+        check_spec: checks another one.
+    """
+    keys, lineage = checked.content_keys, (*ancestors, checked.document.path.resolve())
+
+    def check(document: SpecDocument, of_profile: str | None) -> "Checked":
+        _refuse_cycle(document, lineage)
+        return check_spec(document, keys.registries, keys.roots, profile=of_profile, overrides=(), ancestors=lineage)
+
+    inputs: dict[str, Input] = {}
+    flaws: list[Flaw] = []
+    for text, choice in {canonical(setting["init"]): setting["init"] for setting in checked.settings}.items():
+        if keys.registries["init"][choice["kind"]].facts.continues:
+            try:
+                run = _source_run(choice, checked.document, profile, check)
+            except Flawed as error:
+                flaws += [flaw.below("init") for flaw in error.flaws]
+                continue
+            checked.sources[text] = run
+            inputs |= {file.path: file for file in (input_of(run.checked.document.path), *run.checked.inputs)}
+    checked.source_files = tuple(inputs.values())
+    keys.continued = {text: run.content for text, run in checked.sources.items()}
+    return checked.merged.located(flaws)
+
+
+def _source_run(choice: Choice, document: SpecDocument, profile: str | None, check: Check) -> SourceRun:
+    """The one run that an init names.
+
+    Raises:
+        Flawed: there is none, or several, or it does not come so far.
+    """
+    name, known = choice["spec"], specs_at_hand(document.path)
+    if name not in known:
+        raise Flawed(
+            Flaw(("spec",), f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
+        )
+    checked = _checked(name, known[name], profile if choice["profile"] == SAME else choice["profile"], check)
+    if checked.tuning is not None:
+        what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
+        raise Flawed(Flaw(("spec",), what, "name a profile of it without select"))
+    variants, where = Variants(checked.settings, checked.sweep.methods), choice["where"] or {}
+    for path in where:
+        if not variants.has(path):
+            raise Flawed(Flaw(("where", path), f"no run of '{name}' has it", nearest(path, variants.paths)))
+    members = sorted(variants.selected(where))
+    if len(members) != 1:
+        what = f"{len(members)} of the {len(checked.settings)} variants of '{name}' are like this, and it takes one"
+        raise Flawed(Flaw(("where",), what, f"select one by {', '.join(checked.axes.paths) or 'nothing'}"))
+    setting = checked.settings[members[0]]
+    steps = setting["train"]["steps"]
+    step = steps if choice["at"] == "end" else choice["at"]
+    if not 1 <= step <= steps:
+        what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
+        raise Flawed(Flaw(("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains"))
+    seed = None if choice["seed"] == SAME else choice["seed"]
+    return SourceRun(checked, setting, checked.content_keys.of(setting), step, seed)
+
+
+def _checked(name: str, path: Path, profile: str | None, check: Check) -> "Checked":
+    """Another spec without a mistake.
+
+    Raises:
+        Flawed: it cannot be read, or has one.
+    """
+    try:
+        checked = check(load_spec(path), profile)
+    except SpecError as error:
+        raise Flawed(Flaw(("spec",), f"'{name}' cannot be read: {error.problems[0]}", f"lnlab check {path}")) from error
+    if checked.problems:
+        command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
+        raise Flawed(Flaw(("spec",), f"'{name}' has a mistake: {checked.problems[0]}", command))
+    return checked
+
+
+def _refuse_cycle(document: SpecDocument, ancestors: tuple[Path, ...]) -> None:
+    """See to it that a spec does not begin with itself, by way of others.
+
+    Raises:
+        Flawed: it does.
+    """
+    here = document.path.resolve()
+    if here in ancestors:
+        way = " -> ".join(path.stem for path in (*ancestors[ancestors.index(here) :], here))
+        raise Flawed(
+            Flaw(("spec",), f"its runs would begin with themselves: {way}", "name a spec that does not lead back")
+        )
+
+
+def by_step(runs: Mapping[str, SourceRun]) -> list[list[SourceRun]]:
+    """The source runs of one spec and step together, the smallest step first; equal ones once."""
+    groups: dict[tuple[int, str], dict[str, SourceRun]] = {}
+    for run in runs.values():
+        group = groups.setdefault((run.step, str(run.checked.document.path)), {})
+        group.setdefault(canonical(run.content), run)
+    return [list(groups[key].values()) for key in sorted(groups)]

@@ -1,0 +1,106 @@
+"""Initial values from the state of another run: what pre-training has learned, whole or in parts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.nn.inits import inits
+from lnlab.randomness import Draw
+from lnlab.registry import default
+
+Seed = Annotated[int, Field(ge=0)]
+Step = Annotated[int, Field(ge=1)]
+Value = str | bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What an initial state takes from another run, by the names of parameters.
+
+    Attributes:
+        loaded: taken over.
+        fresh: of this model alone, or left out.
+        unused: of the other run alone, or left out.
+    """
+
+    loaded: tuple[str, ...]
+    fresh: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+@inits.register("from_run", continues=True)
+def from_run(
+    model: nn.Module,
+    draw: Draw,
+    weights: Mapping[str, Tensor],
+    *,
+    spec: str,
+    profile: str | None = "same",  # noqa: ARG001 - read by the compiler
+    where: dict[str, Value] | None = None,  # noqa: ARG001 - read by the compiler
+    seed: Literal["same"] | Seed = "same",  # noqa: ARG001 - read by the compiler
+    at: Literal["end"] | Step = "end",  # noqa: ARG001 - read by the compiler
+    parts: list[str] | None = None,
+    of: Annotated[Callable[[nn.Module, Draw], None], inits] = default("xavier_normal"),
+) -> None:
+    """``θ_0 = θ'_t``: the weights that a run of another spec has after t updates (Devlin et al., 2019).
+
+    ``spec`` is the other spec's name; it lies beside this one, or comes with lnlab. Its ``profile`` is the one that
+    this spec is run in (``same``), another, or null for none; ``where`` selects one of its variants; ``seed`` is the
+    run's own (``same``) or a number; ``at`` is its end or a training step. With ``parts``, prefixes of the names of
+    parameters such as ``encoder`` or ``encoder.layers.0``, only these are taken, and everything else begins as the
+    init ``of`` has it. The optimizer begins anew.
+    """
+    of(model, draw)
+    take_over(model, weights, parts, spec)
+
+
+@torch.no_grad()
+def take_over(model: nn.Module, weights: Mapping[str, Tensor], parts: Sequence[str] | None, spec: str) -> Transfer:
+    """Copy weights, and the buffers beside them, into a model in place.
+
+    Args:
+        model: filled in place; on the meta device shapes alone are compared.
+        weights: of the other run, by name.
+        parts: prefixes of the names that are taken; None: all.
+        spec: the other run's, for messages.
+
+    Raises:
+        LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape.
+    """
+    named = dict(model.named_parameters())
+    for part in parts or ():
+        if not any(_is_within(name, part) for name in named):
+            known = dict.fromkeys(prefix for name in named for prefix in _prefixes(name))
+            raise LabError(Problem("init.parts", f"no parameter of this model is in '{part}'", nearest(part, known)))
+    chosen = [name for name in named if parts is None or any(_is_within(name, part) for part in parts)]
+    if absent := [name for name in chosen if name not in weights]:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        what = f"the run of '{spec}' has no parameter '{absent[0]}'{more}"
+        raise LabError(Problem("init", what, "name what both models have, as in parts: [encoder]"))
+    for name in chosen:
+        shape, other = tuple(named[name].shape), tuple(weights[name].shape)
+        if shape != other:
+            what = f"'{name}' has the shape {shape} here and {other} in the run of '{spec}'"
+            raise LabError(Problem("init", what, "give both models one size, or leave it out of parts"))
+        named[name].copy_(weights[name])
+    for name, buffer in model.named_buffers():
+        taken = parts is None or any(_is_within(name, part) for part in parts)
+        if taken and name in weights and weights[name].shape == buffer.shape:
+            buffer.copy_(weights[name])
+    buffers = dict(model.named_buffers())
+    fresh = tuple(name for name in named if name not in chosen)
+    return Transfer(tuple(chosen), fresh, tuple(name for name in weights if name not in chosen and name not in buffers))
+
+
+def _is_within(name: str, part: str) -> bool:
+    return name == part or name.startswith(f"{part}.")
+
+
+def _prefixes(name: str) -> list[str]:
+    words = name.split(".")
+    return [".".join(words[:n]) for n in range(1, len(words) + 1)]
