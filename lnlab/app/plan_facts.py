@@ -24,6 +24,15 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
     }
 
 
+def _transfers(plan: Plan, document: SpecDocument, known: "Registries") -> tuple[str, ...]:
+    """What its runs take over from others; models are built only where they do."""
+    if not plan.sources:
+        return ()
+    from lnlab.app.rounds.transfers import transfer_sentences
+
+    return transfer_sentences(plan, document, known)
+
+
 def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
     return ReportFacts(
@@ -39,5 +48,6 @@ def _report(request: Request, plan: Plan, document: SpecDocument, known: "Regist
             {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes
         ),
         decisions=tuple(decisions_to_json(plan.decisions)),
+        transfers=_transfers(plan, document, known),
         **question_fields(experiment, plan.sections, known),
     )

@@ -38,6 +38,7 @@ class ReportFacts:
         decisions: what was chosen on tuning seeds, with its evidence.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         formulas: by placement, the first line of its documentation, where a section draws them.
+        transfers: what its runs take over from runs of other specs, in sentences.
         kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
 
@@ -62,6 +63,7 @@ class ReportFacts:
     decisions: tuple[Mapping[str, Json], ...] = ()
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
+    transfers: tuple[str, ...] = ()
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
@@ -74,8 +76,9 @@ class ReportFacts:
 
 
 def facts_to_json(facts: ReportFacts) -> dict[str, Json]:
-    """The facts as a JSON object, with the number of its format."""
-    return {"format": FACTS_FORMAT, **asdict(facts)}
+    """The facts as a JSON object, with the number of its format; what is taken over only where anything is."""
+    values = {"format": FACTS_FORMAT, **asdict(facts)}
+    return values if facts.transfers else {name: value for name, value in values.items() if name != "transfers"}
 
 
 def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
@@ -84,7 +87,7 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
-    migrated = _migrated(data)
+    migrated = {"transfers": [], **_migrated(data)}
     if (number := migrated.pop("format")) != FACTS_FORMAT:
         raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}

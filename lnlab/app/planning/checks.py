@@ -91,6 +91,10 @@ def check_request(request: Request, known: "Registries") -> SpecSummary:
         )
     models = _variants_by_parts(plan)
     sites = _build(document, plan, models, known)
+    if plan.sources:
+        from lnlab.app.rounds.transfers import transfer_sentences
+
+        transfer_sentences(plan, document, known)
     _refuse_claims(request, plan, document, sites)
     return SpecSummary(
         spec=str(request.spec),

@@ -66,6 +66,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     )
     paragraphs = (
         *(described if trained_on_task else (_own_models(results),)),
+        " ".join(facts.transfers),
         _measured(facts),
         _replicates(results),
     )
