@@ -59,9 +59,10 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
     yaml = YAML()
     first, *fragments = (yaml.load(text) for text in blocks("first_question", "yaml"))
     base = {key: first[key] for key in ("lnlab", "title", "task", "model", "placement", "seeds")}
-    training, candidates, methods, section = fragments
+    training, candidates, methods, section, continued = fragments
     probed = {"probes": [{"kind": "hidden_norm"}]}
-    for name, parts in {"chosen": [candidates, probed], "methods": [candidates, methods, section]}.items():
+    more = {"chosen": [candidates, probed], "methods": [candidates, methods, section]}
+    for name, parts in (more | {"pretrain": [probed], "continued": [probed, continued]}).items():
         path = tmp_path / f"{name}.yaml"
         with path.open("w") as file:
             yaml.dump({k: v for part in (base, training, *parts) for k, v in part.items()}, file)

@@ -20,6 +20,7 @@ from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import compute_units
 from lnlab.app.rounds.sources import compute_sources, with_weights
+from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.trackers.exports import OpenTrackers
 from lnlab.compile.decisions import Decision
@@ -127,6 +128,26 @@ def compute_round(
     """
     where = where or ThisMachine(manner.workers)
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
+    before = compute_sources(store, plan, due_units, request, known, manner, where)
+    if before is not None:
+        store.used(stored)
+        if before.interrupted:
+            return replace(before, stored=stored)
+    due_units = with_weights(store, plan, due_units)
+    return compute_units(store, plan, stored, due_units, request, known, manner, where)
+
+
+def compute_units(
+    store: Store,
+    plan: Plan,
+    stored: StoredPlan,
+    due_units: Sequence[Trajectory],
+    request: Request,
+    known: "Registries",
+    manner: RunOptions,
+    where: Machines,
+) -> RunSummary:
+    """Compute these units of a plan."""
     before = compute_sources(store, plan, due_units, request, known, manner, where)
     if before is not None:
         store.used(stored)

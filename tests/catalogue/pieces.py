@@ -58,8 +58,9 @@ MODELS = ("encoder_decoder", "encoder", "language_model", "classifier")
 
 
 def measurable(kind: str) -> list[Entry[Any]]:
-    """All entries of a kind but the init that keeps what a model of a user's own gave itself."""
-    return [entry for entry in REGISTRIES[kind] if not getattr(entry.facts, "own", False)]
+    """All entries of a kind but the inits whose values are a model's of a user's own, or another run's."""
+    elsewhere = ("own", "continues")
+    return [entry for entry in REGISTRIES[kind] if not any(getattr(entry.facts, fact, False) for fact in elsewhere)]
 
 
 def smallest(entry: Entry[Any]) -> Choice:

@@ -97,6 +97,9 @@ def measured_throughput(
 
     A unit that begins with another run's state is none to measure on: that run may be missing, too.
     """
+    units = [unit for unit in units if unit.origin is None]  # of others the weights may be missing, too
+    if not units:
+        return None
     units = [unit for unit in units if unit.origin is None]
     if not units:
         return None
