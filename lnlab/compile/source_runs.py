@@ -24,9 +24,9 @@ from lnlab.specfile.load import SpecDocument, load_spec
 if TYPE_CHECKING:
     from lnlab.compile.check import Checked
 
-Check = Callable[[SpecDocument, str | None], "Checked"]
+_CheckSpec = Callable[[SpecDocument, str | None], "Checked"]
 """Checks another spec in one of its profiles."""
-SAME = "same"
+_OWN = "same"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def resolve_sources(
     return checked.merged.located(flaws)
 
 
-def _source_run(choice: Choice, document: SpecDocument, profile: str | None, check: Check) -> SourceRun:
+def _source_run(choice: Choice, document: SpecDocument, profile: str | None, check: _CheckSpec) -> SourceRun:
     """The one run that an init names.
 
     Raises:
@@ -105,7 +105,7 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
         raise Flawed(
             Flaw(("spec",), f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
         )
-    checked = _checked(name, known[name], profile if choice["profile"] == SAME else choice["profile"], check)
+    checked = _checked(name, known[name], profile if choice["profile"] == _OWN else choice["profile"], check)
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
         raise Flawed(Flaw(("spec",), what, "name a profile of it without select"))
@@ -123,11 +123,11 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     if not 1 <= step <= steps:
         what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
         raise Flawed(Flaw(("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains"))
-    seed = None if choice["seed"] == SAME else choice["seed"]
+    seed = None if choice["seed"] == _OWN else choice["seed"]
     return SourceRun(checked, setting, checked.content_keys.of(setting), step, seed)
 
 
-def _checked(name: str, path: Path, profile: str | None, check: Check) -> "Checked":
+def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> "Checked":
     """Another spec without a mistake.
 
     Raises:

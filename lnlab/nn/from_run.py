@@ -13,9 +13,9 @@ from lnlab.nn.inits import inits
 from lnlab.randomness import Draw
 from lnlab.registry import default
 
-Seed = Annotated[int, Field(ge=0)]
-Step = Annotated[int, Field(ge=1)]
-Value = str | bool | int | float | None
+_Seed = Annotated[int, Field(ge=0)]
+_Step = Annotated[int, Field(ge=1)]
+_Value = str | bool | int | float | None
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ def from_run(
     *,
     spec: str,
     profile: str | None = "same",  # noqa: ARG001 - read by the compiler
-    where: dict[str, Value] | None = None,  # noqa: ARG001 - read by the compiler
-    seed: Literal["same"] | Seed = "same",  # noqa: ARG001 - read by the compiler
-    at: Literal["end"] | Step = "end",  # noqa: ARG001 - read by the compiler
+    where: dict[str, _Value] | None = None,  # noqa: ARG001 - read by the compiler
+    seed: Literal["same"] | _Seed = "same",  # noqa: ARG001 - read by the compiler
+    at: Literal["end"] | _Step = "end",  # noqa: ARG001 - read by the compiler
     parts: list[str] | None = None,
     of: Annotated[Callable[[nn.Module, Draw], None], inits] = default("xavier_normal"),
 ) -> None:

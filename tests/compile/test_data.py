@@ -155,6 +155,12 @@ NEWS = {"kind": "classification", "corpus": "toy_finance"}
 CLASSIFIER = {"model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
     (
+        {"init": {"kind": "zero_qk", "of": {"kind": "from_run", "spec": "pretrain"}}},
+        ["init"],
+        "'from_run' is inside another init",
+        "outermost",
+    ),
+    (
         CLASSIFIER | {"task": NEWS | {"classes": 2}},
         ("task.classes",),
         "the labelled corpus 'toy_finance' has 3, and classes is 2",
