@@ -1,32 +1,32 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
-<<<<<<< HEAD
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.planning.analysis import keep_peaks
 from lnlab.app.progress import progress_reporter
-=======
-from lnlab.app.missing_work import work_to_do
-from lnlab.app.plan_facts import plan_facts
->>>>>>> e95e4163 (A run begins with the weights of another run: init from_run, computed first)
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.units import compute_units
-from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.run_summary import RunSummary
-from lnlab.app.trackers.exports import OpenTrackers
+from lnlab.app.trackers.exports import OpenTrackers, exporting_units
+from lnlab.compile.cost.cost import cost
+from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
+from lnlab.compile.reference.explain import call_label
+from lnlab.errors import LabError, Problem
+from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
+from lnlab.execute.registry_loader import RegistryLoader
+from lnlab.execute.scheduler import sweep
+from lnlab.execute.unit import Event
 from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
@@ -119,13 +119,7 @@ def compute_round(
     manner: RunOptions,
     where: Machines | None = None,
 ) -> RunSummary:
-    """Compute what the store lacks of the plan of one stage, on this machine where no other is named.
-
-    Runs of other specs whose states its runs begin with come first, as far as the store lacks those states.
-
-    Raises:
-        LabError: a unit needs more memory than there is, or a run came to no state that another begins with.
-    """
+    """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
     where = where or ThisMachine(manner.workers)
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
     before = compute_sources(store, plan, due_units, request, known, manner, where)
@@ -148,27 +142,6 @@ def compute_units(
     where: Machines,
 ) -> RunSummary:
     """Compute these units of a plan."""
-    before = compute_sources(store, plan, due_units, request, known, manner, where)
-    if before is not None:
-        store.used(stored)
-        if before.interrupted:
-            return replace(before, stored=stored)
-    due_units = with_weights(store, plan, due_units)
-    return compute_units(store, plan, stored, due_units, request, known, manner, where)
-
-
-def compute_units(
-    store: Store,
-    plan: Plan,
-    stored: StoredPlan,
-    due_units: Sequence[Trajectory],
-    request: Request,
-    known: "Registries",
-    manner: RunOptions,
-    where: Machines,
-) -> RunSummary:
-    """Compute these units of a plan."""
-<<<<<<< HEAD
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
     memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
@@ -207,15 +180,6 @@ def compute_units(
         )
     keep_peaks(store, stored.digest, peaks)
     return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
-=======
-    before = compute_sources(store, plan, due_units, request, known, manner, where)
-    if before is not None:
-        store.used(stored)
-        if before.interrupted:
-            return replace(before, stored=stored)
-    due_units = with_weights(store, plan, due_units)
-    return compute_units(store, plan, stored, due_units, request, known, manner, where)
->>>>>>> e95e4163 (A run begins with the weights of another run: init from_run, computed first)
 
 
 def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list[Trajectory]:
@@ -231,7 +195,6 @@ def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list
 def worker_count(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
     return ThisMachine(workers).workers
-<<<<<<< HEAD
 
 
 def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:
@@ -259,5 +222,3 @@ def _run_name(plan: Plan, variant: str, seed: int) -> str:
     """A run in words: the axes that vary, and its seed."""
     point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
     return f"{point}, seed {seed}" if point else f"seed {seed}"
-=======
->>>>>>> e95e4163 (A run begins with the weights of another run: init from_run, computed first)

@@ -8,23 +8,14 @@ import polars as pl
 
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import Side
-<<<<<<< HEAD
 from lnlab.app.compute import RunOptions, decide_open_choices, unit_seconds, worker_count
-=======
-from lnlab.app.compute import RunOptions, decide_open_choices, worker_count
->>>>>>> e95e4163 (A run begins with the weights of another run: init from_run, computed first)
 from lnlab.app.python_request import request_of
 from lnlab.app.request import compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.sources import compute_sources, with_weights
-from lnlab.app.rounds.units import unit_flops
 from lnlab.claims.claim import Claim, Verdict, judge_all
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError, Problem
-from lnlab.execute.machine import ThisMachine
-from lnlab.execute.machine import ThisMachine
 from lnlab.execute.machine import ThisMachine
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
@@ -103,18 +94,6 @@ class ClaimJudge:
         units = [unit for unit, _ in self.store.pending(plan)]
         if not units:
             return
-        before = compute_sources(
-            self.store, plan, units, request, self.known, self.options, ThisMachine(self.options.workers)
-        )
-        if before is not None and before.interrupted:
-            raise KeyboardInterrupt
-        units = with_weights(self.store, plan, units)
-        before = compute_sources(
-            self.store, plan, units, request, self.known, self.options, ThisMachine(self.options.workers)
-        )
-        if before is not None and before.interrupted:
-            raise KeyboardInterrupt
-        units = with_weights(self.store, plan, units)
         before = compute_sources(
             self.store, plan, units, request, self.known, self.options, ThisMachine(self.options.workers)
         )
