@@ -20,7 +20,7 @@ EVERY = ("best_lr", "best_lr_nll", "max_stable_lr", "lr_sensitivity", "basin_edg
 def swept(setting, training, trained):
     """``swept(post={seed: finals along RATES})``; None diverged. The best run of all ends at 1.0."""
 
-    def build(*, start=9.0, order=RATES, status=lambda arm, seed, rate: None, **arms):
+    def build(*, start=9.0, order=RATES, status=lambda arm, seed, rate: None, times=False, **arms):
         variants, runs = {}, {}
         for arm, seeds in arms.items():
             for rate in order:
@@ -39,7 +39,8 @@ def swept(setting, training, trained):
             ("placement", lambda s: s["decoder"]["placement"]["kind"]),
             ("optimizer.lr", lambda s: s["optimizer"]["lr"]),
         ]
-        return training(variants, runs, axes=axes)
+        multiples = [("times", lambda s: round(s["optimizer"]["lr"] / RATES[0]))] if times else []
+        return training(variants, runs, axes=axes + multiples)
 
     return build
 
@@ -57,6 +58,11 @@ def test_by_hand(swept):
     results = swept(post={1: POST}, pre={1: PRE})
     assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
     assert [number(results, q, "pre") for q in EVERY] == pytest.approx([1e-4, 1.0, 1e-3, (0.2 + 3 + 4) / 4, 1])
+
+
+def test_multiples_of_a_chosen_rate_are_a_grid_of_it(swept):
+    results = swept(post={1: POST}, pre={1: PRE}, times=True)
+    assert [number(results, q) for q in EVERY] == pytest.approx([1e-3, 1.0, 1e-2, (2 + 0 + 0.1 + 8) / 4, 0])
 
 
 def test_a_rate_that_trains_beyond_one_that_does_not_is_not_stable(swept):

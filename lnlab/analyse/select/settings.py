@@ -78,10 +78,11 @@ def variants_meeting(results: Results, path: str, condition: Json) -> frozenset[
 def keys_without_path(results: Results, path: str) -> dict[str, str]:
     """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
 
-    With a short form, which is of every stack, the name of a method goes too: it may stand for what is left out.
+    ``times``, the multiple of a chosen value, goes too: that value is in the setting itself. With a short form, which
+    is of every stack, the name of a method goes as well: it may stand for what is left out.
     """
     long = key_of_stack(path)
-    removed = (path,) if long is None else (METHOD, *(f"{stack}.{long}" for stack in STACKS))
+    removed = (TIMES, path) if long is None else (TIMES, METHOD, *(f"{stack}.{long}" for stack in STACKS))
     texts = {}
     for variant, setting in variant_settings(results).items():
         remaining = setting
