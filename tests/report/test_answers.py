@@ -107,6 +107,15 @@ def test_numbers_equal_up_to_rounding_lie_on_one_place_in_the_middle():
     assert {*made.seeds, made.estimate, *made.region, made.edges[0][0]} == {100.0}
 
 
+@pytest.mark.parametrize(
+    ("ends", "labels"), [((-0.1, 0.1), ["−0.1 to 0.1"]), ((0.1, 0.1), ["0.1"]), ((-0.9, 0.1), ["−0.9", "0.1"])]
+)
+def test_labels_of_near_edges_are_one(ends, labels):
+    numbers = {"estimate": None, "low": None, "high": None, "region_low": ends[0], "region_high": ends[1]}
+    made = verdict_strip(replace(BASE, seeds={1: -2.0, 2: 0.2}, **numbers))
+    assert [label for _, label in made.labels] == labels
+
+
 def test_a_verdict_without_numbers_has_no_dots():
     assert verdict_strip(replace(BASE, estimate=None, low=None, high=None, seeds={1: math.nan})) is None
 

@@ -57,9 +57,9 @@ def test_every_tick_of_a_histogram_has_its_label_in_a_file(octaves):
 
 def test_far_decades_are_written_as_powers_of_ten():
     near, far = (logarithmic_axis("x", ends).axis.to_dict() for ends in ([0.01, 100], [1e-7, 2e7]))
-    assert near["format"] == "~g"
+    assert near["format"] == ",~g"
     assert "labelExpr" not in near
-    for tick, word in (("1e-06", "10⁻⁶"), ("0.01", "0.01"), ("10000.0", "10000"), ("1000000.0", "10⁶")):
+    for tick, word in (("1e-06", "10⁻⁶"), ("0.01", "0.01"), ("10000.0", "10,000"), ("1000000.0", "10⁶")):
         assert f"datum.value === {tick} ? '{word}'" in far["labelExpr"]
     few = logarithmic_axis("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
     assert "datum.value === 20000000.0 ? '2 × 10⁷'" in few

@@ -120,13 +120,13 @@ def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
     remarks = [f"{sum(cell is ours for cell, ours in pairs)} of {len(pairs)} cells agree by majority of seeds"]
     if len(seed_shares := list(equal_cell_shares(columns).values())) > 1:
         interval = t_interval(seed_shares)
-        remarks.append(f"{interval.estimate:.1%} of the cells of a seed [{interval.low:.1%}, {interval.high:.1%}]")
+        remarks.append(f"{interval.estimate:.1%} of cells per seed [{interval.low:.1%}, {interval.high:.1%}]")
     if (ceiling_share := agreement_ceiling(columns)) is not None:
         remarks.append(f"two of our own seeds agree on {ceiling_share:.1%}")
     numbers = {"kappa": cohen_kappa(columns), "tau-b of the boundaries": boundary_rank_correlation(columns)}
     remarks += [f"{name} {number:.2f}" for name, number in numbers.items() if number is not None]
     if complete_seeds(columns):
-        remarks.append(f"{mean_open_columns(columns):.2g} columns of a seed are not closed downwards")
+        remarks.append(f"in {mean_open_columns(columns):.2g} columns per seed a rate converges above one that does not")
     return remarks
 
 

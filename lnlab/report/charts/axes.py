@@ -52,16 +52,16 @@ class Axis:
             and max(map(abs, self.ticks), default=0) >= 10
             and all(tick == round(tick) for tick in self.ticks)
         ):
-            return alt.Axis(title=self.title, values=list(self.ticks), format="d")  # the others would write 2e+2
+            return alt.Axis(title=self.title, values=list(self.ticks), format=",d")  # the others would write 2e+2
         if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
-            return alt.Axis(title=self.title, values=list(self.ticks), format="~g")
+            return alt.Axis(title=self.title, values=list(self.ticks), format=",~g")
         return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_tick_labels(self.ticks))
 
 
 def _tick_labels(ticks: Iterable[float]) -> str:
     """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
     words = {
-        t: f"{t:g}" if 1e-4 <= t < 1e6 else format_number(t).replace(".00", "").removeprefix("1 × ") for t in ticks
+        t: f"{t:,g}" if 1e-4 <= t < 1e6 else format_number(t).replace(".00", "").removeprefix("1 × ") for t in ticks
     }
     cases = "".join(f"datum.value === {rounded(t)!r} ? '{word}' : " for t, word in words.items())
     return f"{cases}''"

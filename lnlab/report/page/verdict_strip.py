@@ -9,6 +9,8 @@ from lnlab.report.words.wording import count_noun, format_number, format_value
 
 WIDTH, EDGE = 200.0, 12.0
 _LONGEST_LABEL = 8
+_LABEL_ROOM = 55.0
+"""Points that two labels side by side take up, both of the usual four or five characters."""
 _ROUNDING = 1e-5
 """Numbers nearer to each other than this are one, up to the rounding of single precision."""
 
@@ -23,6 +25,15 @@ class VerdictStrip:
     region: tuple[float, float]
     edges: tuple[tuple[float, str], ...]
     alt: str
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """What is written below the edges: one label for two edges that are too near for two."""
+        if len(self.edges) < 2 or abs(self.edges[1][0] - self.edges[0][0]) >= _LABEL_ROOM:
+            return self.edges
+        (low, low_text), (high, high_text) = self.edges
+        both = low_text if low_text == high_text else f"{low_text} to {high_text}"
+        return ((round((low + high) / 2, 1), both),)
 
 
 def verdict_strip(verdict: Verdict, other: Verdict | None = None) -> VerdictStrip | None:
