@@ -176,5 +176,21 @@ def test_the_guide_draws_every_placement_as_it_is():
     assert GUIDE_FIGURE.read_text(encoding="utf-8") == guide_figure()
 
 
+@pytest.mark.parametrize("word", ["× scale", "+ shift", "× α"])
+def test_a_word_is_no_wider_than_its_box_in_the_narrowest_panel(word):
+    kind, name = ("factor" if word[0] == "×" else "shift"), word.split()[1].replace("α", "alpha")
+    formula = f"x + {name} * f(x)" if kind == "factor" else f"x + f(x + {name})"
+    drawn = architecture_chart([ArchitecturePanel("p", "", dataflow(formula))])
+    marks = next(iter(drawn["datasets"].values()))
+    (text,) = [mark for mark in marks if mark["mark"] == "text" and mark["label"] == word]
+    (box,) = [
+        mark
+        for mark in marks
+        if mark["mark"] == "box" and mark["x"] < text["x"] < mark["x2"] and mark["y"] < text["y"] < mark["y2"]
+    ]
+    narrowest = 0.75 * drawn["spec"]["width"]  # as the script of a page has it
+    assert (box["x2"] - box["x"]) / 2 * narrowest > 6 * len(word)
+
+
 if __name__ == "__main__":
     GUIDE_FIGURE.write_text(guide_figure(), encoding="utf-8")

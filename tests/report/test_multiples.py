@@ -14,7 +14,10 @@ import pytest
 from scipy import stats
 
 from lnlab.errors import LabError
+from lnlab.report.charts.axes import logarithmic_axis
 from lnlab.report.charts.render import to_svg
+from lnlab.report.charts.room import crowded_at_foot
+from lnlab.report.charts.small_multiples import small_multiples_chart
 from lnlab.report.data import profiles
 from lnlab.report.data.profiles import collect_profiles
 from lnlab.report.page.figures import spec_with_data
@@ -214,7 +217,6 @@ def test_the_notebook_makes_the_same_numbers_and_shows_the_table(folder, tmp_pat
     pairs = [(a, b) for a, b in zip(written.cells, ran.cells, strict=True) if a.cell_type == "code"][1:]
     assert [cell.source.split("(")[0] for cell, _ in pairs] == [
         "seeds = pl.read_parquet",
-        "drawing",
         "draw",
         "pl.read_csv",
         "tables = [pl.read_parquet",
@@ -239,3 +241,32 @@ def test_the_caption_names_no_colour_since_dark_pages_show_others(methods):
     (chart,) = small_multiples(methods, quantity="gradient_norm", where=W2).charts
     assert "coloured in order from 6 layers to 14 layers" in chart.caption
     assert not [word for word in ("orange", "blue", "white", "pink", "purple", "dark") if word in chart.caption]
+
+
+@pytest.mark.parametrize(
+    ("estimates", "crowded"),
+    [
+        ([[1.0, 1e-9]], True),  # down through the foot
+        ([[1.0, 2.0]], False),
+        ([[1e-9, 1e-8]], False),  # wholly below the axis: nothing is drawn
+        ([[1.0, 1e-9], [90.0, 1.0]], False),  # the head is no better
+        ([[1e-5, 1e-5]], True),
+    ],
+)
+def test_a_note_leaves_the_foot_of_a_panel_to_lines_that_go_through_it(estimates, crowded):
+    rows = [{"series": str(n), "estimate": value} for n, line in enumerate(estimates) for value in line]
+    assert crowded_at_foot(pl.DataFrame(rows), (1e-5, 100.0), 0.13) is crowded
+
+
+def test_every_line_of_a_note_is_inside_its_panel():
+    chart = small_multiples_chart(
+        ["a", "b"], ["2 layers"], logarithmic_axis("y", [1.0, 10.0]), {"a": "one; two; three", "b": "four; five"}, ["b"]
+    )
+    texts = [
+        (layer["encoding"]["y"]["value"], layer["transform"][1]["calculate"])
+        for layer in chart["spec"]["layer"]
+        if layer["mark"].get("fontStyle") == "italic"
+    ]
+    heights = {word: y for y, words in texts for word in ("one", "two", "three", "four", "five") if word in words}
+    assert 0 < heights["four"] < heights["five"] < heights["one"] < heights["two"] < heights["three"]
+    assert heights["three"] < chart["spec"]["height"]

@@ -35,8 +35,9 @@ _BOXES = {
     "shift": ("#f7f5ef", 0.25),
 }
 """Fill of the box of each operation, and half its height, in rows."""
-_HALF_WIDTH, _HALF_LETTER, _MARGIN = 0.5, 0.034, 0.08
-"""Of the box of a sublayer or norm; of the others, of each letter and beside the word: in units of the panel across."""
+_HALF_WIDTH, _HALF_LETTER, _MARGIN = 0.5, 0.05, 0.08
+"""Of the box of a sublayer or norm; of the others, of each letter and beside the word: in halves of the narrowest panel
+that a page draws, so that no word is wider than its box."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,20 +13,23 @@ from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME, colour_ramp
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
+NOTE_BREAK, _NOTE_LINE = "; ", 12
+"""Between two lines of a note, and from one to the next."""
 _X_DOMAIN = (-0.03, 1.16)
 """From the first place, 0, to the last, 1, with room for the name of a line at its end."""
 _POINTS = alt.NamedData("points")
 
 
 def small_multiples_chart(
-    panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str]
+    panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str], at_head: Collection[str] = ()
 ) -> dict[str, Json]:
     """A panel each with all its lines from the first place to the last, the first and the last line named at the end.
 
-    ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand in their panels.
+    ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand at the foot
+    of their panels, or at the head.
     """
     base = _base(lines, y)
-    layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes))
+    layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes, at_head))
     panel = layers.properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
@@ -86,17 +89,27 @@ def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
     ]
 
 
-def _notes(notes: Mapping[str, str]) -> list[Any]:
-    """What a panel cannot show, in words at its foot."""
-    filled_notes = {panel: note for panel, note in notes.items() if note}
-    if not filled_notes:
-        return []
-    base = (
-        alt.Chart(_POINTS)
-        .transform_aggregate(groupby=["panel"])
-        .transform_calculate(note=f"({json.dumps(filled_notes, ensure_ascii=False, sort_keys=True)})[datum.panel]")
-    )
+def note_height(note: str) -> float:
+    """The share of a panel's height that a note takes."""
+    return (_NOTE_LINE * len(note.split(NOTE_BREAK)) + 4) / _HEIGHT
+
+
+def _notes(notes: Mapping[str, str], at_head: Collection[str]) -> list[Any]:
+    """What a panel cannot show, in words: each line a mark, as lines of one mark would go on below the panel."""
+    lines: dict[int, dict[str, str]] = {}
+    for panel, note in notes.items():
+        for n, line in enumerate(note.split(NOTE_BREAK) if note else ()):
+            from_foot = len(note.split(NOTE_BREAK)) - 1 - n
+            y = _NOTE_LINE * (n + 1) if panel in at_head else _HEIGHT - 4 - _NOTE_LINE * from_foot
+            lines.setdefault(y, {})[panel] = line
+    return [_note_line(y, of_panels) for y, of_panels in sorted(lines.items())]
+
+
+def _note_line(y: int, of_panels: Mapping[str, str]) -> Any:
+    """The lines of notes at one height."""
+    words = f"({json.dumps(of_panels, ensure_ascii=False, sort_keys=True)})[datum.panel]"
+    base = alt.Chart(_POINTS).transform_aggregate(groupby=["panel"]).transform_calculate(note=words)
     text = base.transform_filter("isValid(datum.note)").mark_text(
-        align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic", lineBreak="; "
+        align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic"
     )
-    return [text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(_HEIGHT - 4), text="note:N")]
+    return text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(y), text="note:N")

@@ -28,6 +28,8 @@ SERIES_COLOURS: Mapping[str, str] = {
 }
 """What has the same colour in every figure: each placement, and each norm (no figure mixes the two)."""
 TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
+PAPER_COLOUR = "#fdfcf8"
+"""Of a page, around words that lie on lines; drawings themselves are transparent."""
 _FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
 
 THEME: Mapping[str, Json] = {

@@ -12,7 +12,7 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
-from lnlab.report.charts.theme import MUTED_COLOUR, THEME, SeriesStyle
+from lnlab.report.charts.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
@@ -73,7 +73,7 @@ def training_curve_chart(
     bands = has_bands(len(style.series), splits, windowed=bool(overlays.batches))
     band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_y("low", y), y2="high:Q")
     layers = [
-        *_rules(overlays.rules, x, y),
+        *_rules(overlays.rules, y),
         *_behind(overlays.batches, base, y),
         *([band] if bands else []),
     ]
@@ -85,6 +85,7 @@ def training_curve_chart(
     layers += [
         *_starts(overlays.starts, base, y),
         *_diverged(overlays, x, y, style),
+        *_rule_names(overlays.rules, x, y),
         *_marks(base, y, style, x, splits, hover=hover),
     ]
     main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
@@ -122,24 +123,30 @@ def _untitled(x: Axis) -> Axis:
     return replace(x, title="", epoch=0.0)
 
 
-def _rules(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
-    """Level lines with their names at one of their ends, above or below."""
+def _rules(rules: _Rows, y: Axis) -> list[Any]:
+    """Level lines."""
+    if not rules:
+        return []
+    levels = alt.Chart(alt.InlineData([{"y": rule["y"]} for rule in rules])).encode(y=_y("y", y))
+    return [levels.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])]
+
+
+def _rule_names(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
+    """The names of level lines at one of their ends, above or below, readable where a curve goes through them."""
     layers = []
     for rule in rules:
-        base = alt.Chart(alt.InlineData([rule])).encode(y=_y("y", y))
-        text = base.mark_text(
-            align="left" if rule["left"] else "right",
-            baseline="bottom" if rule["above"] else "top",
-            dx=4 if rule["left"] else -4,
-            dy=-3 if rule["above"] else 4,
-            color=MUTED_COLOUR,
-            fontSize=11,
+        base = alt.Chart(alt.InlineData([rule])).encode(
+            y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text="label:N"
         )
-        end = x.domain[0 if rule["left"] else 1]
-        layers += [
-            base.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3]),
-            text.encode(text="label:N", x=alt.datum(end, scale=x.scale)),
-        ]
+        place = {
+            "align": "left" if rule["left"] else "right",
+            "baseline": "bottom" if rule["above"] else "top",
+            "dx": 4 if rule["left"] else -4,
+            "dy": -3 if rule["above"] else 4,
+            "fontSize": 11,
+        }
+        halo = base.mark_text(**place, stroke=PAPER_COLOUR, strokeWidth=3, strokeJoin="round", aria=False)
+        layers += [halo, base.mark_text(**place, color=MUTED_COLOUR)]
     return layers
 
 

@@ -11,6 +11,7 @@ from lnlab.keys import Json
 from lnlab.report.charts import small_multiples as panel_charts
 from lnlab.report.charts.axes import Axis, logarithmic_axis
 from lnlab.report.charts.downsample import thin_points
+from lnlab.report.charts.room import crowded_at_foot
 from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
 from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
@@ -68,11 +69,20 @@ def _chart(
     y_axis = _axis(profiles, f"{axis_title(quantity)} (log scale)", between)
     numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     beyond = _beyond(profiles.points, y_axis.domain)
-    notes = {name: "; ".join(filter(None, (profiles.notes[name], beyond.get(name)))) for name in profiles.panels}
+    notes = {
+        name: panel_charts.NOTE_BREAK.join(filter(None, (profiles.notes[name], beyond.get(name))))
+        for name in profiles.panels
+    }
+    of_panels = profiles.points.drop_nulls("estimate").partition_by("panel", as_dict=True)
+    at_head = [
+        name
+        for (name,), points in of_panels.items()
+        if notes[name] and crowded_at_foot(points, y_axis.domain, panel_charts.note_height(notes[name]))
+    ]
     caption = _caption(profiles, quantity, words, clipped=bool(beyond))
     sentences = (caption, *profiles.left_out, thin_points(profiles.points)[1])
     return Chart(
-        panel_charts.small_multiples_chart(profiles.panels, profiles.lines, y_axis, notes),
+        panel_charts.small_multiples_chart(profiles.panels, profiles.lines, y_axis, notes, at_head),
         profiles.points,
         profiles.seeds,
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
