@@ -50,8 +50,8 @@ def crowded_at_foot(points: pl.DataFrame, domain: tuple[float, float], share: fl
     height = ((pl.col("estimate").log() - low) / (high - low)).alias("height")
     drawn = points.filter(pl.col("estimate") > 0).select("series", height)
     ends = drawn.group_by("series").agg(pl.col("height").min().alias("lowest"), pl.col("height").max().alias("highest"))
-    at_foot = ends.filter((pl.col("lowest") < share) & (pl.col("highest") > 0))
-    at_head = ends.filter((pl.col("highest") > 1 - share) & (pl.col("lowest") < 1))
+    at_foot = ends.filter((pl.col("lowest") < share) & (pl.col("highest") >= 0))
+    at_head = ends.filter((pl.col("highest") > 1 - share) & (pl.col("lowest") <= 1))
     return at_foot.height > 0 and at_head.height == 0
 
 

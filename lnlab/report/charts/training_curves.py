@@ -138,7 +138,7 @@ def _rule_names(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
         base = alt.Chart(alt.InlineData([rule])).encode(
             y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text="label:N"
         )
-        place = {
+        place: dict[str, Any] = {
             "align": "left" if rule["left"] else "right",
             "baseline": "bottom" if rule["above"] else "top",
             "dx": 4 if rule["left"] else -4,
