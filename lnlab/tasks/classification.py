@@ -3,9 +3,8 @@
 A sentence is read between a begin and an end mark, in BERT's manner ``[CLS] ... [SEP]``, so that none is empty and a
 model may look at its first token alone. One that is too long is cut, and not left out: labels keep their shares.
 
-The tokenizer is learned from the training sentences of its seed, which costs about a second for some thousand
-sentences; a vocabulary shared by all seeds would know the words of their test sentences. Each split with its encoding
-is cached for the process, as all variants of a seed use the same.
+The tokenizer is learned from the training sentences of its seed, in about a second; a vocabulary shared by all seeds
+would know the words of their test sentences. Encoded splits are cached, as all variants of a seed use the same.
 """
 
 import math
