@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from lnlab.tables import AXIS_PREFIX
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -69,6 +67,7 @@ def results_view(results: "Results") -> "pl.DataFrame | pl.LazyFrame":
 
     from lnlab.analyse.select.select import QUANTITY_TABLES
     from lnlab.store.compact import wide_axes
+    from lnlab.tables import AXIS_PREFIX
 
     wide = wide_axes(results.axes).lazy()
     rows = pl.concat(
@@ -85,6 +84,8 @@ def results_view(results: "Results") -> "pl.DataFrame | pl.LazyFrame":
 
 def _with_axes(results: "Results", table: str, wide: "pl.LazyFrame") -> "pl.LazyFrame":
     """The rows of a table with the axes as columns, which its files have if it lies in any."""
+    from lnlab.tables import AXIS_PREFIX
+
     if table in results.scans and any(name.startswith(AXIS_PREFIX) for name in results.scans[table].collect_schema()):
         return results.scans[table]
     return results.lazy(table).join(wide, on="run", how="left", maintain_order="left")

@@ -19,6 +19,7 @@ SMALL: dict[str, Any] = {
     "heads": 2,
     "d_ff": 24,
     "factor": 0.5,
+    "spec": "other.yaml",
     "at_most": 3.0,
     "train": ["left.txt", "right.txt"],
     "files": ["left.txt"],

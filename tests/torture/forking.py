@@ -39,6 +39,7 @@ class Server:
         """End the server."""
         self.process.stdin.close()
         self.process.wait()
+        self.process.stdout.close()
 
 
 @cache

@@ -63,15 +63,16 @@ def architecture_chart(panels: Sequence[ArchitecturePanel]) -> dict[str, Json]:
 
 
 def _layers(base: Any) -> Iterator[Any]:
-    way = alt.Detail("way:N"), alt.Order("place:Q")
-    yield _only(base, "line").mark_line(strokeWidth=1.6, color=MUTED_COLOUR).encode(detail=way[0], order=way[1])
+    line = _only(base, "line").mark_line(strokeWidth=1.6, color=MUTED_COLOUR)
+    yield line.encode(detail="way:N", order="place:Q")
     for mark, shape, offset in _HEADS:
-        yield _only(base, mark).mark_point(filled=True, shape=shape, size=42, color=MUTED_COLOUR, xOffset=offset)
+        head = _only(base, mark).mark_point(filled=True, shape=shape, size=42, xOffset=offset, aria=False)
+        yield head.encode(color=alt.value(MUTED_COLOUR))
     box = _only(base, "box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
     yield box.encode(x2="x2:Q", y2="y2:Q", fill=alt.Fill("fill:N", scale=None, legend=None))
     yield (
         _only(base, "circle")
-        .mark_point(shape="circle", filled=True, size=430, stroke=MUTED_COLOUR, strokeWidth=1)
+        .mark_point(shape="circle", filled=True, size=430, stroke=MUTED_COLOUR, strokeWidth=1, aria=False)
         .encode(fill=alt.value("#f7f5ef"))
     )
     yield _only(base, "text").mark_text(fontSize=12, color=TEXT_COLOUR, baseline="middle").encode(text="label:N")
