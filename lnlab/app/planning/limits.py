@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from lnlab.app.compute import worker_count
 from lnlab.app.formats import format_duration
 from lnlab.app.planning.pace import Pace, elapsed, expected_pace
+from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.request import Request, compile_request
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.cost.memory import plan_memory
-from lnlab.compile.decisions import assumed_decision
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError, Problem
 from lnlab.store.store import Store
@@ -40,8 +40,10 @@ def within_minutes(
     Raises:
         LabError: not even the fewest seeds fit, or the spec cannot be judged on those that do.
     """
-    plan, tuning = _judged_plan(store, request, known)
-    pending = [*tuning, *(unit for unit, _ in store.pending(plan))]
+    following = next_plan(request, known, store)
+    plan = judged_plan(request, known, following)
+    stages = (following, plan) if following.undecided else (plan,)
+    pending = [unit for stage in stages for unit, _ in store.pending(stage)]
     planned = plan_memory(pending, known, worker_count(workers), min(machine_memory(), memory or machine_memory()))
     pace = expected_pace(store, plan, known)
     seeds = tuple(plan.experiment.seeds)
@@ -62,16 +64,6 @@ def within_minutes(
         f"{option}: {fitting} of {len(seeds)} seeds, about {format_duration(needed[fitting])}; left out: "
         f"{'seed' if len(seeds) - fitting == 1 else 'seeds'} {left}, for which the same command goes on"
     )
-
-
-def _judged_plan(store: Store, request: Request, known: "Registries") -> "tuple[Plan, list[Trajectory]]":
-    """The plan of the judged runs, with choices that are open assumed, and what its tuning runs lack."""
-    plan, _ = compile_request(request, known)
-    if not plan.undecided:
-        return plan, []
-    tuning = [unit for unit, _ in store.pending(plan)]
-    plan, _ = compile_request(request, known, [assumed_decision(question) for question in plan.undecided])
-    return plan, tuning
 
 
 def _seconds(

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lnlab.app.missing_work import reason_counts
+from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, load_registries
 from lnlab.keys import Json
 
 if TYPE_CHECKING:
     from lnlab.app.planning.analysis import AnalyzedUnits
     from lnlab.app.request import Registries
     from lnlab.compile.cost.memory import MemoryPlan
-    from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan, Trajectory
     from lnlab.store.store import Store
 
@@ -73,7 +73,8 @@ class PlanSummary:
     Attributes:
         name: of the spec.
         profile: the profile; None: the default.
-        runs: how many, and variants: of how many settings.
+        runs: how many.
+        variants: how many settings they have.
         seeds: of the experiment.
         undecided: what tuning runs are to choose first, and decisions: what they chose.
         later_runs: how many runs follow once that is decided.
@@ -157,7 +158,7 @@ def plan_request(
     from lnlab.compile.reference.explain import explain
 
     known = load_registries(request.plugins)
-    plan = _next_plan(request, known, store)
+    plan = next_plan(request, known, store)
     missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
     pace = (missing and measured_pace(store, request, missing, known)) or expected_pace(store, plan, known)
     pending = store.pending(plan)
@@ -178,27 +179,10 @@ def plan_request(
     )
 
 
-def _next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
-    """The plan of the first stage (tuning or judged) that is not complete, or of the last."""
-    from lnlab.app.compute import decide_open_choices
-
-    decisions: tuple[Decision, ...] = ()
-    while True:
-        plan, _ = compile_request(request, known, decisions)
-        new_decisions = decide_open_choices(plan, store)
-        if not new_decisions:
-            return plan
-        decisions += new_decisions
-
-
 def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
     """What the seeds of the judged runs cannot decide."""
-    from lnlab.compile.decisions import assumed_decision
-
-    judged_plan = plan
-    if plan.undecided:
-        judged_plan, _ = compile_request(request, known, [*plan.decisions, *map(assumed_decision, plan.undecided)])
-    return undecidable_note(undecidable_seeds(judged_plan, known), len(judged_plan.claims))
+    judged = judged_plan(request, known, plan)
+    return undecidable_note(undecidable_seeds(judged, known), len(judged.claims))
 
 
 def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries") -> dict[str, Any]:

@@ -28,21 +28,21 @@ def within(store, request, known, minutes, workers=1):
 @pytest.mark.usefixtures("a_minute_a_unit")
 def test_what_fits_stays_as_it_is_and_whole_seeds_are_left_out_from_the_end(store, request_of_spec, known):
     assert within(store, request_of_spec, known, 8) == (request_of_spec, "")
-    trimmed, said = within(store, request_of_spec, known, 7.9)
+    trimmed, left_out = within(store, request_of_spec, known, 7.9)
     assert [run.seed for run in compile_request(trimmed, known)[0].runs] == [1, 2, 3] * 2
-    assert said == (
+    assert left_out == (
         "--max-minutes 7.9: 3 of 4 seeds, about 6 min 0 s; left out: seed 4, for which the same command goes on"
     )
-    trimmed, said = within(store, request_of_spec, known, 2, workers=2)
+    trimmed, left_out = within(store, request_of_spec, known, 2, workers=2)
     assert trimmed.overrides == ("seeds=[1, 2]",)
-    assert "2 of 4 seeds, about 2 min 0 s; left out: seeds 3, 4" in said
+    assert "2 of 4 seeds, about 2 min 0 s; left out: seeds 3, 4" in left_out
 
 
 @pytest.mark.usefixtures("a_minute_a_unit")
 def test_fewer_than_two_seeds_are_refused_with_what_they_take(store, request_of_spec, known):
-    with pytest.raises(LabError) as told:
+    with pytest.raises(LabError) as refused:
         within(store, request_of_spec, known, 3)
-    assert str(told.value) == (
+    assert str(refused.value) == (
         "--max-minutes 3: all that is missing takes about 8 min 0 s, 2 seeds of it about 4 min 0 s; "
         "give at least 4 minutes, or take fewer variants or steps"
     )
@@ -60,16 +60,16 @@ def test_a_run_that_was_trimmed_goes_on_with_the_other_seeds(store, request_of_s
 
 
 def test_a_memory_that_no_unit_fits_is_refused_before_anything_runs(store, request_of_spec):
-    with pytest.raises(LabError) as told:
+    with pytest.raises(LabError) as refused:
         lnlab.run(request_of_spec.spec, store=store.root, max_memory=0.2, progress=False)
-    assert str(told.value).startswith("--max-memory 0.2: one unit needs about 4")
-    assert "allow at least 0.4" in str(told.value)
+    assert str(refused.value).startswith("--max-memory 0.2: one unit needs about 4")
+    assert "allow at least 0.4" in str(refused.value)
     assert not list(store.root.glob("trajectories/*"))
 
 
 def test_a_memory_for_one_worker_takes_one(store, request_of_spec, monkeypatch):
-    said = Console(file=io.StringIO(), width=200)
-    monkeypatch.setattr("lnlab.app.progress.stderr_console", lambda: said)
+    console = Console(file=io.StringIO(), width=200)
+    monkeypatch.setattr("lnlab.app.progress.stderr_console", lambda: console)
     outcome = lnlab.run(
         request_of_spec.spec,
         overrides={"seeds": 1},
@@ -79,4 +79,30 @@ def test_a_memory_for_one_worker_takes_one(store, request_of_spec, monkeypatch):
         progress=False,
     )
     assert outcome.computed == 2
-    assert "--max-memory: 1 worker of 2 at once, as 629 MB are for no more" in said.file.getvalue()
+    assert "--max-memory: 1 worker of 2 at once, as 629 MB are for no more" in console.file.getvalue()
+
+
+TUNED = """\
+lnlab: 2
+title: A chosen rate
+task: {kind: translation, corpus: {kind: toy_german_english, train: 20}, vocabulary: 90, batch_tokens: 2000}
+model: {kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}
+placement: post
+optimizer: {kind: sgd, lr: 0.5}
+train: {steps: 2, evaluate: [0, 2]}
+seeds: 1-4
+select: {optimizer.lr: best, seeds: [9]}
+sweep: {rates: {optimizer.lr: RATES}}
+"""
+
+
+@pytest.mark.usefixtures("a_minute_a_unit")
+@pytest.mark.parametrize("rates", ["[0.5, 0.001]", "[0.001, 0.5]"])
+def test_what_was_chosen_and_what_is_finished_takes_no_time(store, tmp_path, rates):
+    """In either order of the candidates, as the one that is assumed before the choice may be the chosen one."""
+    path = tmp_path / "tuned.yaml"
+    path.write_text(TUNED.replace("RATES", rates))
+    first = lnlab.run(path, store=store.root, workers=1, max_minutes=4, progress=False)
+    assert sorted(first.results.runs["seed"]) == [1, 2]
+    second = lnlab.run(path, store=store.root, workers=1, max_minutes=2, progress=False)
+    assert (second.computed, sorted(second.results.runs["seed"])) == (2, [1, 2, 3, 4])

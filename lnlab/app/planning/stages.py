@@ -1,0 +1,34 @@
+"""The plans of a request whose choices are made on tuning seeds: of the next stage, and of the judged runs."""
+
+from typing import TYPE_CHECKING
+
+from lnlab.app.request import Request, compile_request
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.compile.decisions import Decision
+    from lnlab.compile.plan import Plan
+    from lnlab.store.store import Store
+
+
+def next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
+    """The plan of the first stage that the store does not have whole, with what the stages before it decided."""
+    from lnlab.app.compute import decide_open_choices
+
+    decisions: tuple[Decision, ...] = ()
+    while True:
+        plan, _ = compile_request(request, known, decisions)
+        new_decisions = decide_open_choices(plan, store)
+        if not new_decisions:
+            return plan
+        decisions += new_decisions
+
+
+def judged_plan(request: Request, known: "Registries", plan: "Plan") -> "Plan":
+    """The plan of the judged runs; what ``plan`` is to choose first is assumed."""
+    from lnlab.compile.decisions import assumed_decision
+
+    if not plan.undecided:
+        return plan
+    judged, _ = compile_request(request, known, [*plan.decisions, *map(assumed_decision, plan.undecided)])
+    return judged
