@@ -1,67 +1,27 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
-from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
-from lnlab.app.planning.analysis import keep_peaks
-from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.sources import compute_sources, with_weights
+from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
-from lnlab.app.trackers.exports import OpenTrackers, exporting_units
-from lnlab.compile.cost.cost import cost
-from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan, Trajectory
-from lnlab.compile.reference.explain import call_label
-from lnlab.errors import LabError, Problem
-from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
-from lnlab.execute.registry_loader import RegistryLoader
-from lnlab.execute.scheduler import sweep
-from lnlab.execute.unit import Event
 from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from lnlab.app.request import Registries
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The options of a run that change no number.
-
-    Attributes:
-        workers: processes, fewer where memory allows no more; None: as many as cores.
-        retry_failed: whether failed units are tried again.
-        quiet: whether no progress is shown.
-        save_every: seconds of training between two checkpoints.
-        console: where progress is shown.
-        executor: where units are computed.
-        address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
-        trackers: where each run is shown as it ends.
-        memory: bytes that all workers together may have; None: all there are.
-    """
-
-    workers: int | None
-    retry_failed: bool
-    quiet: bool
-    save_every: float
-    console: "Console"
-    executor: ExecutorKind = ExecutorKind.local
-    address: str | None = None
-    trackers: OpenTrackers = field(default_factory=OpenTrackers)
-    memory: int | None = None
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:
@@ -131,57 +91,6 @@ def compute_round(
     return compute_units(store, plan, stored, due_units, request, known, manner, where)
 
 
-def compute_units(
-    store: Store,
-    plan: Plan,
-    stored: StoredPlan,
-    due_units: Sequence[Trajectory],
-    request: Request,
-    known: "Registries",
-    manner: RunOptions,
-    where: Machines,
-) -> RunSummary:
-    """Compute these units of a plan."""
-    devices = {device_kind(unit.setting) for unit in due_units}
-    where.require(devices)
-    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
-    if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan, manner.memory))
-    if manner.memory and memory_plan.workers < min(where.workers, len(due_units)):
-        workers, allowed = format_count(memory_plan.workers, "worker"), format_quantity(manner.memory, "B")
-        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
-    units, costs = memory_plan.units, unit_seconds(memory_plan.units, known)
-    at_root = replace(store, root=store.root.absolute())
-    open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
-    names, total = unit_names(plan, costs), sum(costs.values())
-    with (
-        progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show,
-        exporting_units(manner.trackers, store, stored) as export,
-    ):
-        peaks: dict[str, int] = {}
-
-        def follow(event: Event) -> None:
-            show(event)
-            export(event)
-            if event.peak_bytes:
-                peaks[event.unit] = event.peak_bytes
-
-        registry_loader, roots = RegistryLoader(tuple(path.absolute() for path in request.plugins)), request.roots
-        summary = sweep(
-            units,
-            at_root.open_unit,
-            registry_loader,
-            roots=roots,
-            workers=memory_plan.workers,
-            costs=costs,
-            save_every=manner.save_every,
-            on_event=follow,
-            open_executor=open_executor,
-        )
-    keep_peaks(store, stored.digest, peaks)
-    return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
-
-
 def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list[Trajectory]:
     """The trajectories that lack something, with only the measurements that they lack."""
     missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
@@ -195,30 +104,3 @@ def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list
 def worker_count(workers: int | None) -> int:
     """How many workers a run would have, were there memory for all."""
     return ThisMachine(workers).workers
-
-
-def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:
-    """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
-    needed, available = format_quantity(memory_plan.peak + LIBRARIES, "B"), format_quantity(memory_plan.memory, "B")
-    what = f"one unit needs about {needed} at its peak, and this machine has {available}"
-    if limit is not None:
-        least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9
-        remedy = f"allow at least {least:.3g} gigabytes, or take fewer steps, draws or batches"
-        return Problem(f"--max-memory {limit / 1e9:g}", f"one unit needs about {needed} at its peak", remedy)
-    return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
-
-
-def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:
-    """What each unit costs beside others: its seconds on the reference machine."""
-    return {unit.key: cost(unit.setting, unit.measurements, known).seconds() for unit in units}
-
-
-def unit_names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
-    """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
-    return {run.trajectory: _run_name(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
-
-
-def _run_name(plan: Plan, variant: str, seed: int) -> str:
-    """A run in words: the axes that vary, and its seed."""
-    point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
-    return f"{point}, seed {seed}" if point else f"seed {seed}"

@@ -110,7 +110,8 @@ def run_request(
 
         if executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
-        from lnlab.app.compute import RunOptions, compute_missing
+        from lnlab.app.compute import compute_missing
+        from lnlab.app.rounds.units import RunOptions
 
         memory = int(max_memory * 1e9) if max_memory is not None else None
         if max_minutes is not None:

@@ -11,9 +11,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from lnlab.app.compute import RunOptions
 from lnlab.app.locks.recomputed import recomputation
 from lnlab.app.progress import stderr_console
+from lnlab.app.rounds.units import RunOptions
 
 THREADS = (1, 2, 4)
 CAPABILITIES = ("default", "avx2")

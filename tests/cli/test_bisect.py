@@ -11,9 +11,9 @@ import pytest
 from lnlab.app.bisection.judge import ClaimJudge
 from lnlab.app.bisection.search import bisect_claim
 from lnlab.app.comparison.sides import read_side
-from lnlab.app.compute import RunOptions
 from lnlab.app.locks import lock_report
 from lnlab.app.request import load_registries
+from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.nn.norms import norms
 from lnlab.nn.placements import placements

@@ -38,12 +38,12 @@ def known():
 def plan(known, tmp_path):
     """``plan(text, pretrain)``: of a spec beside one that is called ``pretrain``."""
 
-    def made(text, pretrain=PRETRAIN, name="tuned", **more):
+    def compiled(text, pretrain=PRETRAIN, name="tuned", **more):
         (tmp_path / "pretrain.yaml").write_text(pretrain)
         (tmp_path / f"{name}.yaml").write_text(text)
         return compile_request(Request(tmp_path / f"{name}.yaml", **more), known)[0]
 
-    return made
+    return compiled
 
 
 def continued(init=FROM, steps=2):
@@ -137,15 +137,15 @@ def test_a_spec_that_leads_back_to_itself_is_refused(plan, tmp_path):
 def run(lnlab, workdir):
     """``run(name)``: a spec of the working folder is run in the store there, which is returned with its results."""
 
-    def made(name, *more, code=0):
-        said = lnlab("run", f"{name}.yaml", "-w", "1", "-q", "--json", *more)
-        assert said.code == code, said
+    def run_spec(name, *more, code=0):
+        outcome = lnlab("run", f"{name}.yaml", "-w", "1", "-q", "--json", *more)
+        assert outcome.code == code, outcome
         if code:
-            return said
+            return outcome
         store = Store(Path(".lnlab").absolute())
-        return store, store.results(said.json["plan"])
+        return store, store.results(outcome.json["plan"])
 
-    return made
+    return run_spec
 
 
 def sizes(results, step):
@@ -184,8 +184,8 @@ def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnl
     Path("pretrain.yaml").write_text(PRETRAIN)
     init = "init: {kind: from_run, spec: pretrain, parts: [encoder], of: xavier_uniform}\n"
     Path("tuned.yaml").write_text(continued(init).replace("layers: 1", "layers: 1, tied: none"))
-    said = lnlab("run", "tuned.yaml", "-w", "1", "-q")
-    assert said.code == 0, said
+    outcome = lnlab("run", "tuned.yaml", "-w", "1", "-q")
+    assert outcome.code == 0, outcome
     store = Store(Path(".lnlab").absolute())
     plan, _ = compile_request(Request(Path("tuned.yaml")), known)
     fresh, _ = compile_request(Request(Path("tuned.yaml"), overrides=("init=xavier_uniform",)), known)
@@ -204,8 +204,8 @@ def test_of_a_part_the_rest_begins_as_another_init_has_it_and_all_is_counted(lnl
 def test_models_that_do_not_fit_are_refused_before_anything_runs(lnlab, workdir):
     Path("pretrain.yaml").write_text(PRETRAIN.replace("d_ff: 16", "d_ff: 32"))
     Path("tuned.yaml").write_text(continued())
-    said = lnlab("check", "tuned.yaml")
-    assert said.code != 0
-    assert "has the shape (16, 8) here and (32, 8) in the run of 'pretrain'" in said.err
+    outcome = lnlab("check", "tuned.yaml")
+    assert outcome.code != 0
+    assert "has the shape (16, 8) here and (32, 8) in the run of 'pretrain'" in outcome.err
     Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, parts: [encodr]}\n"))
     assert "no parameter of this model is in 'encodr'" in lnlab("check", "tuned.yaml").err

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.compute import RunOptions
 from lnlab.app.locks.equivalence import compare_results
 from lnlab.app.locks.lock_report import MARGINS
 from lnlab.app.locks.recomputed import recomputation
@@ -16,6 +15,7 @@ from lnlab.app.locks.replaced_rows import rows_put_in
 from lnlab.app.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
 from lnlab.app.progress import stderr_console
 from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.report.folder import read_folder
 

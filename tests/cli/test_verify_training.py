@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.compute import RunOptions
 from lnlab.app.locks import subset
 from lnlab.app.locks.equivalence import compare_results
 from lnlab.app.locks.lock_report import MARGINS
@@ -19,6 +18,7 @@ from lnlab.app.locks.recomputed import recomputation
 from lnlab.app.locks.replaced_rows import rows_put_in
 from lnlab.app.progress import stderr_console
 from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.compile.decisions import decision_from_json
 from lnlab.report.folder import read_folder

@@ -8,10 +8,11 @@ import polars as pl
 
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import Side
-from lnlab.app.compute import RunOptions, decide_open_choices, unit_seconds, worker_count
+from lnlab.app.compute import decide_open_choices, worker_count
 from lnlab.app.python_request import request_of
 from lnlab.app.request import compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
+from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.claims.claim import Claim, Verdict, judge_all
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan

@@ -7,11 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
-from lnlab.app.compute import RunOptions, compute_round
+from lnlab.app.compute import compute_round
 from lnlab.app.locks.lock_report import Lock
 from lnlab.app.locks.subset import possible_ends, sample_of_plan
 from lnlab.app.missing_work import unfinished_runs
 from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.rounds.units import RunOptions
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError, Problem

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from lnlab.app.compute import RunOptions
 from lnlab.app.formats import format_duration
 from lnlab.app.locks.equivalence import ComparedQuantity, compare_results
 from lnlab.app.locks.intact import Discrepancy
@@ -16,6 +15,7 @@ from lnlab.app.locks.recompute import RecomputedRuns, recompute
 from lnlab.app.locks.replaced_rows import rows_put_in
 from lnlab.app.redraw import judge_tables
 from lnlab.app.request import load_registries
+from lnlab.app.rounds.units import RunOptions
 from lnlab.claims.claim import Verdict
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError

@@ -12,7 +12,7 @@ from lnlab.app.locks.rendered import render_all
 from lnlab.errors import LabError
 
 if TYPE_CHECKING:
-    from lnlab.app.compute import RunOptions
+    from lnlab.app.rounds.units import RunOptions
 
 LEVELS = ("intact", "rendered", "sampled", "computed")
 """What each level adds: files as locked; pages drawn again from their data; a run of every variant; every run."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.request import Request
+from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import StateAddress, Trajectory
@@ -14,7 +15,6 @@ from lnlab.execute.machine import Machines
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.compute import RunOptions
     from lnlab.app.request import Registries
 
 
@@ -24,12 +24,10 @@ def compute_sources(
     units: Sequence[Trajectory],
     request: Request,
     known: "Registries",
-    manner: "RunOptions",
+    manner: RunOptions,
     where: Machines,
 ) -> RunSummary | None:
     """Compute the states that these units begin with and the store lacks; None where it lacks none."""
-    from lnlab.app.compute import compute_units
-
     wanted = {unit.origin for unit in units}
     last = None
     for source in plan.sources:

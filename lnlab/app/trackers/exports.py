@@ -40,7 +40,7 @@ class OpenTrackers:
         """
         for run in tracked_runs(results) if self.trackers else ():
             for destination, tracker in self.trackers.items():
-                with _told(destination):
+                with _as_one_line(destination):
                     tracker.show(run)
 
     def show_verdicts(self, verdicts: "Sequence[Verdict]") -> None:
@@ -51,13 +51,13 @@ class OpenTrackers:
         """
         tracked = tracked_verdicts(verdicts)
         for destination, tracker in self.trackers.items():
-            with _told(destination):
+            with _as_one_line(destination):
                 tracker.show_verdicts(tracked)
 
 
 @contextmanager
-def _told(destination: Destination) -> Iterator[None]:
-    """Whatever goes wrong inside is told as one line."""
+def _as_one_line(destination: Destination) -> Iterator[None]:
+    """Whatever goes wrong inside becomes one line with its cause."""
     try:
         yield
     except Exception as error:
@@ -94,7 +94,7 @@ def export_finished(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
 def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan") -> "Iterator[Follow]":
     """Inside, the runs of each unit are shown soon after it ends, beside the work; yields what takes the events.
 
-    A tracker that refuses stops nothing: what it lacks is tried once more at the end, and told then.
+    A tracker that refuses stops nothing: what it lacks is tried once more at the end, and is reported then.
     """
     ended: SimpleQueue[str | None] = SimpleQueue()
 
@@ -110,7 +110,7 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
             trackers.show(_results_of(store, tables, unit))
 
     def show_until_refused() -> None:
-        with suppress(LabError):  # told at the end, when everything that is missing is shown again
+        with suppress(LabError):  # reported at the end, when everything that is missing is shown again
             show_units()
 
     thread = Thread(target=show_until_refused, name="lnlab export", daemon=True)

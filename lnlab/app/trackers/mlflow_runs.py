@@ -33,8 +33,10 @@ def _quiet() -> Iterator[None]:
     logger = logging.getLogger("mlflow")
     level = logger.level
     logger.setLevel(logging.WARNING)
-    yield
-    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @dataclass(frozen=True)

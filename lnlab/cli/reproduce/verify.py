@@ -67,7 +67,7 @@ def verify(
 
     manner = None
     if level > 1:
-        from lnlab.app.compute import RunOptions
+        from lnlab.app.rounds.units import RunOptions
         from lnlab.execute.pool import warm
         from lnlab.execute.unit import SAVE_EVERY
 
