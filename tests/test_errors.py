@@ -15,8 +15,8 @@ def test_a_problem_is_one_line_of_place_cause_and_remedy():
 
 
 def test_a_path_with_a_line_break_or_with_what_a_terminal_obeys_stays_in_its_line():
-    said = str(Problem("a\nb\x1b[31m\r\x7f.yaml", "there is no such file"))
-    assert said == r"a\nb\x1b[31m\r\x7f.yaml: there is no such file"
+    text = str(Problem("a\nb\x1b[31m\r\x7f.yaml", "there is no such file"))
+    assert text == r"a\nb\x1b[31m\r\x7f.yaml: there is no such file"
 
 
 def test_an_error_keeps_its_problems_on_the_way_between_processes():

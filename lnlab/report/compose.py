@@ -54,8 +54,13 @@ def build_parts(
         verdicts: of all claims.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
-    supplied = {"results": results, "decisions": facts.decisions, "verdicts": verdicts, "root": root}
-    supplied["formulas"] = facts.formulas
+    supplied = {
+        "results": results,
+        "decisions": facts.decisions,
+        "verdicts": verdicts,
+        "root": root,
+        "formulas": facts.formulas,
+    }
     with using_words(facts.words):
         parts = [_part(section_spec, supplied) for section_spec in facts.sections]
     return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]

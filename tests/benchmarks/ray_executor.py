@@ -60,5 +60,5 @@ def main(spec: Path, profile: str, pairs: int) -> None:
 
 
 if __name__ == "__main__":
-    given = [*sys.argv[1:], *["specs/xiong_fig3.yaml", "-", "3"][len(sys.argv) - 1 :]]
-    main(Path(given[0]), given[1], int(given[2]))
+    arguments = [*sys.argv[1:], *["specs/xiong_fig3.yaml", "-", "3"][len(sys.argv) - 1 :]]
+    main(Path(arguments[0]), arguments[1], int(arguments[2]))

@@ -61,15 +61,15 @@ def _mlflow(runs: int) -> None:
             params = [Param("norm", "rms" if number % 4 else "layer"), Param("seed", str(number % 100))]
             client.log_batch(run, metrics=[Metric("loss", number / 7, 0, 0)], params=params)
         print(f"mlflow: {runs:,} runs of 1 point written in {perf_counter() - begun:.1f} s")
-        begun, token, by_seed, found = perf_counter(), None, dict[str, list[float]](), 0
+        begun, token, by_seed, run_count = perf_counter(), None, dict[str, list[float]](), 0
         while True:
             page = client.search_runs([experiment], "params.norm = 'rms'", max_results=1000, page_token=token)
             for each in page:
                 by_seed.setdefault(each.data.params["seed"], []).append(each.data.metrics["loss"])
-            found, token = found + len(page), page.token
+            run_count, token = run_count + len(page), page.token
             if not token:
                 break
-        print(f"mlflow: search_runs by a setting, mean by seed: {found:,} runs in {perf_counter() - begun:.1f} s")
+        print(f"mlflow: search_runs by a setting, mean by seed: {run_count:,} runs in {perf_counter() - begun:.1f} s")
 
 
 if __name__ == "__main__":

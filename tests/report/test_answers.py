@@ -112,8 +112,8 @@ def test_numbers_equal_up_to_rounding_lie_on_one_place_in_the_middle():
 )
 def test_labels_of_near_edges_are_one(ends, labels):
     numbers = {"estimate": None, "low": None, "high": None, "region_low": ends[0], "region_high": ends[1]}
-    made = verdict_strip(replace(BASE, seeds={1: -2.0, 2: 0.2}, **numbers))
-    assert [label for _, label in made.labels] == labels
+    strip = verdict_strip(replace(BASE, seeds={1: -2.0, 2: 0.2}, **numbers))
+    assert [label for _, label in strip.labels] == labels
 
 
 def test_a_verdict_without_numbers_has_no_dots():

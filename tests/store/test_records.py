@@ -57,8 +57,8 @@ def test_an_intact_file_of_another_kind_in_place_of_a_record_is_named(store, roo
     record(store, UNIT)
     (path,) = (each for each in committed(root, UNIT) if each.name == "record.json")
     path.write_bytes(to_checksummed_json(value))
-    (said,) = read_trajectory(root, UNIT.key).damaged
-    assert said in {f"{path} holds what belongs elsewhere", f"{path} belongs to another trajectory"}
+    (reason,) = read_trajectory(root, UNIT.key).damaged
+    assert reason in {f"{path} holds what belongs elsewhere", f"{path} belongs to another trajectory"}
     assert record(store, UNIT)
 
 

@@ -77,14 +77,14 @@ def damaged_job(folder: str, undamaged: str, expected: str, changes: Sequence[Se
     for number, change in enumerate(changes):
         how, name, place = change
         damage(root, (how, name, place))
-        found = _read(root, before, committed=(root / name).exists() or not name.endswith(RECORD_FILE))
+        losses_here = _read(root, before, committed=(root / name).exists() or not name.endswith(RECORD_FILE))
         if number % healed == 0:
-            found += heal(root, expected, {}) + heal(root, expected, dict(_whole(root)))
+            losses_here += heal(root, expected, {}) + heal(root, expected, dict(_whole(root)))
             shutil.rmtree(root)
             shutil.copytree(source, root)
         else:
             shutil.copy2(source / name, root / name)
-        losses += [f"{how} {name} at {place}: {loss}" for loss in found]
+        losses += [f"{how} {name} at {place}: {loss}" for loss in losses_here]
     return losses
 
 
@@ -97,7 +97,7 @@ def _whole(root: Path) -> Iterator[tuple[str, int]]:
 def _read(root: Path, before: Results, *, committed: bool) -> list[str]:
     """What every reader of a store with damage shows that it should not.
 
-    A stretch without its record is one that was never committed: there ``committed`` is false, and no damage is told.
+    A stretch without its record was never committed: there ``committed`` is false, and no damage is reported.
     """
     store = Store(root)
     try:
@@ -116,8 +116,8 @@ def _read(root: Path, before: Results, *, committed: bool) -> list[str]:
     shown, known = (results_digest(_only(each, finished)) for each in (results, before))
     if shown != known:
         losses.append("a wrong row is shown")
-    told = any("damaged" in reason for _, reason in pending)
-    if len(finished) < before.runs.height and committed and not told:
+    reported = any("damaged" in reason for _, reason in pending)
+    if len(finished) < before.runs.height and committed and not reported:
         losses.append("rows are missing, and no file is called damaged")
     if verdicts.height:
         assert_frame_equal(verdicts, Store(root).verdicts(PLAN.digest))

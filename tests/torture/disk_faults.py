@@ -100,13 +100,13 @@ def refused(folder: Path, full: bool, code: int, names: Sequence[str]) -> Tally:
         ended, answer = pool.call("session:refused_job", str(place), number, code, lasting, list(names))
         if ended:
             return [f"call {number}: {answer}"], False
-        said, count = answer
+        message, count = answer
         if not count:
             return None
-        losses = [] if not said or _names_cause(said, str(place), code) else [f"it says only: {said}"]
+        losses = [] if not message or _names_cause(message, str(place), code) else [f"it says only: {message}"]
         losses += pool.answer("session:healed_job", str(place), expected)
         shutil.rmtree(place)
-        return [f"call {number}: {loss}" for loss in losses], not said
+        return [f"call {number}: {loss}" for loss in losses], not message
 
     once = [(number, False) for number in range(1, calls + 1)]
     points = [*once, *((number, True) for number, _ in once[:: 1 + 2 * full])]
@@ -118,9 +118,9 @@ def refused(folder: Path, full: bool, code: int, names: Sequence[str]) -> Tally:
     return tally
 
 
-def _names_cause(said: str, place: str, code: int) -> bool:
+def _names_cause(message: str, place: str, code: int) -> bool:
     """Whether an error names a path in the store, the cause, and a remedy."""
-    where, what, remedy = said.split("|")
+    where, what, remedy = message.split("|")
     return place in where + what and os.strerror(code).lower() in what and bool(remedy)
 
 

@@ -186,9 +186,9 @@ def training(folder: Path, full: bool) -> Tally:
     tally, draw, spec = Tally(), random.Random(11), folder / "killed.yaml"
     spec.write_text(SPEC)
     undisturbed = lnlab(spec, folder / "whole")
-    said = undisturbed.communicate()[0]
+    output = undisturbed.communicate()[0]
     if undisturbed.returncode:
-        tally.lost.append(said)
+        tally.lost.append(output)
     killed = Counter[str]()
     for number in range(3 if full else 1):
         killed += _kill_training(draw, spec, folder / f"killed {number}", folder / "whole", tally)
@@ -211,15 +211,15 @@ def _kill_training(draw: random.Random, spec: Path, store: Path, whole: Path, ta
                 aim = committed(store) + draw.randrange(1, APART)
                 if whom == "parent":
                     break
-        said, ended = parent.communicate()[0], parent.returncode
+        output, ended = parent.communicate()[0], parent.returncode
         if ended not in (0, -signal.SIGKILL):
-            tally.lost.append(f"ended with {ended}: {said}")
+            tally.lost.append(f"ended with {ended}: {output}")
             return killed
     (plan,) = [path.name for path in (store / "plans").iterdir() if path.is_dir()]
-    found, expected = Store(store).results(plan), Store(whole).results(plan)
-    if results_digest(found) != results_digest(expected) or not found.runs["done"].equals(expected.runs["done"]):
+    results, expected = Store(store).results(plan), Store(whole).results(plan)
+    if results_digest(results) != results_digest(expected) or not results.runs["done"].equals(expected.runs["done"]):
         tally.lost.append("the rows differ")
-    for trajectory, ends in found.runs.group_by("trajectory").agg("done").iter_rows():
+    for trajectory, ends in results.runs.group_by("trajectory").agg("done").iter_rows():
         records = [record for record in read_trajectory(store, trajectory).records if record.steps > record.first_step]
         if [record.first_step for record in records] != [0, *(record.steps for record in records[:-1])]:
             tally.lost.append(f"{trajectory[:8]} has updates that were trained twice")

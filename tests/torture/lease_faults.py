@@ -146,10 +146,10 @@ def clock_job(folder: str, jumps: Sequence[Sequence[float]], expected: str) -> l
     computed = []
     try:
         live(root, lambda what, unit: computed.append(unit) if what == "computes" else None)
-        found = results_digest(Store(root).results(PLAN.digest))
+        digest = results_digest(Store(root).results(PLAN.digest))
     except Exception as error:  # whatever it is, no clock may cause it
         return [f"{type(error).__name__}: {error}"]
-    losses = [] if found == expected else ["the rows differ"]
+    losses = [] if digest == expected else ["the rows differ"]
     if len(set(computed)) < len(computed):
         losses.append("something is computed twice")
     clock.offset = 0.0

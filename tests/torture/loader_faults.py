@@ -103,8 +103,8 @@ def fuzzed_job(folder: str, seed: int, count: int) -> list[str]:
     losses = []
     for number in range(count):
         path.write_bytes(mutated(rng, rng.choice(lines)))
-        found = complaints(lambda: load_spec(path), path.name)
-        losses += [f"text {number} of seed {seed}: {loss}" for loss in found]
+        messages = complaints(lambda: load_spec(path), path.name)
+        losses += [f"text {number} of seed {seed}: {loss}" for loss in messages]
     return losses
 
 
@@ -265,8 +265,8 @@ def path_job(folder: str, names: Sequence[str]) -> list[str]:
     losses = []
     for name in names:
         path = Path(folder) / name if not name.startswith(("/", "~")) else Path(name)
-        found = complaints(lambda path=path: load_spec(path), "")
-        losses += [f"{name!r:.60}: {loss}" for loss in found]
+        messages = complaints(lambda path=path: load_spec(path), "")
+        losses += [f"{name!r:.60}: {loss}" for loss in messages]
         losses += [f"{name!r:.60} is there now" for _ in Path(folder).iterdir()]
     return losses
 

@@ -28,5 +28,5 @@ def page_with(page: str, faults: Mapping[str, Fault], rows: Sequence[Row]) -> st
         lines += [f"| {' | '.join((fault.name, *written.get(fault.name, NOT_YET)))} |" for fault in members]
         promises = "; or: ".join(dict.fromkeys(fault.promise for fault in members))
         parts.append(f"## {group}\n\nPromised: {promises}.\n\n" + "\n".join(lines) + "\n")
-    before, _, rest = page.partition(BEGIN)
-    return before + BEGIN + "\n".join(parts) + END + rest.partition(END)[2]
+    before, _, after = page.partition(BEGIN)
+    return before + BEGIN + "\n".join(parts) + END + after.partition(END)[2]

@@ -71,8 +71,8 @@ class Disk:
             self._inode(call.path).content += call.content
         elif call.name in ("create", "mkdir"):
             folder, name = self._find(call.path)
-            made = Inode() if call.name == "create" else Inode.folder()
-            folder.entries.setdefault(name, made)
+            inode = Inode() if call.name == "create" else Inode.folder()
+            folder.entries.setdefault(name, inode)
         elif call.name == "rename":
             (folder, name), (there, target) = self._find(call.path), self._find(call.target)
             there.entries[target] = folder.entries.pop(name)
@@ -124,10 +124,10 @@ def recorded_job(folder: str, recording: str) -> int:
 
 def crashes(recording: Path, prefixes: Sequence[int], draws: int) -> Iterator[tuple[str, Tree, dict[str, int]]]:
     """Each different disk after these prefixes of a recorded session: name, tree, what was committed by then."""
-    told = json.loads(recording.read_text())
-    disk, rng, promised = Disk(told["top"]), random.Random(5), {}
+    record = json.loads(recording.read_text())
+    disk, rng, promised = Disk(record["top"]), random.Random(5), {}
     keys, seen, due = {unit.key for unit in PLAN.trajectories}, set(), set(prefixes)
-    for number, (name, path, target, content) in enumerate(told["calls"], 1):
+    for number, (name, path, target, content) in enumerate(record["calls"], 1):
         call = Call(name, path, target, base64.b64decode(content))
         disk.play(call)
         if name == "commits":

@@ -72,8 +72,8 @@ def _losses(
     if sum(ended.values()) != len(expected) + 1:
         losses.append(f"ended: {dict(ended)}")
     for key, files in expected.items():
-        found = [record.files.get("sites.parquet") for record in read_trajectory(store.root, key).records]
-        if found != files:
+        digests = [record.files.get("sites.parquet") for record in read_trajectory(store.root, key).records]
+        if digests != files:
             losses.append(f"the rows of {key[:8]} differ")
     records = read_trajectory(store.root, bad.key).records
     outcomes = [(record.outcome["status"], record.outcome["reason"] or "") for record in records]

@@ -3,9 +3,9 @@
 Parameters and FLOPs are what the registered pieces say of themselves: a model's ``size=``, the ``passes=`` of a probe,
 and of an init that reads data.
 
-Memory is an upper estimate: four copies of every parameter (its value, its gradient and two
-of their size), and for each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model``
-and 4 of ``d_ff``, and four rows of logits. A probe that may need more states how much, by its fact ``memory``.
+Memory is an upper estimate: four copies of every parameter (its value, its gradient and two of their size), and for
+each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model`` and 4 of ``d_ff``, and
+four rows of logits. A probe that may need more states how much, by its fact ``memory``.
 """
 
 import os

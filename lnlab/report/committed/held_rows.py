@@ -18,7 +18,7 @@ _Section = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
 ROWLESS_SECTIONS = ("architecture", "causal_graph", "evidence")
-"""Kinds of sections that read verdicts alone, which every report has."""
+"""Kinds of sections that read settings or verdicts alone, which every report has."""
 DISPLAY_PARAMETERS = (
     "lines",
     "laws",

@@ -47,12 +47,12 @@ def _size(part: ReportPart, standing: Sequence[Grid], drawings: Sequence[Mapping
 
 def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
     """Leave in each caption its first sentence and what no caption before it says; ``repeated`` holds the others."""
-    said: set[str] = set()
+    earlier: set[str] = set()
     for figure in figures:
         first, *others = _SENTENCE_END.split(figure["chart"].caption)
-        figure["caption"] = " ".join([first, *(sentence for sentence in others if sentence not in said)])
-        figure["repeated"] = " ".join(sentence for sentence in others if sentence in said)
-        said.update(others)
+        figure["caption"] = " ".join([first, *(sentence for sentence in others if sentence not in earlier)])
+        figure["repeated"] = " ".join(sentence for sentence in others if sentence in earlier)
+        earlier.update(others)
 
 
 def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:

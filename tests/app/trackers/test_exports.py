@@ -59,9 +59,9 @@ def test_what_a_refusing_tracker_lacks_is_shown_at_the_end_or_told(store):
     with exporting_units(OpenTrackers({PLACE: recorder}), store, stored) as follow:
         for unit in results.runs["trajectory"]:
             follow(Event("finished", unit=unit))
-    with pytest.raises(LabError) as told:
+    with pytest.raises(LabError) as refused:
         export_finished(OpenTrackers({PLACE: recorder}), store, stored, results)
-    assert str(told.value) == (
+    assert str(refused.value) == (
         "--export tensorboard:here: the server is away; the results are in the store: run again to export them"
     )
     recorder.refusal = None
@@ -85,9 +85,9 @@ def test_trackers_that_are_unknown_or_not_installed_are_refused_before_anything_
     with pytest.raises(LabError, match="'tensorbord' is no tracker; did you mean 'tensorboard'"):
         lnlab.run(trained / "tiny.yaml", store=tmp_path / "none", export=["tensorbord"])
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
-    with pytest.raises(LabError) as told:
+    with pytest.raises(LabError) as refused:
         lnlab.run(trained / "tiny.yaml", store=tmp_path / "none", export=["mlflow:sqlite:///x.db"])
-    assert str(told.value) == (
+    assert str(refused.value) == (
         "--export mlflow: the package mlflow is not installed; install it with pip install 'lnlab[mlflow]'"
     )
     assert not (tmp_path / "none").exists()

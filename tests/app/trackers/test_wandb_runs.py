@@ -17,7 +17,7 @@ BLOCK = 32_768
 
 def records(path: Path) -> list[Record]:
     """The records of an offline run: a header of seven bytes, then fragments in blocks, as LevelDB logs them."""
-    content, offset, parts, found = path.read_bytes(), 7, b"", []
+    content, offset, parts, records = path.read_bytes(), 7, b"", []
     while offset + 7 <= len(content):
         if BLOCK - offset % BLOCK < 7:
             offset += BLOCK - offset % BLOCK
@@ -28,9 +28,9 @@ def records(path: Path) -> list[Record]:
         if kind in (1, 4):  # whole, or the last fragment
             record = Record()
             record.ParseFromString(parts)
-            found.append(record)
+            records.append(record)
             parts = b""
-    return found
+    return records
 
 
 @pytest.fixture
