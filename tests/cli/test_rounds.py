@@ -9,7 +9,7 @@ import pytest
 from torch.optim import SGD
 
 from lnlab.analyse.quantities.quantity import quantities
-from lnlab.app import compute
+from lnlab.app.rounds import units
 from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers
 from lnlab.store.store import Store
@@ -83,7 +83,7 @@ def trained(monkeypatch):
         return tally
 
     sweep.odd = {}
-    monkeypatch.setattr(compute, "sweep", sweep)
+    monkeypatch.setattr(units, "sweep", sweep)
     return SimpleNamespace(seen=seen, odd=sweep.odd)
 
 
