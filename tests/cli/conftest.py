@@ -1,7 +1,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from lnlab.cli import main
+from lnlab.execute import pool, scheduler
 
 TINY = """\
 lnlab: 2
@@ -54,6 +56,43 @@ class CommandResult:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+@dataclass
+class ThisProcess:
+    """An executor without workers: a task is done where it is submitted."""
+
+    count: int
+    ahead: float = 0.0
+
+    def ready(self) -> Collection[int]:
+        return (1,)
+
+    def submit(
+        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(task(argument))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+    def terminate(self) -> None:
+        """Nothing is at work between two tasks."""
+
+    def stop(self) -> None:
+        """Nothing is at work between two tasks."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_workers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Units are computed in this process, as starting a worker takes longer; a module on workers has ``WORKERS``."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not getattr(request.module, "WORKERS", False):
+            patch.setattr(scheduler, "Workers", ThisProcess)
+            patch.setattr(pool, "warm", lambda: None)
+        yield
 
 
 @pytest.fixture
