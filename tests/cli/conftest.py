@@ -85,13 +85,12 @@ class ThisProcess:
         """Nothing is at work between two tasks."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def without_workers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Units are computed in this process, as starting a worker takes longer; a module on workers has ``WORKERS``."""
+@pytest.fixture(scope="module")
+def without_workers() -> Iterator[None]:
+    """Units are computed in this process, as starting a worker takes longer than they do."""
     with pytest.MonkeyPatch.context() as patch:
-        if not getattr(request.module, "WORKERS", False):
-            patch.setattr(scheduler, "Workers", ThisProcess)
-            patch.setattr(pool, "warm", lambda: None)
+        patch.setattr(scheduler, "Workers", ThisProcess)
+        patch.setattr(pool, "warm", lambda: None)
         yield
 
 

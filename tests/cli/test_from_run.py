@@ -14,6 +14,7 @@ from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
 from lnlab.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("without_workers")
 BATCH = "{kind: translation, corpus: {kind: toy_german_english, train: 20}, vocabulary: 90, batch_tokens: 2000}"
 PRETRAIN = f"""\
 lnlab: 2

@@ -20,7 +20,6 @@ from lnlab.report.section import sections
 from lnlab.store import files, packing
 from lnlab.tables import Results
 
-WORKERS = True
 PLUGIN = '''
 from lnlab.probes.probe import State, probes
 
