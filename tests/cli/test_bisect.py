@@ -20,7 +20,6 @@ from lnlab.nn.placements import placements
 from lnlab.probes.probe import probes
 from lnlab.store.store import Store
 
-pytestmark = pytest.mark.usefixtures("without_workers")
 HARMLESS = [
     ("title: A tiny experiment", "title: Another"),
     ("question: Does it run?", "question: Does it still run?"),
