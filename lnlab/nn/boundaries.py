@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from lnlab.nn.sites import Site, norms_stream
-from lnlab.nn.transformer import Layer, Stack
+from lnlab.nn.transformer import Layer, Stack, stacks
 
 Change = Callable[[Tensor], Tensor]
 
@@ -45,9 +45,8 @@ def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
     ``out``.
     """
     by_site: dict[Site, Boundary | None] = {}
-    for name, module in model.named_modules():
-        if isinstance(module, Stack):
-            by_site |= dict(_of_stack(name, module))
+    for name, stack in stacks(model).items():
+        by_site |= dict(_of_stack(name, stack))
     return by_site
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.nn.inits import inits
+from lnlab.nn.transformer import frozen_weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
 
@@ -44,7 +45,7 @@ def from_run(
     where: dict[str, _Value] | None = None,  # noqa: ARG001 - read by the compiler
     seed: Literal["same"] | _Seed = "same",  # noqa: ARG001 - read by the compiler
     at: Literal["end"] | _Step = "end",  # noqa: ARG001 - read by the compiler
-    parts: list[str] | None = None,
+    parts: list[str] | dict[str, str] | None = None,
     of: Annotated[Callable[[nn.Module, Draw], None], inits] = default("xavier_normal"),
 ) -> None:
     """``θ_0 = θ'_t``: the weights that a run of another spec has after t updates (Devlin et al., 2019).
@@ -53,48 +54,66 @@ def from_run(
     this spec is run in (``same``), another, or null for none; ``where`` selects one of its variants; ``seed`` is the
     run's own (``same``) or a number; ``at`` is its end or a training step. With ``parts``, prefixes of the names of
     parameters such as ``encoder`` or ``encoder.layers.0``, only these are taken, and everything else begins as the
-    init ``of`` has it. The optimizer begins anew.
+    init ``of`` has it; ``{encoder.layers.0: encoder.layers.1}`` names a part here and its source there. Where ``of``
+    reads data, it reads them through frozen weights that are taken over already. The optimizer begins anew.
     """
+    take_over(model, weights, parts, spec)
     of(model, draw)
     take_over(model, weights, parts, spec)
 
 
 @torch.no_grad()
-def take_over(model: nn.Module, weights: Mapping[str, Tensor], parts: Sequence[str] | None, spec: str) -> Transfer:
+def take_over(
+    model: nn.Module, weights: Mapping[str, Tensor], parts: Sequence[str] | Mapping[str, str] | None, spec: str
+) -> Transfer:
     """Copy weights, and the buffers beside them, into a model in place.
 
     Args:
         model: filled in place; on the meta device shapes alone are compared.
         weights: of the other run, by name.
-        parts: prefixes of the names that are taken; None: all.
+        parts: prefixes of the names that are taken, or by such a prefix that of the other run; None: all.
         spec: the other run's, for messages.
 
     Raises:
-        LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape.
+        LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape; or a
+            frozen one is not taken.
     """
-    named = dict(model.named_parameters())
+    named: dict[str, Tensor] = dict(model.named_parameters()) | frozen_weights(model)
     for part in parts or ():
         if not any(_is_within(name, part) for name in named):
             known = dict.fromkeys(prefix for name in named for prefix in _prefixes(name))
             raise LabError(Problem("init.parts", f"no parameter of this model is in '{part}'", nearest(part, known)))
-    chosen = [name for name in named if parts is None or any(_is_within(name, part) for part in parts)]
-    if absent := [name for name in chosen if name not in weights]:
+    chosen = {name: source for name in named if (source := _source_of(name, parts)) is not None}
+    if absent := [source for source in chosen.values() if source not in weights]:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         what = f"the run of '{spec}' has no parameter '{absent[0]}'{more}"
         raise LabError(Problem("init", what, "name what both models have, as in parts: [encoder]"))
-    for name in chosen:
-        shape, other = tuple(named[name].shape), tuple(weights[name].shape)
+    if empty := [name for name in frozen_weights(model) if name not in chosen]:
+        what = f"'{empty[0]}' is frozen, and has no values but those of another run"
+        raise LabError(Problem("init.parts", what, "take it over, as in parts: {encoder.embedding.frozen: encoder}"))
+    for name, source in chosen.items():
+        shape, other = tuple(named[name].shape), tuple(weights[source].shape)
         if shape != other:
             what = f"'{name}' has the shape {shape} here and {other} in the run of '{spec}'"
             raise LabError(Problem("init", what, "give both models one size, or leave it out of parts"))
-        named[name].copy_(weights[name])
-    for name, buffer in model.named_buffers():
-        taken = parts is None or any(_is_within(name, part) for part in parts)
-        if taken and name in weights and weights[name].shape == buffer.shape:
-            buffer.copy_(weights[name])
-    buffers = dict(model.named_buffers())
+        named[name].copy_(weights[source])
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name not in named}
+    beside = {name: source for name in buffers if (source := _source_of(name, parts)) in weights}
+    for name, source in beside.items():
+        if weights[source].shape == buffers[name].shape:
+            buffers[name].copy_(weights[source])
     fresh = tuple(name for name in named if name not in chosen)
-    return Transfer(tuple(chosen), fresh, tuple(name for name in weights if name not in chosen and name not in buffers))
+    used = {*chosen.values(), *beside.values(), *buffers}
+    return Transfer(tuple(chosen), fresh, tuple(name for name in weights if name not in used))
+
+
+def _source_of(name: str, parts: Sequence[str] | Mapping[str, str] | None) -> str | None:
+    """The name in the other run of what is taken over under a name; None: it is not taken."""
+    if parts is None:
+        return name
+    part = next((part for part in parts if _is_within(name, part)), None)
+    source = parts[part] if isinstance(parts, Mapping) and part is not None else part
+    return None if part is None else f"{source}{name.removeprefix(part)}"
 
 
 def _is_within(name: str, part: str) -> bool:

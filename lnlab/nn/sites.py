@@ -15,7 +15,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.nn.placements import placements
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.site import Site as Site  # noqa: PLC0414 - read from here by everyone
-from lnlab.nn.transformer import Layer, Stack
+from lnlab.nn.transformer import Layer, Stack, stacks
 
 _Value = TypeVar("_Value")
 _STACKS = ("encoder", "decoder")
@@ -118,12 +118,11 @@ def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
         return
     seen: dict[Site, Tensor] = {}
     with ExitStack() as hooks:
-        for name, module in model.named_modules():
-            if isinstance(module, Stack):
-                _watch_ends(seen, name, module, hooks)
-            if isinstance(module, Layer):
-                stack, _, number = name.split(".")
-                Stream(seen, stack, int(number) + 1).follow(module, hooks)
+        for name, stack in stacks(model).items():
+            _watch_ends(seen, name, stack, hooks)
+            for number, layer in enumerate(stack.layers, 1):
+                if isinstance(layer, Layer):
+                    Stream(seen, name, number).follow(layer, hooks)
         yield seen
 
 

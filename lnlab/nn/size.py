@@ -50,6 +50,16 @@ def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
     return elements + rows * width + labels * (width + 1), flops
 
 
+def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
+    """The same of a model of kind ``feature_classifier``: frozen weights are not trained, and cost a forward pass."""
+    rows, width, model = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["model"]
+    elements, flops = classifier_size(setting)
+    words = ("norm", "placement", "attention")
+    frozen = {"layers": model["feature_layers"], **{word: model[f"feature_{word}"] for word in words}}
+    _, below = _stacks(setting | {"encoder": frozen}, ("encoder",))
+    return elements - rows * width, flops + below
+
+
 def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]:
     """Elements and FLOPs per token of stacks, without their tables."""
     model = setting["model"]

@@ -6,12 +6,13 @@ Module names are addresses: ``decoder.layers.0.cross_attention.q.weight`` is the
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from lnlab.nn.embedding import Embedding, Positions
 from lnlab.nn.feedforward import FeedForward
 from lnlab.nn.linear import LinearBuilder
-from lnlab.nn.masks import PAD_TOKEN
+from lnlab.nn.masks import PAD_TOKEN, padding
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import LayerSpec
 from lnlab.nn.pooled import pooled_norms, token_mask
@@ -89,6 +90,32 @@ class Stack(nn.Module):
             return x if self.final_norm is None else self.final_norm(x)
 
 
+class Features(nn.Module):
+    """What a frozen stack makes of tokens, in place of an embedding: its weights are buffers, and no gradient passes."""
+
+    def __init__(self, frozen: Stack) -> None:
+        super().__init__()
+        self.frozen = frozen
+        for module in frozen.modules():
+            for name, p in list(module.named_parameters(recurse=False)):
+                delattr(module, name)
+                module.register_buffer(name, p.detach())
+
+    @torch.no_grad()
+    def forward(self, tokens: Tensor) -> Tensor:
+        """(batch, length) int64 -> (batch, length, width)."""
+        x: Tensor = self.frozen(tokens, padding(tokens))
+        return x
+
+
 def stacks(model: nn.Module) -> dict[str, Stack]:
-    """The stacks of a model by name."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, Stack)}
+    """The stacks of a model by name; frozen ones are none of them."""
+    inside = {id(part) for module in model.modules() if isinstance(module, Features) for part in module.modules()}
+    named = ((name, module) for name, module in model.named_modules() if id(module) not in inside)
+    return {name: module for name, module in named if isinstance(module, Stack)}
+
+
+def frozen_weights(model: nn.Module) -> dict[str, Tensor]:
+    """The weights of a model's frozen stacks by name."""
+    features = [(name, module) for name, module in model.named_modules() if isinstance(module, Features)]
+    return {f"{name}.{weight}": p for name, module in features for weight, p in module.named_buffers()}

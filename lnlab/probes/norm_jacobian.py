@@ -17,7 +17,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.nn.sites import Site, separated
-from lnlab.nn.transformer import Layer, Stack
+from lnlab.nn.transformer import Layer, stacks
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
@@ -54,15 +54,14 @@ def norm_jacobian(
 def norm_modules(model: nn.Module) -> list[tuple[Site, nn.Module]]:
     """Every norm of the stream with the address of its scale."""
     norm_sites: list[tuple[Site, nn.Module]] = []
-    for name, module in model.named_modules():
-        if isinstance(module, Layer):
-            stack, _, number = name.split(".")
-            for group, owned in module.placement.named_children():
+    for name, stack in stacks(model).items():
+        if stack.final_norm is not None:
+            norm_sites.append((Site(name, None, "final_norm", "scale"), stack.final_norm))
+        for number, layer in enumerate(stack.layers, 1):
+            for group, owned in layer.placement.named_children() if isinstance(layer, Layer) else ():
                 tensor = "scale" if group == "norms" else f"scale_{group}"
-                pairs = zip(module.sublayers, owned.children(), strict=False)
-                norm_sites += [(Site(stack, int(number) + 1, sublayer, tensor), norm) for sublayer, norm in pairs]
-        elif isinstance(module, Stack) and module.final_norm is not None:
-            norm_sites.append((Site(name, None, "final_norm", "scale"), module.final_norm))
+                pairs = zip(layer.sublayers, owned.children(), strict=False)
+                norm_sites += [(Site(name, number, sublayer, tensor), norm) for sublayer, norm in pairs]
     return norm_sites
 
 

@@ -191,13 +191,14 @@ class Classification:
         return self.rows[split]
 
 
-def _tokens(params: dict[str, Any]) -> int:
+def read_tokens(params: dict[str, Any]) -> int:
     """Tokens of a batch, padding included."""
-    long = min(_TYPICAL, params["max_length"]) if params["pad"] == "longest" else params["pad"]
+    pad = params.get("pad", "longest")
+    long = min(_TYPICAL, params["max_length"]) if pad == "longest" else pad
     return int(params["batch_sentences"] * long)
 
 
-def _split_batches(params: dict[str, Any], split: str) -> int:
+def classification_batches(params: dict[str, Any], split: str) -> int:
     """Batches of a split, of the sentences that the corpus declares."""
     share = float(params["split"][SPLITS.index(split)])
     return math.ceil(share * int(params["corpus"].get("sentences") or _SENTENCES) / int(params["batch_sentences"]))
@@ -206,8 +207,8 @@ def _split_batches(params: dict[str, Any], split: str) -> int:
 @tasks.register(
     "classification",
     says=lambda _: ("sentence",),
-    batch_tokens=_tokens,
-    split_batches=_split_batches,
+    batch_tokens=read_tokens,
+    split_batches=classification_batches,
     tokens=lambda _: 2,
 )
 def classification(

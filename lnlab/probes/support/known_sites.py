@@ -9,7 +9,7 @@ from torch import nn
 
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site
-from lnlab.nn.transformer import Layer, Stack
+from lnlab.nn.transformer import Layer, stacks
 
 SitesByQuantity = Mapping[str, Sequence[Site]]
 """Quantity -> every site at which it has a number."""
@@ -29,12 +29,11 @@ def stream_sites(model: nn.Module) -> list[Site]:
     if isinstance(model, AddressedModel):
         return list(model.stream)
     sites = []
-    for name, module in model.named_modules():
-        if isinstance(module, Stack):
-            outer = [sublayer for sublayer in ("embedding", "final_norm") if getattr(module, sublayer) is not None]
-            sites += [Site(name, None, sublayer, "out") for sublayer in outer]
-        if isinstance(module, Layer):
-            stack, _, number = name.split(".")
-            tensors = [(sublayer, tensor) for sublayer in module.sublayers for tensor in ("in", "branch", "sum", "out")]
-            sites += [Site(stack, int(number) + 1, sublayer, tensor) for sublayer, tensor in tensors]
+    for name, stack in stacks(model).items():
+        outer = [sublayer for sublayer in ("embedding", "final_norm") if getattr(stack, sublayer) is not None]
+        sites += [Site(name, None, sublayer, "out") for sublayer in outer]
+        for number, layer in enumerate(stack.layers, 1):
+            sublayers = layer.sublayers if isinstance(layer, Layer) else ()
+            tensors = [(sublayer, tensor) for sublayer in sublayers for tensor in ("in", "branch", "sum", "out")]
+            sites += [Site(name, number, sublayer, tensor) for sublayer, tensor in tensors]
     return sites
