@@ -24,15 +24,14 @@ from lnlab.registry import default
     says="sentence",
     averages=lambda model: model["pool"] == "mean",
     size=feature_classifier_size,
-    features=True,
 )
 class FeatureClassifier(Classifier):
     """``weight pool(encoder(features(source))) + bias``: new layers on a frozen encoder (Xu et al., 2021, Figure 1).
 
     The encoder of another run, of ``feature_layers`` layers with the same d_model, heads and d_ff, stands in place of
-    the embedding; no gradient reaches it, and it has no dropout. Its weights come from there alone: ``init: {kind:
-    from_run, spec: ..., parts: {encoder.embedding.frozen: encoder}}``. ``norm``, ``placement`` and ``model.layers`` are
-    those of the new layers.
+    the embedding; no gradient reaches it, and it has no dropout. Its weights come from there by ``init: {kind:
+    from_run, spec: ..., parts: {encoder.embedding.frozen: encoder}}``, and are random without. ``norm``, ``placement``
+    and ``model.layers`` are those of the new layers.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class FeatureClassifier(Classifier):
         d_model: Count,
         heads: Count,
         d_ff: Count,
-        feature_layers: Count,
+        feature_layers: Count = 2,
         feature_norm: Annotated[Callable[..., nn.Module], norms] = default("layer"),
         feature_placement: Annotated[Callable[..., nn.Module], placements] = default("post"),
         feature_attention: Annotated[Callable[..., nn.Module], attentions] = default("softmax"),

@@ -75,8 +75,7 @@ def take_over(
         spec: the other run's, for messages.
 
     Raises:
-        LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape; or a
-            frozen one is not taken.
+        LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape.
     """
     named: dict[str, Tensor] = dict(model.named_parameters()) | frozen_weights(model)
     for part in parts or ():
@@ -88,9 +87,6 @@ def take_over(
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         what = f"the run of '{spec}' has no parameter '{absent[0]}'{more}"
         raise LabError(Problem("init", what, "name what both models have, as in parts: [encoder]"))
-    if empty := [name for name in frozen_weights(model) if name not in chosen]:
-        what = f"'{empty[0]}' is frozen, and has no values but those of another run"
-        raise LabError(Problem("init.parts", what, "take it over, as in parts: {encoder.embedding.frozen: encoder}"))
     for name, source in chosen.items():
         shape, other = tuple(named[name].shape), tuple(weights[source].shape)
         if shape != other:

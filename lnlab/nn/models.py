@@ -44,7 +44,6 @@ class ModelFacts(Facts):
         averages: ``(choice)``, whether it looks at the mean over a sentence alone.
         size: ``(setting) -> (parameters, operations a token)``; a model without it cannot be planned.
         translates: whether it has ``encode`` and ``decode``, so that it can translate.
-        features: whether it reads through a frozen encoder, whose weights another run must give.
     """
 
     stacks: tuple[Literal["encoder", "decoder"], ...] = ()
@@ -55,7 +54,6 @@ class ModelFacts(Facts):
     averages: Callable[[Choice], bool] = never
     size: Callable[[dict[str, Json]], tuple[int, int]] | None = None
     translates: bool = False
-    features: bool = False
 
 
 models: Registry[Callable[..., nn.Module]] = Registry("model", ModelFacts)

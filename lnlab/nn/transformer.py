@@ -91,15 +91,22 @@ class Stack(nn.Module):
 
 
 class Features(nn.Module):
-    """What a frozen stack makes of tokens, in place of an embedding: its weights are buffers, and no gradient passes."""
+    """What a frozen stack makes of tokens, in place of an embedding: its weights are buffers, and no gradient passes.
+
+    Matrices are Xavier's and the table N(0, 1/d), from torch's own generator, until they are taken from another run.
+    """
 
     def __init__(self, frozen: Stack) -> None:
         super().__init__()
         self.frozen = frozen
         for module in frozen.modules():
             for name, p in list(module.named_parameters(recurse=False)):
+                if p.dim() > 1:
+                    nn.init.xavier_normal_(p)
                 delattr(module, name)
                 module.register_buffer(name, p.detach())
+        table = frozen.embedding.table
+        table.normal_(0, table.shape[1] ** -0.5)[PAD_TOKEN] = 0
 
     @torch.no_grad()
     def forward(self, tokens: Tensor) -> Tensor:

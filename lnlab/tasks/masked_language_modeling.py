@@ -17,7 +17,7 @@ from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled, labelled
 from lnlab.corpora.vocabulary.tokenizers import PAD, UNK, Tokenizer, tokenizers
 from lnlab.randomness import Draw
-from lnlab.registry import Choice, Roots, default
+from lnlab.registry import Roots, default
 from lnlab.tasks.classification import Classification, Share, classification, classification_batches, read_tokens
 from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
 from lnlab.tasks.task import Batch, tasks

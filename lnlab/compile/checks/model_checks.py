@@ -91,16 +91,6 @@ def own_models_initialize_themselves(setting: ResolvedSetting, registries: Regis
     return [Flaw(("init",), what, "choose another init, or a model of your own")]
 
 
-def frozen_encoders_come_from_a_run(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
-    """The weights of a frozen encoder are drawn by no init."""
-    model, init = (registries[word][setting[word]["kind"]] for word in ("model", "init"))
-    if not model.facts.features or init.facts.continues:
-        return []
-    what = f"'{model.name}' reads through a frozen encoder, which '{init.name}' gives no weights"
-    remedy = "write init: {kind: from_run, spec: ..., parts: {encoder.embedding.frozen: encoder}, of: ...}"
-    return [Flaw(("init",), what, remedy)]
-
-
 def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
     """A matrix of zeros has no direction, and neither has a row of zeros."""
     kind = setting["model"].get("linear", {}).get("kind")
@@ -170,7 +160,6 @@ GRAPH_CHECKS = (
     groups_divide_width,
     init_suits_placement,
     own_models_initialize_themselves,
-    frozen_encoders_come_from_a_run,
     output_has_its_own_table,
     nothing_divides_by_zero,
     closed_gates_have_something_behind_them,
