@@ -210,3 +210,54 @@ def test_models_that_do_not_fit_are_refused_before_anything_runs(lnlab, workdir)
     assert "has the shape (16, 8) here and (32, 8) in the run of 'pretrain'" in outcome.err
     Path("tuned.yaml").write_text(continued("init: {kind: from_run, spec: pretrain, parts: [encodr]}\n"))
     assert "no parameter of this model is in 'encodr'" in lnlab("check", "tuned.yaml").err
+
+
+def test_a_part_may_have_another_name_there(lnlab, workdir):
+    Path("pretrain.yaml").write_text(PRETRAIN.replace("layers: 1", "layers: 2"))
+    init = "init: {kind: from_run, spec: pretrain, parts: {encoder.layers.0: encoder.layers.1}, of: xavier_uniform}\n"
+    Path("tuned.yaml").write_text(continued(init))
+    assert lnlab("check", "tuned.yaml").code == 0
+    Path("tuned.yaml").write_text(continued(init.replace("layers.1}", "layers.2}")))
+    assert "the run of 'pretrain' has no parameter 'encoder.layers.2." in lnlab("check", "tuned.yaml").err
+
+
+@pytest.mark.slow
+def test_a_unit_is_measured_beforehand_with_the_weights_that_it_begins_with(lnlab, workdir):
+    Path("pretrain.yaml").write_text(PRETRAIN)
+    Path("tuned.yaml").write_text(continued())
+    said = lnlab("plan", "tuned.yaml", "--calibrate", "--json")
+    assert said.code == 0, said.err
+    assert said.json["seconds_known"] == "from one measured just now"
+    assert said.json["units"] == {"all": 2, "missing": 1}
+
+
+CLAIM = """\
+report:
+  - title: Loss
+    kind: curves
+    quantity: nll
+    where: {split: validation}
+    claims:
+      - {id: goes_on, says: It goes on learning., role: prediction, source: ours, kind: ratio,
+         of: {step: 2}, to: {step: 0}, at_most: 0.999}
+"""
+
+
+@pytest.mark.slow
+def test_bisect_finds_the_change_of_a_run_that_begins_with_another(lnlab, workdir):
+    Path("pretrain.yaml").write_text(PRETRAIN)
+    text = (continued() + CLAIM).replace("seeds: 1-2", "seeds: 1-5")
+    for name, written in (
+        ("good", text),
+        ("bad", text.replace("lr: 0.5", "lr: 0.0001").replace("title: P", "title: Other p")),
+    ):
+        Path(name).mkdir()
+        Path(name, "pretrain.yaml").write_text(PRETRAIN)
+        Path(name, "tuned.yaml").write_text(written)
+        assert lnlab("run", f"{name}/tuned.yaml", "-q", "-w", 1).code == 0
+        assert lnlab("report", f"{name}/tuned.yaml", "-q", "-o", f"{name}/reports/tuned").code == 0
+        assert lnlab("lock", f"{name}/tuned.yaml", "-q").code == 0
+    result = lnlab("bisect", "goes_on", "good/tuned.lock", "bad/tuned.lock", "-w", 1, "--json")
+    assert result.code == 0, result.err
+    assert (result.json["good"], result.json["cause"]) == ("supported", "spec")
+    assert result.json["changes"] == ["optimizer.lr: 0.5 → 0.0001"]

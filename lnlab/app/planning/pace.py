@@ -17,9 +17,10 @@ from lnlab.compile.cost.duration import Speed
 from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
+from lnlab.execute.machine import ThisMachine
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
-from lnlab.execute.unit import Event
+from lnlab.execute.unit import SAVE_EVERY, Event
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -76,12 +77,23 @@ def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
     return dict(finished.select("trajectory", "seconds").iter_rows())
 
 
-def measured_pace(store: Store, request: "Request", units: Sequence[Trajectory], known: "Registries") -> Pace | None:
-    """Compute one unit of median cost, store its rows, and take the pace from it; None where it does not finish."""
+def measured_pace(
+    store: Store, plan: Plan, request: "Request", units: Sequence[Trajectory], known: "Registries"
+) -> Pace | None:
+    """Compute one unit of median cost, store its rows, and take the pace from it; None where it does not finish.
+
+    The run of another spec that it begins with is computed first where the store lacks it, and does not count.
+    """
+    from lnlab.app.progress import stderr_console
+    from lnlab.app.rounds.sources import compute_sources, with_weights
+    from lnlab.app.rounds.units import RunOptions
+
     speed = machine_speed()
     seconds: Mapping[str, float] = Pace(speed, 1.0, "").unit_seconds(units, known)
     middle_unit = sorted(units, key=lambda unit: seconds[unit.key])[len(units) // 2]
-    (unit,) = plan_memory([middle_unit], known, 1, machine_memory()).units
+    options = RunOptions(1, retry_failed=False, quiet=True, save_every=SAVE_EVERY, console=stderr_console())
+    compute_sources(store, plan, [middle_unit], request, known, options, ThisMachine(1))
+    (unit,) = plan_memory(with_weights(store, plan, [middle_unit]), known, 1, machine_memory()).units
     events: list[Event] = []
     sweep(
         [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append

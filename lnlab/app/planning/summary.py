@@ -160,7 +160,7 @@ def plan_request(
     known = load_registries(request.plugins)
     plan = next_plan(request, known, store)
     missing = [unit for unit, _ in store.pending(plan)] if calibrate else []
-    pace = (missing and measured_pace(store, request, missing, known)) or expected_pace(store, plan, known)
+    pace = (missing and measured_pace(store, plan, request, missing, known)) or expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]
     wanted_workers = worker_count(workers)
