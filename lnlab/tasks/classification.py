@@ -194,8 +194,7 @@ class Classification:
 def read_tokens(params: dict[str, Any]) -> int:
     """Tokens of a batch, padding included."""
     pad = params.get("pad", "longest")
-    long = min(_TYPICAL, params["max_length"]) if pad == "longest" else pad
-    return int(params["batch_sentences"] * long)
+    return int(params["batch_sentences"] * (min(_TYPICAL, params["max_length"]) if pad == "longest" else pad))
 
 
 def classification_batches(params: dict[str, Any], split: str) -> int:
