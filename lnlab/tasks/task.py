@@ -105,8 +105,8 @@ def declared_split_batches(params: Choice, split: str) -> int:
 
 def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
     """Batches of so many tokens in a split."""
-    sentences = int((params.get("corpus") or {}).get(split) or SENTENCES)
-    return ceil(sentences * SENTENCE_TOKENS / tokens)
+    declared = (params.get("corpus") or {}).get(split)  # a number of sentences, or the files that hold them
+    return ceil((declared if isinstance(declared, int) else SENTENCES) * SENTENCE_TOKENS / tokens)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,49 @@
+"""One init with some of its matrices from another: a recipe without one of its parts."""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.nn.inits import inits
+from lnlab.nn.post_init import run_post_init_hooks
+from lnlab.nn.sites import parameter_uses
+from lnlab.randomness import Draw
+from lnlab.registry import default
+
+_Tensors = Annotated[list[Literal["q", "k", "v", "o", "w1", "w2", "table"]], Field(min_length=1)]
+
+
+@inits.register("replaced")
+@torch.no_grad()
+def replaced(
+    model: nn.Module,
+    draw: Draw,
+    *,
+    of: Annotated[Callable[..., None], inits],
+    tensors: _Tensors,
+    stack: Literal["encoder", "decoder"] | None = None,
+    by: Annotated[Callable[..., None], inits] = default("xavier_uniform"),
+) -> None:
+    """``b`` at the named tensors, ``a`` elsewhere: the init ``of`` without some of its parts (Huang et al., 2020).
+
+    a is ``of`` and b is ``by``; ``stack`` leaves the other stack as ``of`` has it. A table that serves an embedding and
+    the output counts as the embedding's, the encoder's where one serves all. Both draw a tensor from the same numbers.
+
+    Raises:
+        LabError: the model has no such tensor.
+    """
+    first = {id(p): (site, p) for site, p in reversed(parameter_uses(model))}
+    chosen = [p for site, p in first.values() if site.tensor in tensors and stack in (None, site.stack)]
+    if not chosen:
+        what = f"this model has no {', '.join(tensors)} in the {stack or 'layers'}"
+        raise LabError(Problem("init.tensors", what, "name tensors and a stack that the model has"))
+    by(model, draw)
+    kept = [p.clone() for p in chosen]
+    of(model, draw)
+    for p, values in zip(chosen, kept, strict=True):
+        p.copy_(values)
+    run_post_init_hooks(model)
