@@ -18,7 +18,7 @@ from torch import Generator, Tensor, nn
 from lnlab.facts import Facts
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.post_init import run_post_init_hooks
-from lnlab.nn.sites import Site, parameter_uses
+from lnlab.nn.sites import Site, first_uses, parameter_uses
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry
 
@@ -123,8 +123,7 @@ def fill(
         matrix: the distribution of each matrix of a layer.
         table: that of each table, the row of padding apart, which is zero; and of a classifier's weight.
     """
-    first = {id(p): (site, p) for site, p in reversed(parameter_uses(model))}
-    for site, p in first.values():
+    for site, p in first_uses(model):
         if site.tensor == "table":
             fill_parameter(p, draw, site, table(site))
             p[PAD_TOKEN] = 0

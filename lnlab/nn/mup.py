@@ -24,7 +24,7 @@ from lnlab.nn.attention import DotProductAttention, DropoutRate, attentions
 from lnlab.nn.inits import inits
 from lnlab.nn.linear import LinearBuilder
 from lnlab.nn.post_init import run_post_init_hooks
-from lnlab.nn.sites import Site, parameter_uses, weights
+from lnlab.nn.sites import Site, first_uses, weights
 from lnlab.randomness import Draw
 from lnlab.registry import default
 
@@ -78,7 +78,7 @@ def mup(
 
 def rate_factors(model: nn.Module, base_width: int) -> dict[Site, float]:
     """The factor on the rate at each weight; a table that is the output's too counts as an embedding's (Table 8)."""
-    uses = {id(p): (site, p) for site, p in reversed(parameter_uses(model))}.values()
+    uses = first_uses(model)
     ratio = base_width / next(p.shape[1] for site, p in uses if site.tensor == "table")
     return {site: _rate_factor(site, p, ratio) for site, p in uses}
 

@@ -10,7 +10,7 @@ from torch import nn
 from lnlab.errors import LabError, Problem
 from lnlab.nn.inits import inits
 from lnlab.nn.post_init import run_post_init_hooks
-from lnlab.nn.sites import parameter_uses
+from lnlab.nn.sites import first_uses
 from lnlab.randomness import Draw
 from lnlab.registry import default
 
@@ -23,21 +23,21 @@ def replaced(
     model: nn.Module,
     draw: Draw,
     *,
-    of: Annotated[Callable[..., None], inits],
     tensors: _Tensors,
+    of: Annotated[Callable[..., None], inits] = default("t_fixup"),
     stack: Literal["encoder", "decoder"] | None = None,
     by: Annotated[Callable[..., None], inits] = default("xavier_uniform"),
 ) -> None:
-    """``b`` at the named tensors, ``a`` elsewhere: the init ``of`` without some of its parts (Huang et al., 2020).
+    """``b`` at some tensors, ``a`` elsewhere: an init without one of its parts (Huang et al., 2020, for T-Fixup).
 
-    a is ``of`` and b is ``by``; ``stack`` leaves the other stack as ``of`` has it. A table that serves an embedding and
-    the output counts as the embedding's, the encoder's where one serves all. Both draw a tensor from the same numbers.
+    ``of`` is the init a. ``by`` is the init b. ``tensors`` are those that have b's values. With ``stack`` this is so in
+    one stack alone. A table that serves an embedding and the output counts as the embedding's, the encoder's where one
+    serves all. Both inits draw a tensor from the same numbers.
 
     Raises:
         LabError: the model has no such tensor.
     """
-    first = {id(p): (site, p) for site, p in reversed(parameter_uses(model))}
-    chosen = [p for site, p in first.values() if site.tensor in tensors and stack in (None, site.stack)]
+    chosen = [p for site, p in first_uses(model) if site.tensor in tensors and stack in (None, site.stack)]
     if not chosen:
         what = f"this model has no {', '.join(tensors)} in the {stack or 'layers'}"
         raise LabError(Problem("init.tensors", what, "name tensors and a stack that the model has"))

@@ -65,6 +65,11 @@ def parameter_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     return [(site, p) for _, site, p in addressed(model)]
 
 
+def first_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
+    """Every parameter once, a tied one by the first of its sites."""
+    return list({id(p): (site, p) for site, p in reversed(parameter_uses(model))}.values())
+
+
 def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     """As ``parameter_uses``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
     return [(site, p) for site, p in parameter_uses(model) if p.dim() > 1]

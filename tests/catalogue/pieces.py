@@ -24,6 +24,7 @@ SMALL: dict[str, Any] = {
     "train": ["left.txt", "right.txt"],
     "files": ["left.txt"],
     "file": "labels.csv",
+    "tensors": ["w1"],
     "corpus": {"kind": "toy_german_english", "train": 60, "validation": 20, "test": 20},
     "labelled_corpus": {"kind": "toy_finance", "sentences": 60},
 }

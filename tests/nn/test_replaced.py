@@ -31,7 +31,8 @@ def by_hand(site, *, layers: bool, table: bool) -> float:
 
 
 @pytest.mark.parametrize(
-    ("tensors", "layers", "table"), [(LAYERS, False, True), (["table"], True, False), ([*LAYERS, "table"], False, False)]
+    ("tensors", "layers", "table"),
+    [(LAYERS, False, True), (["table"], True, False), ([*LAYERS, "table"], False, False)],
 )
 def test_every_matrix_of_t_fixup_without_a_part_has_the_spread_computed_by_hand(setting, build, tensors, layers, table):
     for site, p in weights(build(setting("pre", **SHAPE), init=of_t_fixup(tensors))):
@@ -51,10 +52,9 @@ def test_named_tensors_are_the_one_inits_and_the_others_the_other_inits(setting,
         here = site.tensor in tensors and stack in (None, site.stack)
         replaced += here
         assert torch.equal(p, a if here else b), site
-    per_stack = {"encoder": 2 * len(tensors), "decoder": 5 * len(tensors)}
-    attention = 2 if tensors == ["q"] else 1  # cross-attention has a q and a v of its own, the decoder no second w2
-    per_stack["decoder"] = 5 * (2 if attention == 2 else 3)
-    assert replaced == (sum(per_stack.values()) if stack is None else per_stack[stack])
+    in_layer = {"encoder": len(tensors), "decoder": len(tensors) + 1}  # cross-attention has a q and a v of its own
+    layers = {"encoder": 2, "decoder": 5}
+    assert replaced == sum(layers[name] * in_layer[name] for name in layers if stack in (None, name))
 
 
 @pytest.mark.parametrize(("tied", "gains"), [("all", [1, 1, 1]), ("target", [1, 45, 45]), ("none", [1, 45, 1])])
