@@ -41,6 +41,7 @@ class ProbeFacts(Facts):
         reads: how many batches it reads; None: every one of an epoch.
         whole_split: whether it reads every batch of its ``split``; ``passes`` are then those of one of them.
         translates: whether it needs a model and a task that translate.
+        causal: whether it needs a model with a causal stack.
         revision: of the definition with these parameters, None for the first; it joins the key, so that measurements
             with other parameters, whose numbers do not change, have the same key as before.
         sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
@@ -64,6 +65,7 @@ class ProbeFacts(Facts):
     reads: Callable[[Choice], int | None] | None = None
     whole_split: bool = False
     translates: bool = False
+    causal: bool = False
     revision: Callable[[Choice], int | None] | None = None
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
     any_model: Callable[[Choice], bool] = never

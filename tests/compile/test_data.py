@@ -292,3 +292,19 @@ def test_what_translates_nothing_is_not_asked_for_translations(plan, base, regis
         "spec.yaml:7:17: probes.0.kind: the task 'translation' translates nothing; known: teller",
     ]
     plan(text.replace("encoder_decoder", "speaker").replace("{kind: translation, corpus: toy}", "teller"))
+
+
+def test_what_has_no_causal_stack_is_not_asked_for_later_tokens(plan, base, registries):
+    tags = {"passes": lambda _: 0.0, "table": "sites", "quantities": ("x",)}
+
+    @registries["probe"].register("later", **tags, causal=True)
+    def later(state): ...
+
+    @registries["model"].register("reader", stacks=("encoder",), size=lambda _: (1, 1), causal=())
+    def reader(size, parts, *, d_model: int = 8, heads: int = 1): ...
+
+    text = base.replace("gradient_norm", "later")
+    assert refused(plan, text.replace("encoder_decoder", "reader")) == [
+        "spec.yaml:7:17: probes.0.kind: the model 'reader' has no causal stack; known: decoder_only, encoder_decoder, silent, weightless"
+    ]
+    plan(text)

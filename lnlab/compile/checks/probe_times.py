@@ -20,7 +20,14 @@ def probe_time_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> Issues:
     """Everything that is wrong with where and when the probes are applied."""
-    checks = (_absent_steps, _unbounded_reads, _absent_translations, _absent_parts, _absent_precision)
+    checks = (
+        _absent_steps,
+        _unbounded_reads,
+        _absent_translations,
+        _absent_causal_stacks,
+        _absent_parts,
+        _absent_precision,
+    )
     return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
@@ -72,6 +79,20 @@ def _absent_translations(
             for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
                 path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
                 issues.append((merged.location(path), Flaw(path, what, nearest("", translating))))
+    return issues
+
+
+def _absent_causal_stacks(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
+) -> Issues:
+    """Probes of causal stacks on models that have none."""
+    issues: Issues = []
+    causal = [entry.name for entry in registries["model"] if entry.facts.causal]
+    for probe in requests.probes:
+        if registries["probe"][probe.choice["kind"]].facts.causal:
+            for kind in sorted({setting["model"]["kind"] for setting in sweep.settings} - set(causal)):
+                path, what = (*probe.path, "kind"), f"the model '{kind}' has no causal stack"
+                issues.append((merged.location(path), Flaw(path, what, nearest("", causal))))
     return issues
 
 

@@ -1,0 +1,107 @@
+"""``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over positions up to t: how answers depend on tokens that come later.
+
+A causal stack answers at position t from the tokens up to t, as when it translates and the others do not exist yet. A
+layer norm with mean and variance of each token (Ba et al., 2016) leaves that so. With the statistics of a sentence's
+whole n × d matrix,
+
+    (x - mean over n and d of x) / sqrt(var over n and d of x + eps) * scale + shift,
+
+every position reads those after it. F are the model's logits, t is half of the sentence's target, and a sentence
+stands alone, without padding; the squared norms are summed over sentences. In float64, so that what does not depend on
+the future differs by rounding alone.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from math import sqrt
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.functional import layer_norm
+
+from lnlab.facts import QuantityWords
+from lnlab.probes.batch_dependence import single_sentence
+from lnlab.probes.probe import State, evaluating, probes
+from lnlab.probes.support.float64_copy import doubles
+from lnlab.tables import Row
+from lnlab.tasks.task import Batch
+
+
+def _passes(params: dict[str, Any]) -> float:
+    """Each sentence whole and cut, with both kinds of statistics."""
+    return 4.0 * float(params["batches"])
+
+
+@probes.register(
+    "future_dependence",
+    table="sites",
+    passes=_passes,
+    quantities={
+        "future_dependence": QuantityWords(
+            "dependence on the future",
+            "relative",
+            "distance between answers with and without the tokens that come later",
+        ),
+        "future_dependence_of_matrix_norm": QuantityWords(
+            "dependence on the future, matrix statistics",
+            "relative",
+            "distance between answers with and without the tokens that come later, with norms over a sentence's matrix",
+        ),
+    },
+    causal=True,
+)
+@torch.no_grad()
+def future_dependence(
+    state: State,
+    *,
+    batches: Annotated[int, Field(ge=1)] = 1,
+    split: Literal["train", "validation", "test"] = "train",
+) -> Iterator[Row]:
+    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖``: how answers depend on later tokens, as a causal model's must not.
+
+    ``future_dependence``: the model as it is; ``future_dependence_of_matrix_norm``: every layer norm has the mean and
+    variance of all entries of a sentence (Ba et al., 2016, have those of one token). Dropout is off.
+    """
+    weights, sampled = doubles(state.model), state.batches(batches, split)
+
+    def logits(batch: Batch) -> Tensor:
+        answers: Tensor = functional_call(state.model, weights, (batch,))[0]
+        return answers
+
+    with evaluating(state.model):
+        yield {"quantity": "future_dependence", "value": _change(logits, sampled)}
+        with matrix_statistics(state.model):
+            yield {"quantity": "future_dependence_of_matrix_norm", "value": _change(logits, sampled)}
+
+
+@contextmanager
+def matrix_statistics(model: nn.Module) -> Iterator[None]:
+    """Inside, every layer norm of (1, length, width) takes its mean and variance over length and width."""
+
+    def over_matrix(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], _: Tensor) -> Tensor:
+        normed = layer_norm(inputs[0], inputs[0].shape[1:], eps=norm.eps)
+        return normed * norm.weight + norm.bias
+
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, nn.LayerNorm):
+                hooks.callback(module.register_forward_hook(over_matrix).remove)
+        yield
+
+
+def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
+    """Over all sentences of the batches, whose logits are (length, size)."""
+    moved = size = 0.0
+    for batch in batches:
+        for row in range(len(batch.target_in)):
+            whole = single_sentence(batch, row)
+            half = (whole.target_in.shape[1] + 1) // 2
+            cut = replace(whole, target_in=whole.target_in[:, :half], target_out=whole.target_out[:, :half])
+            full, early = logits_of(whole)[:half], logits_of(cut)
+            moved += (full - early).square().sum().item()
+            size += full.square().sum().item()
+    return sqrt(moved / size) if size else 0.0
