@@ -305,6 +305,7 @@ def test_what_has_no_causal_stack_is_not_asked_for_later_tokens(plan, base, regi
 
     text = base.replace("gradient_norm", "later")
     assert refused(plan, text.replace("encoder_decoder", "reader")) == [
-        "spec.yaml:7:17: probes.0.kind: the model 'reader' has no causal stack; known: decoder_only, encoder_decoder, silent, weightless"
+        "spec.yaml:7:17: probes.0.kind: the model 'reader' has no causal stack; "
+        "known: decoder_only, encoder_decoder, silent, weightless"
     ]
     plan(text)
