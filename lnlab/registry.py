@@ -14,7 +14,8 @@ from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from types import UnionType
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError, create_model
 
@@ -28,6 +29,8 @@ Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
 Where = tuple[str | int, ...]
 Roots = tuple[Path, ...]
+UNKNOWN_KEY = "unknown_key"
+"""The type of a validator's error about a key of a mapping; its context has the ``key`` and the ``known`` ones."""
 
 
 @dataclass(frozen=True)
@@ -214,19 +217,29 @@ def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list
     try:
         model = entry.params.model_validate_json(json.dumps(_integers(parameters), default=str))
     except ValidationError as error:
-        return {}, flaws_of(error, entry.keywords, f"{entry.kind} '{entry.name}'")
+        kinds = {name: parameter.annotation for name, parameter in entry.keywords.items()}
+        return {}, flaws_of(error, kinds, f"{entry.kind} '{entry.name}'")
     return json.loads(model.model_dump_json()), []
 
 
 def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> list[Flaw]:
-    """A pydantic error as flaws: unknown keys get the nearest known word, the rest pydantic's own sentence."""
+    """A pydantic error as flaws: unknown keys get the nearest known word, the rest pydantic's own sentence.
+
+    Args:
+        error: of a mapping.
+        known: the keys that it may have, each with its type.
+        owner: whose they are, in words.
+    """
     flaws = []
     for detail in error.errors(include_url=False):
         path = tuple(detail["loc"])
         if detail["type"] == "extra_forbidden" and len(path) > 1:
-            flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", "remove it"))
+            keys = record_keys(known.get(str(path[0])), path[1:-1])
+            flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", nearest(str(path[-1]), keys)))
         elif detail["type"] == "extra_forbidden":
             flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
+        elif detail["type"] == UNKNOWN_KEY:
+            flaws.append(flaw_of_key(path, detail["ctx"]))
         elif detail["type"] == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
@@ -234,6 +247,23 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
             remedy = message[0].lower() + message[1:]
             flaws.append(Flaw(path, f"found {json.dumps(detail['input'], default=str)}", remedy))
     return flaws
+
+
+def flaw_of_key(path: Where, context: Mapping[str, Any]) -> Flaw:
+    """The flaw of a key inside the value at a path, from the context of the error ``UNKNOWN_KEY``."""
+    word = context["key"]
+    return Flaw((*path, word), f"unknown key '{word}'", nearest(word, context["known"]))
+
+
+def record_keys(kind: Any, path: Where) -> Iterator[str]:
+    """The keys of the record that stands at a path in a value of a type."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
+        yield from record_keys(fields.get(str(path[0])), path[1:]) if path else fields
+        return
+    same_place = get_origin(kind) in (Annotated, Union, UnionType)
+    for argument in get_args(kind) if path or same_place else ():
+        yield from record_keys(argument, path if same_place else path[1:])
 
 
 def _integers(value: Json) -> Json:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lnlab.compile.checks.answers import answer_issues
 from lnlab.compile.checks.citations import citation_issues, cited_inputs
 from lnlab.compile.checks.probe_times import probe_time_issues
 from lnlab.compile.content_keys import ContentKeys
@@ -103,6 +104,7 @@ def check_spec(
     issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues, *source_issues]
     issues += probe_time_issues(requests, sweep, merged, registries) if files and not sweep.partial else []
     issues += citation_issues(requests, merged, document, registries)
+    issues += answer_issues(reading.experiment, merged, document, registries)
     checked.cited = cited_inputs(requests, document) if files else ()
     checked.tuning, tuning_issues = _resolve_tuning(reading, merged, sweep, axes)
     issues += [*tuning_issues, *_issues_of_experiment(reading, checked)]

@@ -1,6 +1,6 @@
 """The sweep resolved: every point becomes a setting, equal ones are merged, and contradictions are reported."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -21,9 +21,11 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
-from lnlab.setting import STACKS
+from lnlab.setting import STACKS, path_words
 from lnlab.specfile.read import Reading
 
+_MAX_LISTED_POINTS = 20_000
+"""Points after which none is looked for that shows another value of an axis."""
 _MAX_FLAWED_POINTS = 200
 """Flawed points after which no further one is checked."""
 
@@ -64,7 +66,7 @@ def resolve_sweep(
         merged: the spec that it was read from, which knows where each part was written.
         content_keys: of settings; a file that one of them needs must exist.
         memory: what one run may need at its peak, in bytes; None: unlimited, and no file is read.
-        limit: number of points to check; None: all.
+        limit: number of points to check, and beyond them those that first show a value of an axis; None: all.
     """
     sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
@@ -72,10 +74,22 @@ def resolve_sweep(
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     numbers = {id(grid): number for number, grid in enumerate(sweep_grids)}
-    sweep_points = islice(expand_points(merged, sweep_grids, sweep.issues), limit)
+    sweep_points = expand_points(merged, sweep_grids, sweep.issues)
+    if limit is not None:
+        sweep_points = _first_of_values(islice(sweep_points, _MAX_LISTED_POINTS), limit)
     _resolve(sweep, merged, ((point, numbers[id(point.grid)]) for point in sweep_points), content_keys, memory)
     sweep.issues += _flaws_of_overwritten(merged, sweep_grids, content_keys.registries)
     return sweep
+
+
+def _first_of_values(sweep_points: Iterable[SweepPoint], limit: int) -> Iterator[SweepPoint]:
+    """The first points, and of the others those that show a value of an axis which none before them shows."""
+    seen = set[tuple[int, int, int]]()
+    for count, point in enumerate(sweep_points):
+        values = {(id(point.grid), axis, value) for axis, value in enumerate(point.chosen)}
+        if count < limit or not values <= seen:
+            yield point
+        seen |= values
 
 
 def _resolve(
@@ -137,16 +151,26 @@ def _name_conflict(first: Json, second: Json) -> Issues:
 
 
 def _flaws_of_overwritten(merged: MergedSpec, sweep_grids: list[SweepGrid], registries: Registries) -> Issues:
-    """Choices of the base that every grid replaces: a mistake in one moves nothing, and is one all the same."""
+    """Choices of the base that every point replaces: a mistake in one moves nothing, and is one all the same.
+
+    A change of such a choice is reported as one without effect.
+    """
     issues: Issues = []
-    swept = [{axis.path for axis in grid.axes} for grid in sweep_grids]
-    for key in set.intersection(*swept) & merged.data.keys() & registries.keys() - {"model"}:
+    swept = [_set_by_every_point(grid) for grid in sweep_grids]
+    changed = {path_words(change.path)[0] for change in merged.changes}
+    for key in set.intersection(*swept) & merged.data.keys() & registries.keys() - {"model"} - changed:
         try:
             if merged.data[key] is not None or key not in NULLABLE:
                 resolve_choice(registries[key], merged.data[key])
         except Flawed as error:
             issues += [(merged.location((key, *flaw.path)), flaw.below(key)) for flaw in error.flaws]
     return issues
+
+
+def _set_by_every_point(grid: SweepGrid) -> set[str]:
+    """The paths that each point of a grid sets, by an axis or by its method."""
+    axes = [axis for axis in grid.axes if axis.effects]
+    return {path for axis in axes for path in set.intersection(*({e.path for e in es} for es in axis.effects))}
 
 
 def _as_written(flaw: Flaw, parts: Mapping[str, SettingPart]) -> Flaw:

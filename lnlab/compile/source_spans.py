@@ -26,7 +26,7 @@ class SourceLocation:
 
 def about_key(flaw: Flaw) -> bool:
     """Whether the key is wrong, not its value."""
-    return UNKNOWN in flaw.what or "has no parameter" in flaw.what
+    return any(words in flaw.what for words in (UNKNOWN, "has no parameter", "has no key"))
 
 
 def as_problem(document: SpecDocument, location: SourceLocation, flaw: Flaw) -> Problem:

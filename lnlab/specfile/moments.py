@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
+from lnlab.registry import UNKNOWN_KEY
 
 UNKNOWN_EPOCH = 1_000
 """The assumed length of an epoch, in batches, where it is unknown: enough for a list of steps to be in the run."""
@@ -51,6 +52,8 @@ def parse_at(at: Json) -> Json:
         ((rule, number),) = at.items()
         if rule in _RULES and _is_count(number, 1):
             return at
+        if rule not in _RULES:
+            raise PydanticCustomError(UNKNOWN_KEY, "{sentence}", {"sentence": _EXPECTED, "key": rule, "known": _RULES})
     raise PydanticCustomError("at", "{sentence}", {"sentence": _EXPECTED})
 
 

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
 from lnlab.errors import closest, nearest
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Where
-from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source
+from lnlab.registry import UNKNOWN_KEY, Flaw, Where, flaw_of_key
+from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source, VerdictWord
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
@@ -106,6 +107,10 @@ def _as_flaw(detail: Json, positions: dict[str, list[int]]) -> Flaw:
         path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
     if detail["type"] == "extra_forbidden":
         return _flaw_of_unknown(path)
+    if detail["type"] == UNKNOWN_KEY:
+        return flaw_of_key(path, detail["ctx"])
+    if detail["type"] == "literal_error" and detail["loc"][-1] == "[key]":
+        return Flaw(path, f"unknown key '{path[-1]}'", nearest(str(path[-1]), get_args(VerdictWord)))
     if detail["type"] == "missing":
         return _flaw_of_missing(path, detail["input"])
     if detail["type"] == "too_short":

@@ -6,6 +6,7 @@ import kill_faults
 import lease_faults
 import loader_faults
 import process_faults
+import typo_faults
 import worker_faults
 from faults import FAULTS
 
@@ -17,5 +18,6 @@ __all__ = [
     "lease_faults",
     "loader_faults",
     "process_faults",
+    "typo_faults",
     "worker_faults",
 ]

@@ -1,4 +1,4 @@
-"""Texts that are no specs: mutated, random, built to exhaust whoever reads them, or with one letter wrong."""
+"""Texts that are no specs: mutated, random, or built to exhaust whoever reads them."""
 
 import random
 import resource

@@ -193,7 +193,7 @@ def _partial(store: Store, plan: Plan) -> list[str]:
     try:
         results = store.results(plan.digest)
     except StoreError as error:
-        return [] if "is missing" in str(error) or "truncated or altered" in str(error) else [str(error)]
+        return [] if all("run the spec again" in problem.remedy for problem in error.problems) else [str(error)]
     return partial_runs(results)
 
 

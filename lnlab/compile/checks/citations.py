@@ -11,6 +11,7 @@ from lnlab.compile.digests import Input, absent_input, input_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
 from lnlab.errors import SpecError, nearest
 from lnlab.keys import Json
@@ -27,7 +28,7 @@ def citation_issues(
 ) -> Issues:
     """What is wrong with the citations of claims: an experiment, a profile or a claim that does not exist."""
     known, ids = specs_at_hand(document.path), {}
-    issues: Issues = []
+    issues = _unknown_relatives(merged, known)
     for request in (*requests.claims, *requests.requires):
         for citation in citations_of({**request.choice, "requires": ()}):
             name = citation.spec
@@ -42,6 +43,19 @@ def citation_issues(
                 flaw = Flaw((*request.name, *where), error.what, error.remedy)
                 issues.append((merged.location((*request.path, *where)), flaw))
     return issues
+
+
+def _unknown_relatives(merged: MergedSpec, known: Mapping[str, Path]) -> Issues:
+    """Experiments that the page would name as related, and that do not exist."""
+    related = merged.data.get("related")
+    return [
+        (
+            merged.location(("related", name)),
+            Flaw(("related",), f"{UNKNOWN} '{name}': no such spec", nearest(name, known)),
+        )
+        for name in (related if isinstance(related, dict) else ())
+        if name not in known
+    ]
 
 
 def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[Input, ...]:
@@ -77,7 +91,9 @@ def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocum
         _Uncitable: there is no such spec, it cannot be read, it lacks the profile, or it is the one that cites.
     """
     if name not in known:
-        raise _Uncitable(f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
+        raise _Uncitable(
+            f"{UNKNOWN} '{name}': no spec is called so, here or among the shipped ones", nearest(name, known)
+        )
     if known[name].resolve() == document.path.resolve():
         raise _Uncitable("a spec cannot cite itself", "name a claim of another spec")
     try:

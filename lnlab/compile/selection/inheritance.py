@@ -24,6 +24,7 @@ from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.values import value_label
 
+FOR_EACH = "for_each"
 ALL = "all"
 """Stands in ``for_each`` for every value of an axis."""
 _NOT_PART_OF_A_TEST = ("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires")
@@ -50,6 +51,9 @@ class _Claims:
             here: Where = ("claims", len(self.claims))
             self.origins[here] = place
             self.origins |= {(*here, *path): origin for path, origin in inherited.items()}
+            axes = whole.get(FOR_EACH)
+            if isinstance(axes, dict):
+                self.origins |= {(*here, "of", axis): (*place, FOR_EACH, axis) for axis in axes}
             self.claims.append(single)
             ids += [single["id"]] if isinstance(single.get("id"), str) else []
         return ids
@@ -134,13 +138,13 @@ def with_claims_written_out(merged: MergedSpec, registries: Registries) -> Merge
 
 def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Sequence[str]) -> Iterator[dict[str, Json]]:
     """The claim as it is, or one for each combination of the values of ``for_each``."""
-    axes = claim.get("for_each")
+    axes = claim.get(FOR_EACH)
     if not isinstance(axes, dict) or not isinstance(claim.get("of", {}), dict):
         yield claim
         return
     grid = claim.get("of", {}).get(GRID)
     values = [_values(axis, chosen, data, names, grid) for axis, chosen in axes.items()]
-    plain = {key: value for key, value in claim.items() if key != "for_each"}
+    plain = {key: value for key, value in claim.items() if key != FOR_EACH}
     for point in product(*values):
         labels = {axis: value_label(value) for axis, value in zip(axes, point, strict=True)}
         single = {**plain, "of": {**claim.get("of", {}), **dict(zip(axes, point, strict=True))}}

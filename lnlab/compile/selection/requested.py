@@ -7,6 +7,7 @@ from lnlab.compile.checks.graph_edges import flaws_of_edges
 from lnlab.compile.checks.published_tables import flaws_of_tables
 from lnlab.compile.checks.references import flaws_of_reference
 from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.selection.inheritance import FOR_EACH
 from lnlab.compile.selection.selection import (
     SelectionContext,
     ambiguity,
@@ -29,6 +30,7 @@ REQUEST_FIELDS = {
     kind: tuple(name for name in text.model_fields if name != "kind")
     for kind, text in (("probe", ProbeText), ("section", SectionText), ("claim", ClaimText))
 }
+REQUEST_FIELDS["claim"] += (FOR_EACH,)
 """The fields of a probe, a section and a claim besides the parameters of its kind."""
 
 PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")

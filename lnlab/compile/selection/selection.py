@@ -9,7 +9,7 @@ from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
-from lnlab.specfile.columns import COLUMNS, LAST, LAYER_ENDS, TIMES, VOCABULARY
+from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import NONE, is_choices
 
@@ -124,7 +124,7 @@ def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[F
 
 def unknown_key(key: str, context: SelectionContext) -> Flaw:
     """A key that nothing has. There are too many known ones to list them all."""
-    close = closest(key, [*COLUMNS, *context.variants.paths])
+    close = closest(key, [*COLUMNS, GRID, METHOD, REFERENCE, *context.variants.paths])
     remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
     return Flaw((), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
 

@@ -80,7 +80,7 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
         several = isinstance(pin.value, list)
         key, values = pin.location, pin.value if several else [pin.value]
         locations = [pin.location.below((i,)) if several else pin.location for i in range(len(values))]
-    if path != METHOD and (remedy := _remedy_of_path(path)):
+    if path != METHOD and (remedy := _remedy_of_path(path, (*SETTING, METHOD, EXCEPT))):
         issues.append((key, Flaw((), f"unknown key '{path}' in the sweep", remedy)))
         return None
     if not values:
@@ -122,10 +122,10 @@ def _set_twice(axes: Sequence[SweepAxis]) -> Issues:
     ]
 
 
-def _remedy_of_path(path: str) -> str | None:
+def _remedy_of_path(path: str, known: Sequence[str] = SETTING) -> str | None:
     """What to write instead of a path that sets nothing; None where it is one that does."""
     words = path_words(path)
-    return None if words[0] in SETTING and all(words) else nearest(words[0], SETTING)
+    return None if words[0] in SETTING and all(words) else nearest(words[0], known)
 
 
 def _issues_of_exception(

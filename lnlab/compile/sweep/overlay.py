@@ -130,7 +130,7 @@ def _misplaced(change: _Change) -> tuple[SourceLocation, Flaw] | None:
         return change.location, Flaw(
             (), what, f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
         )
-    remedy = nearest(words[0], [*SETTING, *REPLACEABLE])
+    remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
     return change.location, Flaw((), f"unknown key '{change.path}'", remedy)
 
 

@@ -1,0 +1,36 @@
+"""Do the claims exist that an answer was written for?"""
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.source_spans import UNKNOWN
+from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
+from lnlab.errors import nearest
+from lnlab.registry import Flaw
+from lnlab.specfile.experiment import Experiment
+from lnlab.specfile.load import SpecDocument
+
+WHILE = "while"
+
+
+def answer_issues(experiment: Experiment, merged: MergedSpec, document: SpecDocument, registries: Registries) -> Issues:
+    """Verdicts that an answer names of claims which the spec has in none of its profiles."""
+    profiles = document.data.get("profiles")
+    with_own_claims = [name for name, lines in profiles.items() if "report" in lines] if experiment.profiles else []
+    known = _ids(merged)
+    for profile in (None, *with_own_claims):
+        known |= _ids(with_claims_written_out(merge_spec(document, profile, []), registries))
+    single = isinstance(merged.data.get("answer"), dict)
+    issues: Issues = []
+    for number, answer in enumerate(experiment.answer):
+        for claim in answer.while_.keys() - known:
+            place = ("answer", WHILE, claim) if single else ("answer", number, WHILE, claim)
+            flaw = Flaw(place[:-1], f"{UNKNOWN} '{claim}': no claim is called so", nearest(claim, known))
+            issues.append((merged.location(place), flaw))
+    return issues
+
+
+def _ids(merged: MergedSpec) -> set[str]:
+    """The ids that claims have, flawed or not."""
+    claims = merged.data.get("claims")
+    listed = [claim for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    return {claim["id"] for claim in listed if isinstance(claim.get("id"), str)}

@@ -1,0 +1,116 @@
+"""One letter of one key of a shipped spec is lost, or exchanged with the next."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from faults import Tally, fault, sample
+from forking import servers
+from loader_faults import GROUP, SPECS
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.check import check_spec
+from lnlab.errors import Problem, SpecError
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec
+
+PROMISE = "a misspelt key is told at its line and column, and 95 % with the word that was meant"
+EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
+SUGGESTED = 0.95
+OF_THE_SUITE, PORTION = 80, 40
+NAMES_BELOW = (("methods",), ("guesses",), ("lines",), ("published",), ("profiles",), ("sweep",), ("nodes",))
+"""What stands right below these is called as its author likes."""
+
+
+Typo = tuple[int, int, str, str]
+"""Line and column of a key, the key, and how it is misspelt."""
+
+
+def misspelling(word: str, draw: Random, known: frozenset[str]) -> str | None:
+    """The word with a letter lost, or with two neighbours exchanged; None: that always yields another key."""
+    lost = [word[:i] + word[i + 1 :] for i in range(len(word))]
+    exchanged = [word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)]
+    kinds = [sorted({*wrong} - {"", word} - known) for wrong in (lost, exchanged)]
+    kinds = [wrong for wrong in kinds if wrong]
+    return draw.choice(draw.choice(kinds)) if kinds else None
+
+
+def keys_of(document: SpecDocument) -> list[tuple[int, int, str]]:
+    """Line, column and word of each key of the language that is written without quotes; an alias repeats some."""
+    lines, places = document.text.splitlines(), {}
+    for path, (mark, _) in document.marks.items():
+        named_by_author = not path or path[-2:-1] in NAMES_BELOW
+        if not named_by_author and lines[mark.line - 1][mark.column - 1 :].startswith(f"{path[-1]}:"):
+            places.setdefault((mark.line, mark.column), path[-1])
+    return [(*place, word) for place, word in sorted(places.items())]
+
+
+def typos_of(document: SpecDocument, known: frozenset[str]) -> Iterator[Typo]:
+    """One typo in each key, drawn from the spec's name."""
+    draw = Random(document.path.stem)
+    for line, column, word in keys_of(document):
+        if wrong := misspelling(word, draw, known):
+            yield line, column, word, wrong
+
+
+def problems_of(text: str, spec: Path) -> list[Problem]:
+    """Everything that is wrong with a text, as ``lnlab check`` says it."""
+    try:
+        document, faults = parse_leniently(text, spec)
+    except SpecError as error:
+        return list(error.problems)
+    checked = check_spec(document, EVERY, (), profile=None, overrides=(), files=False)
+    return [*faults, *checked.problems]
+
+
+def is_meant(word: str, wrong: str, remedy: str) -> bool:
+    """Whether a remedy suggests the word, or that part of a dotted path which is wrong."""
+    suggested = re.match(r"did you mean '([^']*)'", remedy)
+    parts = wrong.split(".")
+    mended = (".".join([*parts[:n], suggested[1], *parts[n + 1 :]]) for n in range(len(parts)) if suggested)
+    return word in {suggested and suggested[1], *mended}
+
+
+def typo_job(name: str, typos: Sequence[Typo]) -> tuple[list[str], list[str]]:
+    """The typos of a spec that are not told at their place, and those without the word that was meant."""
+    spec = next(path for path in SPECS if path.stem == name)
+    lines = spec.read_text().splitlines(keepends=True)
+    misplaced, unguided = [], []
+    for line, column, word, wrong in typos:
+        before, after = lines[line - 1][: column - 1], lines[line - 1][column - 1 + len(word) :]
+        text = "".join([*lines[: line - 1], before, wrong, after, *lines[line:]])
+        place, typo = f"{spec}:{line}:{column}", f"{name}:{line}: {wrong} for {word}"
+        try:
+            told = [problem for problem in problems_of(text, spec) if problem.where.split(": ")[0] == place]
+        except Exception as error:  # the user would see its traceback
+            misplaced.append(f"{typo}: {type(error).__name__}: {error!s:.80}")
+            continue
+        if not told:
+            misplaced.append(typo)
+        if not any(is_meant(word, wrong, problem.remedy) for problem in told):
+            unguided.append(typo)
+    return misplaced, unguided
+
+
+@fault(GROUP, "a key with a letter lost or exchanged", PROMISE)
+def misspelt(folder: Path, full: bool) -> Tally:
+    """One typo in every key of every shipped spec."""
+    del folder  # nothing is written
+    documents = {path.stem: parse_spec(path.read_text(), path) for path in SPECS}
+    words = frozenset(str(path[-1]) for document in documents.values() for path in document.marks if path)
+    typos = [(name, typo) for name, document in documents.items() for typo in typos_of(document, words)]
+    chosen = typos if full else sample(typos, OF_THE_SUITE)
+    by_spec: dict[str, list[Typo]] = {}
+    for name, typo in chosen:
+        by_spec.setdefault(name, []).append(typo)
+    portions = [(name, part[n : n + PORTION]) for name, part in by_spec.items() for n in range(0, len(part), PORTION)]
+    pool, tally, unguided = servers(), Tally(len(chosen)), list[str]()
+    for misplaced, without in pool.map(lambda portion: pool.answer("typo_faults:typo_job", *portion), portions):
+        tally.lost += [f"not told at its place: {typo}" for typo in misplaced]
+        unguided += without
+    share = 1 - len(unguided) / len(chosen)
+    tally.notes.append(f"{share:.1%} with the word that was meant")
+    if share < SUGGESTED:
+        tally.lost.append(f"{len(unguided):,} typos without the word that was meant: {', '.join(unguided[:5])}")
+    return tally
