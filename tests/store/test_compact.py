@@ -12,6 +12,7 @@ from lnlab.app.query_views import results_view
 from lnlab.cli.query import select_rows
 from lnlab.errors import StoreError
 from lnlab.store import compact, join
+from lnlab.tables import Results
 
 
 @pytest.fixture
@@ -56,6 +57,47 @@ def test_a_table_that_is_too_large_for_memory_is_read_as_far_as_it_is_asked_for(
         assert scanned.lazy(table).collect_schema() == rows.schema
     selection = {"quantity": "norm", "seed": 2, "model.layers": 2}
     assert_frame_equal(select_measured_rows(scanned, selection), select_measured_rows(held, selection))
+
+
+ASKED_OF_FILES = [{"seed": 2}, {"model.layers": 2}, {"model.layers": 2, "seed": 1, "step": 0}]
+CONDITIONS = [
+    *ASKED_OF_FILES,
+    {},
+    {"split": "train"},
+    {"seed": [1, 2.0]},
+    {"step": "last"},
+    {"step": ["last", 0], "seed": 2},
+    {"step": "last", "model.layers": 2},
+    {"split": "train", "step": [0, 1]},
+    {"split": [None, "validation"]},
+    {"layer": "last", "seed": 1},
+    {"layer": ["first", None], "step": "last"},
+    {"status": "finished", "model.layers": [2, 4]},
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_of_files_no_rows_are_held_but_those_that_a_selection_takes(small, full, plan, monkeypatch, condition):
+    held = full.results(plan.digest)
+    monkeypatch.setattr(compact, "LARGEST_TABLE_IN_MEMORY", 0)
+    scanned, heights = full.results(plan.digest), []
+    rows_of = Results.rows
+
+    def counted(results, table, wanted):
+        rows = rows_of(results, table, wanted)
+        heights.append(rows.height)
+        return rows
+
+    monkeypatch.setattr(Results, "rows", counted)
+    quantities = {word for name in ("sites", "curves") for word in held.tables[name]["quantity"].unique()}
+    for quantity in sorted(quantities):
+        selection = {"quantity": quantity, **condition}
+        expected = select_measured_rows(held, selection)
+        heights.clear()
+        selected = select_measured_rows(scanned, selection)
+        assert_frame_equal(selected, expected, check_row_order=False)
+        if condition in ASKED_OF_FILES:
+            assert sum(heights) == expected.height
 
 
 def test_the_axes_stand_beside_the_rows_of_a_copy_and_each_group_of_rows_is_skipped_or_read(

@@ -14,6 +14,7 @@ import polars as pl
 
 from lnlab.analyse.quantities.quantity import quantities, quantity_fact
 from lnlab.analyse.select.early_stops import stopped_early
+from lnlab.analyse.select.pushdown import condition_of_files
 from lnlab.analyse.select.references import NoReference
 from lnlab.analyse.select.settings import (
     path_labels,
@@ -54,19 +55,36 @@ def select_measured_rows(results: Results, selection: Selection, columns: Sequen
     if (path := quantity_fact(selection, "over")) and path in (*selection, *columns):
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
-    rows = quantity_rows(results, selection)
+    rows = quantity_rows(results, selection, narrowed=True)
     for key, condition in _steps_first(selection):
         rows = narrow_rows(results, rows, key, condition)
     return with_path_columns(results, rows, columns)
 
 
-def quantity_rows(results: Results, selection: Selection) -> pl.DataFrame:
-    """Every row of the quantities that a selection names, stored and derived, before any other condition."""
+def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:
+    """Every row of the quantities that a selection names, stored and derived, before any other condition.
+
+    If ``narrowed``, of tables in files only rows that the other conditions may take, as all need not fit in memory.
+    """
     names = [name for name in value_list(selection.get("quantity")) if isinstance(name, str)]
-    condition = pl.col("quantity").is_in(names) if "quantity" in selection else pl.lit(value=True)
-    parts = [results.rows(name, condition) for name in QUANTITY_TABLES if name in results.tables]
+    measured = pl.col("quantity").is_in(names) if "quantity" in selection else pl.lit(value=True)
+    present = [name for name in QUANTITY_TABLES if name in results.tables]
+    conditions = dict.fromkeys(present, measured)
+    if narrowed and (scanned := [name for name in present if name in results.scans]):
+        variants = _variants_of_setting(results, selection) if setting_conditions(selection) else None
+        for name in scanned:
+            conditions[name] = condition_of_files(results, name, measured, selection, variants)
+    parts = [results.rows(name, condition) for name, condition in conditions.items()]
     parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
+
+
+def _variants_of_setting(results: Results, selection: Selection) -> list[str] | None:
+    """The variants that meet the conditions on the setting; None where one of these is no path of it."""
+    try:
+        return variants_with(results, setting_conditions(selection))
+    except NothingSelected:
+        return None
 
 
 def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFrame:
