@@ -1,11 +1,15 @@
 """What holds of the parameters of every builder, whatever it builds."""
 
-from typing import Any
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 LARGEST_INTEGER = 2**53
 """The largest count of any parameter: beyond it a float, and JSON, cannot tell neighbours apart."""
+UNKNOWN_KEY = "unknown_key"
+"""The type of a validator's error about a key of a mapping; its context has the ``key`` and the ``known`` ones."""
 
 
 class Parameters(BaseModel):
@@ -21,3 +25,23 @@ class Parameters(BaseModel):
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             raise ValueError(f"out of range: integers lie within ±{LARGEST_INTEGER:,}")
         return value
+
+
+def record_keys(kind: Any, path: tuple[str | int, ...]) -> Iterator[str]:
+    """The keys of the record that stands at a path in a value of a type."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
+        yield from record_keys(fields.get(str(path[0])), path[1:]) if path else fields
+        return
+    same_place = get_origin(kind) in (Annotated, Union, UnionType)
+    for argument in get_args(kind) if path or same_place else ():
+        yield from record_keys(argument, path if same_place else path[1:])
+
+
+def integers_of(value: Any) -> Any:
+    """Integral floats as integers (``1e4`` in YAML is a float); a parameter declared float turns them back."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: integers_of(inner) for key, inner in value.items()}
+    return [integers_of(inner) for inner in value] if isinstance(value, list) else value

@@ -14,23 +14,20 @@ from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
+from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
 
 from lnlab.errors import nearest
 from lnlab.facts import Facts, validated_facts
 from lnlab.keys import Json, digest
-from lnlab.parameters import Parameters
+from lnlab.parameters import UNKNOWN_KEY, Parameters, integers_of, record_keys
 from lnlab.plugins import Origin, load_package, origin
 
 Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
 Where = tuple[str | int, ...]
 Roots = tuple[Path, ...]
-UNKNOWN_KEY = "unknown_key"
-"""The type of a validator's error about a key of a mapping; its context has the ``key`` and the ``known`` ones."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +212,7 @@ class Registry(Generic[Build]):
 def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Flaw]]:
     """The plain parameters, validated as strict JSON with defaults explicit, and what is wrong with them."""
     try:
-        model = entry.params.model_validate_json(json.dumps(_integers(parameters), default=str))
+        model = entry.params.model_validate_json(json.dumps(integers_of(parameters), default=str))
     except ValidationError as error:
         kinds = {name: parameter.annotation for name, parameter in entry.keywords.items()}
         return {}, flaws_of(error, kinds, f"{entry.kind} '{entry.name}'")
@@ -223,13 +220,7 @@ def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list
 
 
 def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> list[Flaw]:
-    """A pydantic error as flaws: unknown keys get the nearest known word, the rest pydantic's own sentence.
-
-    Args:
-        error: of a mapping.
-        known: the keys that it may have, each with its type.
-        owner: whose they are, in words.
-    """
+    """A pydantic error as flaws: unknown keys get the nearest of the ``known`` ones, each with its type."""
     flaws = []
     for detail in error.errors(include_url=False):
         path = tuple(detail["loc"])
@@ -251,28 +242,7 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
 
 def flaw_of_key(path: Where, context: Mapping[str, Any]) -> Flaw:
     """The flaw of a key inside the value at a path, from the context of the error ``UNKNOWN_KEY``."""
-    word = context["key"]
-    return Flaw((*path, word), f"unknown key '{word}'", nearest(word, context["known"]))
-
-
-def record_keys(kind: Any, path: Where) -> Iterator[str]:
-    """The keys of the record that stands at a path in a value of a type."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        fields = {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
-        yield from record_keys(fields.get(str(path[0])), path[1:]) if path else fields
-        return
-    same_place = get_origin(kind) in (Annotated, Union, UnionType)
-    for argument in get_args(kind) if path or same_place else ():
-        yield from record_keys(argument, path if same_place else path[1:])
-
-
-def _integers(value: Json) -> Json:
-    """Integral floats as integers (``1e4`` in YAML is a float); a parameter declared float turns them back."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, dict):
-        return {key: _integers(inner) for key, inner in value.items()}
-    return [_integers(inner) for inner in value] if isinstance(value, list) else value
+    return Flaw((*path, context["key"]), f"unknown key '{context['key']}'", nearest(context["key"], context["known"]))
 
 
 def _with_article(kind: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
-from lnlab.registry import UNKNOWN_KEY
+from lnlab.parameters import UNKNOWN_KEY
 
 UNKNOWN_EPOCH = 1_000
 """The assumed length of an epoch, in batches, where it is unknown: enough for a list of steps to be in the run."""

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from lnlab.errors import closest, nearest
 from lnlab.keys import Json
-from lnlab.registry import UNKNOWN_KEY, Flaw, Where, flaw_of_key
+from lnlab.parameters import UNKNOWN_KEY
+from lnlab.registry import Flaw, Where, flaw_of_key
 from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source, VerdictWord
 
 _LISTS = ("probes", "report", "claims", "sweep")

@@ -56,7 +56,7 @@ def select_measured_rows(results: Results, selection: Selection, columns: Sequen
         what = f"'{selection['quantity']}' is taken over it"
         raise NothingSelected(Problem(path, what, "leave it out"))
     rows = quantity_rows(results, selection, narrowed=True)
-    for key, condition in _steps_first(selection):
+    for key, condition in steps_first(selection):
         rows = narrow_rows(results, rows, key, condition)
     return with_path_columns(results, rows, columns)
 
@@ -188,35 +188,7 @@ def with_path_columns(results: Results, rows: pl.DataFrame, columns: Iterable[st
     return rows
 
 
-def why_empty(results: Results, selection: Selection) -> Problem:
-    """Which condition of a selection leaves nothing, and what there was to take."""
-    rows = quantity_rows(results, selection)
-    if (needs := quantity_fact(selection, "needs")) and not runs_with(results, selection).is_empty():
-        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
-    if rows.is_empty():
-        tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
-        return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
-    for key, condition in _steps_first(selection):
-        before, rows = rows, narrow_rows(results, rows, key, condition)
-        if rows.is_empty():
-            values = with_path_columns(results, before, [key])[key].unique().to_list()
-            present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
-            return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
-    raise ValueError("found rows, expected an empty selection")
-
-
-def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
-    """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
-    name = selection.get("quantity")
-    if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:
-        missing = ", ".join(f"'{part}'" for part in parts)
-        return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
-    if name in quantities.entries:
-        return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
-    return Problem("quantity", f"nothing measured is called {name!r}", nearest("", stored | set(quantities.entries)))
-
-
-def _steps_first(selection: Selection) -> list[tuple[str, Json]]:
+def steps_first(selection: Selection) -> list[tuple[str, Json]]:
     """The conditions; which step is the last one is decided before any of them has left out runs."""
     conditions = [condition for condition in selection.items() if condition[0] != REFERENCE]
     return sorted(conditions, key=lambda condition: condition[0] != "step")

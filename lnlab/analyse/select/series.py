@@ -17,8 +17,9 @@ from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
 from lnlab.analyse.select.missed_measurements import missed_seeds
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
 from lnlab.analyse.select.run_status import ending_text, run_endings
-from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, why_empty
+from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows
 from lnlab.analyse.select.settings import keys_without_path
+from lnlab.analyse.select.why_empty import why_empty
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -101,9 +102,8 @@ def select_series(
         raise NothingSelected(why_empty(results, of))
     rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
     if rows.is_empty() and _all_ended(runs):
-        raise NothingSelected(
-            Problem("over", f"no selected row has a {over}", "select rows that have one, or leave it out")
-        )
+        remedy = "select rows that have one, or leave it out"
+        raise NothingSelected(Problem("over", f"no selected row has a {over}", remedy))
     _refuse_ambiguous(results, leading_runs(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs

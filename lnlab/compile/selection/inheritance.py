@@ -25,6 +25,7 @@ from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.values import value_label
 
 FOR_EACH = "for_each"
+"""The key of a claim that is written out once for each value of its axes."""
 ALL = "all"
 """Stands in ``for_each`` for every value of an axis."""
 _NOT_PART_OF_A_TEST = ("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires")

@@ -27,10 +27,13 @@ from lnlab.specfile.read import Reading
 from lnlab.specfile.references import REFERENCE
 
 REQUEST_FIELDS = {
-    kind: tuple(name for name in text.model_fields if name != "kind")
-    for kind, text in (("probe", ProbeText), ("section", SectionText), ("claim", ClaimText))
+    kind: (*(name for name in text.model_fields if name != "kind"), *others)
+    for kind, text, others in (
+        ("probe", ProbeText, ()),
+        ("section", SectionText, ()),
+        ("claim", ClaimText, (FOR_EACH,)),
+    )
 }
-REQUEST_FIELDS["claim"] += (FOR_EACH,)
 """The fields of a probe, a section and a claim besides the parameters of its kind."""
 
 PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
