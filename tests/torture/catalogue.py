@@ -5,8 +5,8 @@ import disk_faults
 import kill_faults
 import lease_faults
 import loader_faults
+import loader_typos
 import process_faults
-import typo_faults
 import worker_faults
 from faults import FAULTS
 
@@ -17,7 +17,7 @@ __all__ = [
     "kill_faults",
     "lease_faults",
     "loader_faults",
+    "loader_typos",
     "process_faults",
-    "typo_faults",
     "worker_faults",
 ]

@@ -14,8 +14,7 @@ WHILE = "while"
 
 def answer_issues(experiment: Experiment, merged: MergedSpec, document: SpecDocument, registries: Registries) -> Issues:
     """Verdicts that an answer names of claims which the spec has in none of its profiles."""
-    profiles = document.data.get("profiles")
-    with_own_claims = [name for name, lines in profiles.items() if "report" in lines] if experiment.profiles else []
+    with_own_claims = [name for name, lines in experiment.profiles.items() if "report" in lines]
     known = _ids(merged)
     for profile in (None, *with_own_claims):
         known |= _ids(with_claims_written_out(merge_spec(document, profile, []), registries))

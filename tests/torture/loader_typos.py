@@ -106,7 +106,7 @@ def misspelt(folder: Path, full: bool) -> Tally:
         by_spec.setdefault(name, []).append(typo)
     portions = [(name, part[n : n + PORTION]) for name, part in by_spec.items() for n in range(0, len(part), PORTION)]
     pool, tally, unguided = servers(), Tally(len(chosen)), list[str]()
-    for misplaced, without in pool.map(lambda portion: pool.answer("typo_faults:typo_job", *portion), portions):
+    for misplaced, without in pool.map(lambda portion: pool.answer("loader_typos:typo_job", *portion), portions):
         tally.lost += [f"not told at its place: {typo}" for typo in misplaced]
         unguided += without
     share = 1 - len(unguided) / len(chosen)
