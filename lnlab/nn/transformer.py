@@ -108,11 +108,11 @@ class Features(nn.Module):
         table = frozen.embedding.table
         table.normal_(0, table.shape[1] ** -0.5)[PAD_TOKEN] = 0
 
-    @torch.no_grad()
     def forward(self, tokens: Tensor) -> Tensor:
-        """(batch, length) int64 -> (batch, length, width)."""
-        x: Tensor = self.frozen(tokens, padding(tokens))
-        return x
+        """(batch, length) int64 -> (batch, length, width); with gradients on, what the layers read has one."""
+        with torch.no_grad():
+            x: Tensor = self.frozen(tokens, padding(tokens))
+        return x + x.new_zeros((), requires_grad=torch.is_grad_enabled())
 
 
 def stacks(model: nn.Module) -> dict[str, Stack]:

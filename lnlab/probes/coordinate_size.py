@@ -91,10 +91,11 @@ def _attention_logits(model: nn.Module, masks: Mapping[str | None, Tensor]) -> I
         seen[site] = logits[(allowed & queries).expand_as(logits)]
 
     with ExitStack() as hooks:
-        for name, module in model.named_modules():
+        inside = [(name, *item) for name, stack in stacks(model).items() for item in stack.layers.named_modules()]
+        for stack_name, name, module in inside:
             if isinstance(module, DotProductAttention):
-                stack, _, number, sublayer = name.split(".")
-                site = Site(stack, int(number) + 1, sublayer, "logits")
+                number, sublayer = name.split(".")
+                site = Site(stack_name, int(number) + 1, sublayer, "logits")
                 hook = module.register_forward_pre_hook(lambda m, x, site=site: keep(site, m, x))
                 hooks.callback(hook.remove)
         yield seen
