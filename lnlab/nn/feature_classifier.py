@@ -56,4 +56,5 @@ class FeatureClassifier(Classifier):
         super().__init__(size, parts, labels, **shape, dropout=dropout, pool=pool, linear=linear)
         frozen = Parts(feature_layers, feature_norm, feature_placement, feature_attention)
         shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "positions": positions}
-        self.encoder.embedding = Features(Stack("features", frozen, None, **shape, dropout=0.0, linear=linear))
+        features = Features(Stack("features", frozen, None, **shape, dropout=0.0, linear=linear))
+        self.encoder.embedding = features  # type: ignore[assignment]

@@ -94,7 +94,8 @@ def take_over(
             raise LabError(Problem("init", what, "give both models one size, or leave it out of parts"))
         named[name].copy_(weights[source])
     buffers = {name: buffer for name, buffer in model.named_buffers() if name not in named}
-    beside = {name: source for name in buffers if (source := _source_of(name, parts)) in weights}
+    sources = {name: _source_of(name, parts) for name in buffers}
+    beside = {name: source for name, source in sources.items() if source is not None and source in weights}
     for name, source in beside.items():
         if weights[source].shape == buffers[name].shape:
             buffers[name].copy_(weights[source])

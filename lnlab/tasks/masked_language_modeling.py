@@ -138,4 +138,5 @@ def masked_language_modeling(
         split=split,
         max_length=max_length,
     )
+    assert isinstance(sentences, Classification)
     return MaskedLanguageModeling(sentences, masked)
