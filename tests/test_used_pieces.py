@@ -1,0 +1,128 @@
+"""Every registered piece serves a shipped spec, or says here why it stays although none needs it."""
+
+import inspect
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.check import Checked, check_spec
+from lnlab.corpora.files.fetch import data_roots
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.specfile.load import load_spec
+
+ROOT = Path(__file__).parents[1]
+SPECS = sorted((ROOT / "specs").glob("*.yaml"))
+EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
+
+OF_A_SPECTRUM = "what a reader asks of a spectrum beside its largest eigenvalue; it costs no further product"
+OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman et al. (2023) report all of them"
+OWN_DATA = "for a reader's own text"
+UNUSED = {
+    "corpus": {
+        "parallel_text": OWN_DATA,
+        "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
+        "ted_dev": "real text in German and English that is small and needs no preparation",
+    },
+    "labelled_corpus": {"labelled_table": OWN_DATA},
+    "init": {
+        "own": "leaves a reader's own model as it was built",
+        "from_run": "begins with what another run has learned, as fine-tuning does",
+    },
+    "stop": {
+        "plateau": "the usual early stopping; no run of a spec may stop early, as its curve would be cut",
+        "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
+    },
+    "intervention": {"freeze": "trains all weights but those of some sites, the commonest of ablations"},
+    "probe": {
+        "evaluation": "what `train.evaluate` applies; named to evaluate another split, or a model that is not trained",
+        "input_norm": "the norm that DT-Fixup's init is computed from, for whoever checks it on their own encoder",
+    },
+    "claim": {"status": "a count of seeds, the one test of runs that do not end: from six seeds on it decides"},
+    "quantity": {
+        "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
+        "layer_gradient_ratio": "the numerator of `layer_gradient_over_prediction`, for stacks that are not Post-LN",
+        "best_lr": OF_RATES,
+        "basin_edge": OF_RATES,
+        "lr_sensitivity": OF_RATES,
+        "negative_share": OF_A_SPECTRUM,
+        "effective_rank": OF_A_SPECTRUM,
+        "ggn_sharpness_share": OF_A_SPECTRUM,
+        "ggn_frobenius_share": OF_A_SPECTRUM,
+    },
+}
+
+
+def pieces_of_choice(kind: str, choice: Mapping) -> Iterator[tuple[str, str]]:
+    """The piece that a resolved choice names, and those of its parameters."""
+    yield kind, choice["kind"]
+    for parameter, registry in EVERY[kind][choice["kind"]].nested.items():
+        yield from pieces_of_choice(registry.kind, choice[parameter])
+
+
+def pieces_of_setting(setting: Mapping) -> Iterator[tuple[str, str]]:
+    """All pieces of a resolved setting."""
+    kinds = ("task", "model", "init", "optimizer", "schedule")
+    choices = [(kind, setting.get(kind)) for kind in kinds] + [("stop", (setting.get("train") or {}).get("stop"))]
+    choices += [("intervention", choice) for choice in setting["interventions"]]
+    for stack in (setting[name] for name in ("encoder", "decoder") if name in setting):
+        choices += [(kind, stack[kind]) for kind in ("norm", "placement", "attention")]
+    for kind, choice in choices:
+        if choice:  # what is not trained has no optimizer, and a run need have no rule that ends it
+            yield from pieces_of_choice(kind, choice)
+
+
+def words(value: object) -> Iterator[str]:
+    """All text in nested data but the keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from words(inner)
+
+
+def pieces_of_requests(checked: Checked) -> Iterator[tuple[str, str]]:
+    """The probes, sections and claims of a spec; what they name or draw; and the rule that chooses a value."""
+    requests = checked.requests
+    kinds = (
+        ("probe", requests.probes),
+        ("section", requests.sections),
+        ("claim", requests.claims),
+        ("claim", requests.requires),
+    )
+    for kind, resolved in kinds:
+        for request in resolved:
+            yield kind, request.choice["kind"]
+            named = {*words(request.choice), *request.implied}
+            yield from (("quantity", name) for name in named & EVERY["quantity"].entries.keys())
+            yield from (("convergence", name) for name in named & EVERY["convergence"].entries.keys())
+    for section in requests.sections:  # numbers that it shows whatever it is asked for, by their names in its module
+        text = inspect.getsource(inspect.getmodule(EVERY["section"][section.choice["kind"]].build))
+        yield from (("quantity", name) for name in EVERY["quantity"].entries if f'"{name}"' in text)
+    if checked.tuning:
+        yield "rule", checked.tuning.select.rule["kind"]
+
+
+@pytest.fixture(scope="module")
+def used():
+    pieces = defaultdict(set)
+    for path in SPECS:
+        document = load_spec(path)
+        for profile in (None, *document.data["profiles"]):
+            checked = check_spec(document, EVERY, data_roots(path.parent), profile=profile, overrides=(), files=False)
+            for kind, name in (
+                *pieces_of_requests(checked),
+                *(p for s in checked.settings for p in pieces_of_setting(s)),
+            ):
+                pieces[kind].add(name)
+    return pieces
+
+
+def test_every_piece_is_used_or_says_why_it_stays(used):
+    shipped = {
+        kind: {entry.name for entry in registry if entry.origin.name == "lnlab"} for kind, registry in EVERY.items()
+    }
+    unused = {kind: names - used[kind] for kind, names in shipped.items() if names - used[kind]}
+    assert unused == {kind: set(reasons) for kind, reasons in UNUSED.items()}
