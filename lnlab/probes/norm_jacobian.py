@@ -58,7 +58,9 @@ def norm_modules(model: nn.Module) -> list[tuple[Site, nn.Module]]:
         if stack.final_norm is not None:
             norm_sites.append((Site(name, None, "final_norm", "scale"), stack.final_norm))
         for number, layer in enumerate(stack.layers, 1):
-            for group, owned in layer.placement.named_children() if isinstance(layer, Layer) else ():
+            if not isinstance(layer, Layer):
+                continue
+            for group, owned in layer.placement.named_children():
                 tensor = "scale" if group == "norms" else f"scale_{group}"
                 pairs = zip(layer.sublayers, owned.children(), strict=False)
                 norm_sites += [(Site(name, number, sublayer, tensor), norm) for sublayer, norm in pairs]
