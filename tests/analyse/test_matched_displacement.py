@@ -37,30 +37,32 @@ def moving(setting, experiment):
     return build
 
 
-def test_it_is_read_between_states_where_the_slowest_run_ends(moving):
-    """D* is 4: where the slow run ends, and three quarters of the way of the fast one from 1 to 5."""
+def test_it_is_read_between_states_where_the_slower_run_is_at_a_step(moving):
+    """At step 30 D* is 4, three quarters of the way of the fast one from 1 to 5; at step 10 both are at 1."""
     results = moving(
         {
             ("fast", 1): {0: (None, 1.0), 10: (1.0, 2.0), 20: (5.0, 32.0), 30: (9.0, 1e3)},
             ("slow", 1): {0: (None, 1.0), 10: (1.0, 5.0), 30: (4.0, 7.0)},
         }
     )
-    assert matched(results, reference="best", layer=1) == pytest.approx({("fast", 1, 30): 16.0, ("slow", 1, 30): 7.0})
-    assert matched(results, reference="best", layer=2) == pytest.approx({("fast", 1, 30): 48.0, ("slow", 1, 30): 21.0})
+    for layer, factor in ((1, 1), (2, 3)):
+        found = matched(results, reference="best", layer=layer, step=[10, 30])
+        expected = {("fast", 1, 10): 2.0, ("slow", 1, 10): 5.0, ("fast", 1, 30): 16.0, ("slow", 1, 30): 7.0}
+        assert found == pytest.approx({key: factor * value for key, value in expected.items()})
 
 
 def test_runs_that_differ_in_pace_alone_are_alike(moving):
     """q = exp(distance / 3), whatever the step: every run of a seed has the same number, from step 0 on."""
     paces = {("fast", 1): 3.0, ("slow", 1): 0.4, ("fast", 2): 1.0, ("slow", 2): 0.7, ("pre", 1): 0.1, ("pre", 2): 1.0}
+    steps = (0, 7, 11, 30)
     results = moving(
-        {
-            run: {t: (None if t == 0 else pace * t, math.exp(pace * t / 3)) for t in (0, 7, 11, 30)}
-            for run, pace in paces.items()
-        }
+        {run: {t: (None if t == 0 else pace * t, math.exp(pace * t / 3)) for t in steps} for run, pace in paces.items()}
     )
     found = matched(results, reference={"placement": "post"}, layer=1)
-    least = {1: 0.4, 2: 0.7}  # Pre-LN sets no distance; in seed 1 it comes to 3, short of 12
-    assert found == pytest.approx({(v, s, 30): math.exp(10 * least[s]) for v, s in paces if (v, s) != ("pre", 1)})
+    least = {1: 0.4, 2: 0.7}  # Pre-LN sets no distance
+    expected = {(v, s, t): math.exp(least[s] * t / 3) for v, s in paces for t in steps[1:]}
+    del expected["pre", 1, 11], expected["pre", 1, 30]  # it comes to 3, short of 4.4 and 12
+    assert found == pytest.approx(expected)
 
 
 def test_a_run_that_has_come_farther_before_it_is_looked_at_has_none(moving):
@@ -70,16 +72,16 @@ def test_a_run_that_has_come_farther_before_it_is_looked_at_has_none(moving):
             ("slow", 1): {10: (1.0, 5.0), 30: (2.0, 7.0)},
         }
     )
-    assert matched(results, reference="best", layer=1) == pytest.approx({("slow", 1, 30): 7.0})
+    assert matched(results, reference="best", layer=1) == pytest.approx({("slow", 1, 10): 5.0, ("slow", 1, 30): 7.0})
 
 
 def test_numbers_that_are_not_finite_neither_count_nor_set_the_distance(moving):
     results = moving(
         {
             ("fast", 1): {0: (None, 1.0), 10: (4.0, 2.0), 30: (math.inf, math.nan)},
-            ("slow", 1): {0: (None, 1.0), 30: (6.0, 8.0)},
+            ("slow", 1): {0: (None, 1.0), 10: (3.0, math.nan), 30: (6.0, 8.0)},
         }
     )
     assert matched(results, reference="best", layer=1) == pytest.approx(
-        {("fast", 1, 10): 2.0, ("slow", 1, 30): 8.0 ** (4 / 6)}
+        {("fast", 1, 10): 2.0 ** (3 / 4), ("slow", 1, 10): 8.0 ** (3 / 6), ("slow", 1, 30): 8.0}
     )

@@ -1,9 +1,9 @@
 """``q where ‖θ_t - θ_0‖ = D*``: states of two runs that are equally far from where they began.
 
 At the same step a run with warm-up has moved less than one without, so that whatever differs may be of the distance
-alone. D* is the distance to which all compared variants come: in each seed the smallest of their largest displacements.
-Between the two states around it log q is taken as linear in the displacement, which is 0 at step 0. A run whose first
-state lies beyond D* has no number.
+alone. So at every step D* is the displacement of that of the compared variants which has moved least, in each seed, and
+the others are looked at where they were first as far. Between the two states around it log q is taken as linear in the
+displacement, which is 0 at step 0. A run whose first state lies beyond D* has no number.
 """
 
 import polars as pl
@@ -15,7 +15,7 @@ from lnlab.keys import Json
 from lnlab.tables import Results
 
 DISTANCE = "total_displacement"
-_NEEDS = "the total displacement at the states of every compared variant, one of them no farther than all come to"
+_NEEDS = "the total displacement at the states of every compared variant, and one of each that is no farther"
 _LINE = ["run", *SITE]
 
 
@@ -72,40 +72,41 @@ def update_amplification_at_displacement(results: Results, reference: Json = Non
 
 
 def at_matched_displacement(results: Results, quantity: str, reference: Json) -> pl.DataFrame:
-    """A stored quantity of each run, at every site, where it is first at D*; its step is the run's last state."""
-    states = _states(results, quantity)
-    states = states.join(_levels(results, states, reference), on=["variant", "seed"], maintain_order="left")
-    segments = states.with_columns(_log=pl.col("value").log()).with_columns(
-        _before=pl.col("_moved").shift().over(_LINE),
-        _was=pl.col("_log").shift().over(_LINE),
-        step=pl.col("step").max().over("run"),
+    """A stored quantity of each run, at every site, where the run was first as far as the least moved is at a step."""
+    moved, states = _displacements(results), stored_rows(results, quantity)
+    states = states.filter(pl.col("value") > 0, pl.col("value").is_finite()).join(
+        moved.select("run", "step", "_moved"), on=["run", "step"], maintain_order="left"
     )
-    reached = segments.filter(pl.col("_moved") >= pl.col("_level"))
-    first = reached.group_by(_LINE, maintain_order=True).first()
+    segments = states.sort("step", maintain_order=True).with_columns(_log=pl.col("value").log())
+    segments = segments.with_columns(
+        _before=pl.col("_moved").shift().over(_LINE), _was=pl.col("_log").shift().over(_LINE)
+    )
+    levels = _levels(results, moved, reference)
+    pairs = segments.drop("step").join(levels, on=["variant", "seed"], maintain_order="left")
+    reached = pairs.filter(pl.col("_moved") >= pl.col("_level"))
+    first = reached.group_by(*_LINE, "step", maintain_order=True).first()
     share = (pl.col("_level") - pl.col("_before")) / (pl.col("_moved") - pl.col("_before"))
     between = pl.col("_was") + share * (pl.col("_log") - pl.col("_was"))
-    at_state = pl.col("_moved") == pl.col("_level")
-    value = pl.when(at_state).then("_log").otherwise(between).exp()
+    value = pl.when(pl.col("_moved") == pl.col("_level")).then("_log").otherwise(between).exp()
     rows = first.with_columns(value=value, quantity=pl.lit(f"{quantity}_at_displacement")).drop_nulls("value")
     return rows.select(*STATE, "quantity", *SITE, "value")
 
 
-def _states(results: Results, quantity: str) -> pl.DataFrame:
-    """Rows of the quantity with ``_moved``, the displacement of their state; steps rising."""
-    known = stored_rows(results, DISTANCE).filter(pl.col("value").is_finite()).select("run", "step", _moved="value")
-    at_start = known.select("run").unique(maintain_order=True)
-    at_start = at_start.with_columns(step=pl.lit(0, known.schema["step"]), _moved=0.0)
-    values = stored_rows(results, quantity).filter(pl.col("value") > 0, pl.col("value").is_finite())
-    return values.join(pl.concat([at_start, known]), on=["run", "step"], maintain_order="left").sort(
-        "step", maintain_order=True
+def _displacements(results: Results) -> pl.DataFrame:
+    """``run variant seed step _moved``, 0 at step 0."""
+    known = stored_rows(results, DISTANCE).filter(pl.col("value").is_finite()).select(*STATE, _moved="value")
+    at_start = known.select("run", "variant", "seed").unique(maintain_order=True)
+    return pl.concat(
+        [at_start.with_columns(step=pl.lit(0, known.schema["step"]), _moved=0.0).select(known.columns), known]
     )
 
 
-def _levels(results: Results, states: pl.DataFrame, reference: Json) -> pl.DataFrame:
-    """``variant seed _level``: D* of the variants that each is compared with."""
-    farthest = states.group_by("variant", "seed", maintain_order=True).agg(_level=pl.col("_moved").max())
-    pairs = [(variant, other) for variant, others in reference_variants(results, reference).items() for other in others]
-    compared = pl.DataFrame(pairs, {"_of": pl.String, "variant": pl.String}, orient="row")
-    joined = compared.join(farthest, on="variant", maintain_order="left")
-    smallest = joined.group_by("_of", "seed", maintain_order=True).agg(pl.col("_level").min())
+def _levels(results: Results, moved: pl.DataFrame, reference: Json) -> pl.DataFrame:
+    """``variant seed step _level``: D* of the variants that each is compared with; from step 1 on."""
+    compared = [
+        (variant, other) for variant, others in reference_variants(results, reference).items() for other in others
+    ]
+    pairs = pl.DataFrame(compared, {"_of": pl.String, "variant": pl.String}, orient="row")
+    distances = pairs.join(moved.filter(pl.col("step") > 0), on="variant", maintain_order="left")
+    smallest = distances.group_by("_of", "seed", "step", maintain_order=True).agg(_level=pl.col("_moved").min())
     return smallest.rename({"_of": "variant"})
