@@ -31,7 +31,8 @@ class FeatureClassifier(Classifier):
     The encoder of another run, of ``feature_layers`` layers with the same d_model, heads and d_ff, stands in place of
     the embedding; no gradient reaches it, and it has no dropout. Its weights come from there by ``init: {kind:
     from_run, spec: ..., parts: {encoder.embedding.frozen: encoder}}``, and are random without. ``norm``, ``placement``
-    and ``model.layers`` are those of the new layers.
+    and ``model.layers`` are those of the new layers; ``feature_norm``, ``feature_placement`` and ``feature_attention``
+    are those of the frozen ones. ``pool`` averages over the tokens of a sentence, or takes its first.
     """
 
     def __init__(

@@ -23,7 +23,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import layer_norm
 
+from lnlab.errors import LabError, Problem
 from lnlab.facts import QuantityWords
+from lnlab.nn.transformer import stacks
 from lnlab.probes.batch_dependence import single_sentence
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import doubles
@@ -61,11 +63,14 @@ def future_dependence(
     batches: Annotated[int, Field(ge=1)] = 1,
     split: Literal["train", "validation", "test"] = "train",
 ) -> Iterator[Row]:
-    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖``: how answers depend on later tokens, as a causal model's must not.
+    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖``: how answers depend on later tokens (Vaswani et al., 2017, Section 3.1).
 
     ``future_dependence``: the model as it is; ``future_dependence_of_matrix_norm``: every layer norm has the mean and
     variance of all entries of a sentence (Ba et al., 2016, have those of one token). Dropout is off.
     """
+    if "decoder" not in stacks(state.model):
+        what = f"the model {type(state.model).__name__} has no causal stack, and so no later tokens"
+        raise LabError(Problem("", what, "leave the probe out, or choose a model with a decoder"))
     weights, sampled = doubles(state.model), state.batches(batches, split)
 
     def logits(batch: Batch) -> Tensor:

@@ -126,6 +126,8 @@ def masked_language_modeling(
 
     Sentences, splits, vocabulary and batches are those of ``classification``, whose labels nothing reads. Of each
     sentence the share ``masked`` of its words, rounded up, is replaced by the unknown word, anew in every epoch.
+    ``batch_sentences`` is the size of a batch, ``max_length`` the most tokens of a sentence, its two marks included,
+    and ``classes`` the number of the corpus's labels.
     """
     sentences = classification(
         draw,

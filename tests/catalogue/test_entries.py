@@ -79,6 +79,10 @@ def test_probes_measure_every_model_and_leave_no_trace(entry, model, roots):
         with pytest.raises(LabError, match="translates nothing"):
             list(built(entry)(state))
         return
+    if entry.kind == "probe" and entry.facts.causal and not model.facts.causal:
+        with pytest.raises(LabError, match="has no causal stack"):
+            list(built(entry)(state))
+        return
     before = torch.get_rng_state()
     choice = REGISTRIES["probe"].resolve(smallest(entry))
     table, rows = measure(state, Measurement("key", 0, choice), REGISTRIES)

@@ -25,7 +25,7 @@ def make_state(
 ):
     """A state of some 300 to 500 parameters in float64, every parameter random."""
     task = {"kind": "random_tokens", "vocabulary": 9, "sentences": 2, "length": length, "law": "uniform"}
-    task |= {"classes": 3} if kind == "classifier" else {}
+    task |= {"classes": 3} if kind.endswith("classifier") else {}
     layers = model.pop("layers", 1 if kind == "encoder_decoder" else 2)
     init = model.pop("init", "xavier_normal")
     shape = {"kind": kind, "layers": layers, "d_model": width, "heads": 2, "d_ff": 4} | model

@@ -11,7 +11,12 @@ from lnlab.nn.sites import Site, parameter_uses, weights
 from lnlab.nn.t_fixup import t_fixup_gain, table_gain
 from lnlab.registry import Flawed
 
-LNLABS = [entry for entry in inits if not (entry.facts.own or entry.facts.continues)]
+LNLABS = [
+    entry
+    for entry in inits
+    if not (entry.facts.own or entry.facts.continues)
+    and all(parameter.default is not parameter.empty for parameter in entry.keywords.values())
+]
 FAIRSEQ = math.sqrt(0.5)
 
 
