@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from lnlab.errors import nearest
+from lnlab.errors import closest, nearest
 from lnlab.facts import Facts, validated_facts
 from lnlab.keys import Json, digest
 from lnlab.parameters import UNKNOWN_KEY, Parameters, integers_of, record_keys
@@ -164,8 +164,11 @@ class Registry(Generic[Build]):
         """
         if isinstance(raw, str):
             raw = {"kind": raw}
+        if isinstance(raw, Mapping) and "kind" not in raw and (near := closest("kind", map(str, raw))):
+            raise Flawed(flaw_of_key((), {"key": near, "known": ["kind"]}))
         if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
-            what = f"expected {_with_article(self.kind)}, found {json.dumps(raw, default=str)}"
+            article = "an" if self.kind[0] in "aeiou" else "a"
+            what = f"expected {article} {self.kind}, found {json.dumps(raw, default=str)}"
             raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
         entry = self[raw["kind"]]
         own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
@@ -243,8 +246,3 @@ def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> li
 def flaw_of_key(path: Where, context: Mapping[str, Any]) -> Flaw:
     """The flaw of a key inside the value at a path, from the context of the error ``UNKNOWN_KEY``."""
     return Flaw((*path, context["key"]), f"unknown key '{context['key']}'", nearest(context["key"], context["known"]))
-
-
-def _with_article(kind: str) -> str:
-    """The kind with its article."""
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
