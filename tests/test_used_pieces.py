@@ -22,14 +22,12 @@ OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman
 OWN_DATA = "for a reader's own text"
 UNUSED = {
     "corpus": {
-        "parallel_text": OWN_DATA,
         "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
         "ted_dev": "real text in German and English that is small and needs no preparation",
     },
     "labelled_corpus": {"labelled_table": OWN_DATA},
     "init": {
         "own": "leaves a reader's own model as it was built",
-        "from_run": "begins with what another run has learned, as fine-tuning does",
     },
     "stop": {
         "plateau": "the usual early stopping; no run of a spec may stop early, as its curve would be cut",
@@ -37,7 +35,6 @@ UNUSED = {
     },
     "intervention": {"freeze": "trains all weights but those of some sites, the commonest of ablations"},
     "probe": {
-        "evaluation": "what `train.evaluate` applies; named to evaluate another split, or a model that is not trained",
         "input_norm": "the norm that DT-Fixup's init is computed from, for whoever checks it on their own encoder",
     },
     "claim": {"status": "a count of seeds, the one test of runs that do not end: from six seeds on it decides"},
@@ -127,4 +124,5 @@ def test_every_piece_is_used_or_says_why_it_stays(used):
     unused = {(kind, name) for kind, names in shipped.items() for name in names - used[kind]}
     excused = {(kind, name) for kind, reasons in UNUSED.items() for name in reasons}
     assert unused - excused == set(), "use it in a spec, remove it, or say why it stays"
+    assert excused & {(kind, name) for kind, names in used.items() for name in names} == set(), "these are used"
     assert excused <= {(kind, name) for kind, names in shipped.items() for name in names}, "these are gone"

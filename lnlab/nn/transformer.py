@@ -117,8 +117,8 @@ class Features(nn.Module):
 
 def stacks(model: nn.Module) -> dict[str, Stack]:
     """The stacks of a model by name; frozen ones are none of them."""
-    inside = {id(part) for module in model.modules() if isinstance(module, Features) for part in module.modules()}
-    named = ((name, module) for name, module in model.named_modules() if id(module) not in inside)
+    inside = {part for module in model.modules() if isinstance(module, Features) for part in module.modules()}
+    named = ((name, module) for name, module in model.named_modules() if module not in inside)
     return {name: module for name, module in named if isinstance(module, Stack)}
 
 

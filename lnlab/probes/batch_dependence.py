@@ -6,7 +6,7 @@ model's logits, all those of a sentence, and alone it has no padding; the square
 float64, so that logits that do not depend on the batch differ by rounding alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import sqrt
 from typing import Annotated, Any, Literal
 
@@ -53,14 +53,21 @@ def batch_dependence(
 
 def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
     """Over all sentences of the batches."""
+    pairs = (
+        (in_batch[: len(alone)], alone)
+        for batch in batches
+        for row, in_batch in enumerate(logits_of(batch))
+        for alone in logits_of(single_sentence(batch, row))
+    )
+    return relative_distance(pairs)
+
+
+def relative_distance(pairs: Iterable[tuple[Tensor, Tensor]]) -> float:
+    """``sqrt(Σ‖a - b‖² / Σ‖a‖²)`` over pairs (a, b) of tensors of one shape; 0 where every a is 0."""
     moved = size = 0.0
-    for batch in batches:
-        in_batch = logits_of(batch)
-        for row in range(len(in_batch)):
-            alone = logits_of(single_sentence(batch, row))[0]
-            unpadded = in_batch[row][: len(alone)]
-            moved += (unpadded - alone).square().sum().item()
-            size += unpadded.square().sum().item()
+    for one, other in pairs:
+        moved += (one - other).square().sum().item()
+        size += one.square().sum().item()
     return sqrt(moved / size) if size else 0.0
 
 

@@ -14,7 +14,6 @@ the future differs by rounding alone.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from math import sqrt
 from typing import Annotated, Any, Literal
 
 import torch
@@ -26,7 +25,7 @@ from torch.nn.functional import layer_norm
 from lnlab.errors import LabError, Problem
 from lnlab.facts import QuantityWords
 from lnlab.nn.transformer import stacks
-from lnlab.probes.batch_dependence import single_sentence
+from lnlab.probes.batch_dependence import relative_distance, single_sentence
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import doubles
 from lnlab.tables import Row
@@ -100,13 +99,12 @@ def matrix_statistics(model: nn.Module) -> Iterator[None]:
 
 def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
     """Over all sentences of the batches, whose logits are (length, size)."""
-    moved = size = 0.0
-    for batch in batches:
-        for row in range(len(batch.target_in)):
-            whole = single_sentence(batch, row)
-            half = (whole.target_in.shape[1] + 1) // 2
-            cut = replace(whole, target_in=whole.target_in[:, :half], target_out=whole.target_out[:, :half])
-            full, early = logits_of(whole)[:half], logits_of(cut)
-            moved += (full - early).square().sum().item()
-            size += full.square().sum().item()
-    return sqrt(moved / size) if size else 0.0
+    sentences = (single_sentence(batch, row) for batch in batches for row in range(len(batch.target_in)))
+    return relative_distance(_whole_and_cut(logits_of, sentence) for sentence in sentences)
+
+
+def _whole_and_cut(logits_of: Callable[[Batch], Tensor], sentence: Batch) -> tuple[Tensor, Tensor]:
+    """The logits of the first half of a sentence's target, with the second half and without it."""
+    half = (sentence.target_in.shape[1] + 1) // 2
+    cut = replace(sentence, target_in=sentence.target_in[:, :half], target_out=sentence.target_out[:, :half])
+    return logits_of(sentence)[:half], logits_of(cut)

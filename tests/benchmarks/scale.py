@@ -59,7 +59,7 @@ def _mlflow(runs: int) -> None:
     with TemporaryDirectory() as name:
         client = MlflowClient(f"sqlite:///{name}/mlflow.db")
         experiment = client.create_experiment("scale")
-        print(f"mlflow: imported, and its database made, in {perf_counter() - begun:.1f} s", flush=True)
+        print(f"mlflow: imported, and its database created, in {perf_counter() - begun:.1f} s", flush=True)
         begun, written = perf_counter(), 0
         while written < runs and perf_counter() - begun < PEER_SECONDS:
             number, written = written, written + 1

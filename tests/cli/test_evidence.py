@@ -98,7 +98,7 @@ def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_re
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("{tiny:", "{tinny:", "'tinny': no spec is called so, here or among the shipped ones; did you mean 'tiny'?"),
+        ("{tiny:", "{tinny:", "'tinny': there is no such spec, here or among the shipped ones; did you mean 'tiny'?"),
         (
             "[post_above_pre]",
             "[post_abov_pre]",
@@ -106,7 +106,11 @@ def test_the_plan_depends_on_the_file_that_it_read_and_a_report_on_another_is_re
         ),
         ("{tiny:", "{citing:", "a spec cannot cite itself; name a claim of another spec"),
         ("[post_above_pre]}", "[post_above_pre]}, profile: paper", "'tiny' has no profile 'paper'"),
-        ("title:", "related: {tinny: x}\ntitle:", "related: unknown key 'tinny': no such spec; did you mean 'tiny'?"),
+        (
+            "title:",
+            "related: {tinny: x}\ntitle:",
+            "related: unknown key 'tinny': there is no such spec; did you mean 'tiny'?",
+        ),
         ("observed: seen", "observed: sen", "no claim is called 'sen'; did you mean 'seen'?"),
         ("arrow: [x, y]", "arrow: [x, z]", "no node is called 'z'"),
     ],

@@ -186,11 +186,11 @@ def swap(path, dice):
 
 
 @pytest.mark.slow
-def test_of_many_random_mutations_none_is_missed_and_none_crashes(repository):
+def test_of_a_thousand_random_mutations_none_is_missed_and_none_crashes(repository):
     dice = random.Random(19)
     committed = [path for path in Path().rglob("*") if path.is_file()]
     assert differences() == []
-    for number in range(250):
+    for number in range(1000):
         path = LOCK if number % 5 == 0 else dice.choice(committed)
         before = path.read_bytes()
         mutate = dice.choice([flip, flip, flip, truncate, repeat_a_line, remove, swap])

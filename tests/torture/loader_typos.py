@@ -73,7 +73,7 @@ def is_meant(word: str, wrong: str, remedy: str) -> bool:
 
 
 def typo_job(name: str, typos: Sequence[Typo]) -> tuple[list[str], list[str]]:
-    """The typos of a spec that are not told at their place, and those without the word that was meant."""
+    """The typos of a spec that are not reported at their place, and those without the word that was meant."""
     spec = next(path for path in SPECS if path.stem == name)
     lines = spec.read_text().splitlines(keepends=True)
     misplaced, unguided = [], []
@@ -82,13 +82,13 @@ def typo_job(name: str, typos: Sequence[Typo]) -> tuple[list[str], list[str]]:
         text = "".join([*lines[: line - 1], before, wrong, after, *lines[line:]])
         place, typo = f"{spec}:{line}:{column}", f"{name}:{line}: {wrong} for {word}"
         try:
-            told = [problem for problem in problems_of(text, spec) if problem.where.split(": ")[0] == place]
+            reported = [problem for problem in problems_of(text, spec) if problem.where.split(": ")[0] == place]
         except Exception as error:  # the user would see its traceback
             misplaced.append(f"{typo}: {type(error).__name__}: {error!s:.80}")
             continue
-        if not told:
+        if not reported:
             misplaced.append(typo)
-        if not any(is_meant(word, wrong, problem.remedy) for problem in told):
+        if not any(is_meant(word, wrong, problem.remedy) for problem in reported):
             unguided.append(typo)
     return misplaced, unguided
 
@@ -107,7 +107,7 @@ def misspelt(folder: Path, full: bool) -> Tally:
     portions = [(name, part[n : n + PORTION]) for name, part in by_spec.items() for n in range(0, len(part), PORTION)]
     pool, tally, unguided = servers(), Tally(len(chosen)), list[str]()
     for misplaced, without in pool.map(lambda portion: pool.answer("loader_typos:typo_job", *portion), portions):
-        tally.lost += [f"not told at its place: {typo}" for typo in misplaced]
+        tally.lost += [f"not reported at its place: {typo}" for typo in misplaced]
         unguided += without
     share = 1 - len(unguided) / len(chosen)
     tally.notes.append(f"{share:.1%} with the word that was meant")

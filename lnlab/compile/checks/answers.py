@@ -23,7 +23,7 @@ def answer_issues(experiment: Experiment, merged: MergedSpec, document: SpecDocu
     for number, answer in enumerate(experiment.answer):
         for claim in answer.while_.keys() - known:
             place = ("answer", WHILE, claim) if single else ("answer", number, WHILE, claim)
-            flaw = Flaw(place[:-1], f"{UNKNOWN} '{claim}': no claim is called so", nearest(claim, known))
+            flaw = Flaw(place[:-1], f"{UNKNOWN} '{claim}': there is no such claim", nearest(claim, known))
             issues.append((merged.location(place), flaw))
     return issues
 

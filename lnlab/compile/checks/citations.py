@@ -51,7 +51,7 @@ def _unknown_relatives(merged: MergedSpec, known: Mapping[str, Path]) -> Issues:
     return [
         (
             merged.location(("related", name)),
-            Flaw(("related",), f"{UNKNOWN} '{name}': no such spec", nearest(name, known)),
+            Flaw(("related",), f"{UNKNOWN} '{name}': there is no such spec", nearest(name, known)),
         )
         for name in (related if isinstance(related, dict) else ())
         if name not in known
@@ -92,7 +92,7 @@ def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocum
     """
     if name not in known:
         raise _Uncitable(
-            f"{UNKNOWN} '{name}': no spec is called so, here or among the shipped ones", nearest(name, known)
+            f"{UNKNOWN} '{name}': there is no such spec, here or among the shipped ones", nearest(name, known)
         )
     if known[name].resolve() == document.path.resolve():
         raise _Uncitable("a spec cannot cite itself", "name a claim of another spec")
