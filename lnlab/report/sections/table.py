@@ -105,7 +105,7 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         {"series": row, "x": f"column, {column}", **numbers},
         f"Matrix of the {title}, {row} by {column}. {finding}.",
         f"{quantity_definition(quantity)} by {row} and {column}: the {_STATISTIC_NAMES[statistic][0]} over seeds "
-        f"({replicate_count(points)}), the darker the larger.",
+        f"({replicate_count(points)}), the larger, the more a cell stands out from the page.",
         log,
         "median" if has_medians else "mean",
     )
