@@ -108,7 +108,7 @@ def _caption(estimates: pl.DataFrame, quantity: str) -> str:
         f"{quantity_definition(quantity)}: mean over seeds ({replicate_count(estimates)}). A row is "
         "the stream after a sublayer, the "
         "first at the top; its columns are the input of the stack, 0, and the branches so far, of which the last is "
-        "the sublayer's own. Darker is more, on one scale for all panels."
+        "the sublayer's own. The larger, the more a cell stands out from the page, on one scale for all panels."
     )
 
 
