@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def plan_verdicts(
     store: "Store", stored: "StoredPlan", results: "Results", plugins: Sequence[Path] = ()
 ) -> "list[Verdict]":
-    """The verdict of every claim of a plan, in order. Imports scipy only where something is judged anew.
+    """The verdict of every claim of a plan, in order.
+
+    Imports scipy only where something is judged anew, or is about a quantity that is derived.
 
     A claim that no rows could answer is ill-posed; it takes none of the others with it.
     """
@@ -29,6 +31,7 @@ def plan_verdicts(
     from lnlab.claims.verdict_rows import verdict_from_row
 
     claims: list[Claim] = stored.facts["claims"]
+    _register_quantities(claims, results)
     names = [(claim["id"], _rows(claim, results)) for claim in claims]
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
@@ -37,6 +40,20 @@ def plan_verdicts(
         new_names = [name for name in names if name not in stored_rows]
         stored_rows |= _judge(store, stored, results, unjudged, new_names, known)
     return [verdict_from_row(stored_rows[name]) for name in names]
+
+
+def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
+    """Import the derived quantities where a claim names one: the digest of its verdict covers their rows."""
+    from lnlab.analyse.select.select import measured_quantities, value_list
+    from lnlab.claims.claim_scope import selections_of_claim
+
+    statements = [statement for claim in claims for statement in (claim, *(claim.get("requires") or ()))]
+    selections = [selection for statement in statements for selection in selections_of_claim(statement)]
+    named = {name for selection in selections for name in value_list(selection.get("quantity", ()))}
+    if named - measured_quantities(results, named):
+        from lnlab.report.registries import FRAME_REGISTRIES
+
+        _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes them known
 
 
 def _rows(claim: "Claim", results: "Results") -> str:

@@ -32,11 +32,11 @@ def unfinished_runs(results: "Results", running: Collection[str] = ()) -> list[d
     A run of the trajectories ``running`` has come to no end yet.
     """
     ended = ~results.runs["trajectory"].is_in(list(running))
-    unfinished = results.runs.filter(ended, results.runs["status"] != "finished").select("run", "status", "reason")
-    names = run_names(results.runs, results.axes)
+    unfinished = results.runs.filter(ended, results.runs["status"] != "finished")
+    names = run_names(unfinished, results.axes.join(unfinished, on="run", how="semi", maintain_order="left"))
     return [
         {"run": names[run], "key": run, "status": status, "reason": reason}
-        for run, status, reason in unfinished.iter_rows()
+        for run, status, reason in unfinished.select("run", "status", "reason").iter_rows()
     ]
 
 

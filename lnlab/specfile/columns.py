@@ -73,6 +73,8 @@ EVALUATIONS: dict[str, tuple[str, ...]] = {
     "batch_evaluation": ("batch_nll", "batch_accuracy"),
 }
 """All probes that score a split, with what they put on the curve."""
+CURVES_OF_TRAINING = frozenset({*RECORDED, *(name for names in EVALUATIONS.values() for name in names)})
+"""Every quantity that training and evaluations put on the curve."""
 
 METHOD = "method"
 """What a selection, an axis and a claim's ``over`` may name besides paths: the name of a setting under ``methods``."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import lnlab
@@ -159,6 +160,22 @@ def test_a_script_needs_no_main_guard():
     )
     done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.stderr) == ("2\n", "")
+
+
+def test_a_rerun_keeps_verdicts_on_derived_quantities_under_the_digest_of_their_rows():
+    """A process with nothing to compute has not imported these quantities, and their rows are part of the digest."""
+    Path("derived.yaml").write_text(
+        SPEC.replace("gradient_norm, stack: decoder, tensor: w2, layer: last", "total_gradient_norm")
+    )
+    program = "import lnlab; lnlab.run('derived.yaml', overrides={'seeds': 1}, workers=1, progress=False)"
+    rows = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+        (path,) = Path(".lnlab").glob("plans/*/verdicts.parquet")
+        rows.append(pl.read_parquet(path)["rows"].to_list())
+        path.unlink()
+    assert len(rows[0]) == 1
+    assert rows[0] == rows[1]
 
 
 def test_public_names_cost_nothing_until_they_are_used():

@@ -1,17 +1,21 @@
 """A large store: time and memory of status, of a run with nothing to do, and of queries; MLflow beside it.
 
-Fill the store with ``tests/benchmarks/large_store.py`` first. Each command runs twice: the first makes the copy of the
-plan that the others read. MLflow is skipped where it is not installed; it has ``mlflow_runs`` runs with their last loss
-alone, as its search looks at no other. Printed by hand, asserted nowhere.
+Fill the store with ``tests/benchmarks/large_store.py`` first. The first run makes the copy of the plan that the others
+read, where there is none. Seconds and processor seconds are medians, memory is the peak of the largest process. MLflow
+is skipped where it is not installed; it has ``mlflow_runs`` runs with their last loss alone, as its search looks at no
+other. Printed by hand, asserted nowhere.
 
-python tests/benchmarks/scale.py FOLDER [mlflow_runs]
+python tests/benchmarks/scale.py FOLDER [repeats mlflow_runs]
 """
 
 import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
@@ -26,24 +30,50 @@ QUERIES = {
 }
 
 
-def timed(name: str, *words: str) -> None:
+@dataclass(frozen=True)
+class Usage:
+    """What a command took: of one, or of several after each other."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+    megabytes: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        seconds, processor = self.seconds + other.seconds, self.processor + other.processor
+        return Usage(seconds, processor, max(self.megabytes, other.megabytes))
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.2f} s, {self.processor:.2f} s of processor, {self.megabytes:,} MB"
+
+    @staticmethod
+    def median(measured: "Sequence[Usage]") -> "Usage":
+        fields = zip(*((used.seconds, used.processor, used.megabytes) for used in measured), strict=True)
+        seconds, processor, megabytes = map(median, fields)
+        return Usage(seconds, processor, int(megabytes))
+
+
+def used_by(*words: str) -> Usage:
+    """What ``lnlab`` takes for these words, the processes that it starts included; memory is that of the largest."""
     begun = perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "lnlab", *words], stdout=subprocess.DEVNULL)
     _, code, used = os.wait4(process.pid, 0)
-    took = perf_counter() - begun
-    cpu = used.ru_utime + used.ru_stime
-    print(f"{name}: {took:.2f} s, {cpu:.2f} s of processor, {used.ru_maxrss >> 10} MB", flush=True)
-    assert code == 0, code
+    assert code == 0, (code, words)
+    return Usage(perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss >> 10)
 
 
-def main(folder: Path, mlflow_runs: int) -> None:
+def timed(name: str, repeats: int, *words: str) -> None:
+    print(f"{name}: {Usage.median([used_by(*words) for _ in range(repeats)])}; median of {repeats}", flush=True)
+
+
+def main(folder: Path, repeats: int, mlflow_runs: int) -> None:
     store, spec = str(folder / "store"), str(folder / "large_store.yaml")
-    for which in ("first", "second"):
-        timed(f"{which} run", "run", spec, "--store", store, "-q")
-        timed(f"{which} status", "status", spec, "--store", store)
+    timed("run that makes the copy of the plan", 1, "run", spec, "--store", store, "-q")
+    timed("run with nothing to do", repeats, "run", spec, "--store", store, "-q")
+    timed("status", repeats, "status", spec, "--store", store)
     for name, condition in QUERIES.items():
         statement = f"SELECT seed, avg(value) FROM results WHERE {condition} AND split = 'train' GROUP BY seed"
-        timed(f"mean of the training loss by seed, {name}", "query", statement, "--spec", spec, "--store", store)
+        words = ("query", statement, "--spec", spec, "--store", store)
+        timed(f"mean of the training loss by seed, {name}", repeats, *words)
     if importlib.util.find_spec("mlflow") is None:
         print("mlflow: skipped, it is not installed")
     else:
@@ -81,4 +111,4 @@ def _mlflow(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:] or (3, 1000)))

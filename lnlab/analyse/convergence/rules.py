@@ -15,6 +15,7 @@ its epochs; ``unstuck`` fails only what has given up, and calls a run that is sl
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -216,12 +217,13 @@ def _still_falls(curve: LossCurve) -> bool:
 
 def _spearman_sign(values: Sequence[float]) -> float:
     """A number with the sign of Spearman's rho against the order; equal values share their rank."""
-    middle = (len(values) - 1) / 2
-    return fsum((position - middle) * _rank(value, values) for position, value in enumerate(values))
+    middle, ordered = (len(values) - 1) / 2, sorted(values)
+    return fsum((position - middle) * _rank(value, ordered) for position, value in enumerate(values))
 
 
-def _rank(value: float, among: Sequence[float]) -> float:
-    return sum(other < value for other in among) + sum(other == value for other in among) / 2
+def _rank(value: float, ordered: Sequence[float]) -> float:
+    """The number of smaller values and half the number of equal ones."""
+    return (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
 
 
 def _mean(values: Sequence[float]) -> float:
