@@ -8,7 +8,7 @@ of its own has its place there as ``x``. ``reference`` is no condition: it names
 measured against (``lnlab.specfile.references``).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -17,8 +17,8 @@ from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.analyse.select.pushdown import condition_of_files
 from lnlab.analyse.select.references import NoReference
 from lnlab.analyse.select.settings import (
+    all_setting_paths,
     path_labels,
-    setting_paths,
     setting_value,
     setting_values,
     variant_settings,
@@ -27,7 +27,7 @@ from lnlab.analyse.select.settings import (
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS
-from lnlab.specfile.columns import COLUMNS, CURVES_OF_TRAINING, LAST
+from lnlab.specfile.columns import COLUMNS, LAST
 from lnlab.specfile.references import BEST, REFERENCE
 from lnlab.specfile.values import matches
 from lnlab.tables import Results
@@ -77,17 +77,6 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
     parts = [results.rows(name, condition) for name, condition in conditions.items()]
     parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
-
-
-def measured_quantities(results: Results, names: Collection[str]) -> set[str]:
-    """Those of these quantities that are no derived ones, by their names or by the rows of some table."""
-    known = CURVES_OF_TRAINING.intersection(names)
-    for table in QUANTITY_TABLES:
-        if table in results.tables and (others := set(names) - known):
-            quantity = pl.col("quantity")
-            unique = results.lazy(table).filter(quantity.is_in(others)).select(quantity.unique())
-            known |= set(unique.collect(engine="streaming")["quantity"])
-    return known
 
 
 def _variants_of_setting(results: Results, selection: Selection) -> list[str] | None:
@@ -157,17 +146,12 @@ def variants_with(results: Results, conditions: Selection) -> list[str]:
     problems = []
     for path in conditions:
         if by_variant and not any(setting_values(setting, path) for setting in by_variant.values()):
-            near = nearest(path, results.once("setting_paths", _paths_of_settings))
+            near = nearest(path, all_setting_paths(results))
             problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
     if problems:
         raise NothingSelected(*problems)
     meeting = [variants_meeting(results, path, condition) for path, condition in conditions.items()]
     return [variant for variant in by_variant if all(variant in variants for variants in meeting)]
-
-
-def _paths_of_settings(results: Results) -> frozenset[str]:
-    """Every path at which some variant has a value."""
-    return frozenset().union(*map(setting_paths, variant_settings(results).values()))
 
 
 def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:

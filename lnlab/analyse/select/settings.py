@@ -105,6 +105,14 @@ def setting_paths(setting: SettingMap) -> list[str]:
     return Reader(setting).paths()
 
 
+def all_setting_paths(results: Results) -> frozenset[str]:
+    """Every path at which some variant has a value."""
+    paths = frozenset[str]()
+    return results.once(
+        "setting_paths", lambda results: paths.union(*map(setting_paths, variant_settings(results).values()))
+    )
+
+
 def path_labels(results: Results, path: str) -> dict[str, str | float | None]:
     """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
 

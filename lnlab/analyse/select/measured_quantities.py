@@ -1,0 +1,20 @@
+"""Which quantities were measured, so that all others are derived: told without importing what derives them."""
+
+from collections.abc import Collection
+
+import polars as pl
+
+from lnlab.analyse.select.select import QUANTITY_TABLES
+from lnlab.specfile.columns import CURVES_OF_TRAINING
+from lnlab.tables import Results
+
+
+def measured_quantities(results: Results, names: Collection[str]) -> set[str]:
+    """Those of these quantities that training or an evaluation records, or of which some table has rows."""
+    known = set(CURVES_OF_TRAINING.intersection(names))
+    for table in QUANTITY_TABLES:
+        if table in results.tables and (others := set(names) - known):
+            quantity = pl.col("quantity")
+            unique = results.lazy(table).filter(quantity.is_in(others)).select(quantity.unique())
+            known |= set(unique.collect(engine="streaming")["quantity"])
+    return known
