@@ -1,7 +1,8 @@
 """Apply a probe to a state and make sure that it leaves no trace."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,20 @@ def measure(state: State, measurement: Measurement, registries: Registries) -> t
     return table, [{**address, **row} for row in rows]
 
 
+@dataclass(frozen=True)
+class _Image:
+    """The bits of some tensors of one device, end to end: one comparison costs far less than one for each tensor."""
+
+    layout: dict[str, tuple[torch.Size, torch.dtype]]
+    bits: Tensor
+
+    def parts(self) -> dict[str, tuple[torch.Size, torch.dtype, Tensor]]:
+        """By name again."""
+        lengths = [shape.numel() * dtype.itemsize for shape, dtype in self.layout.values()]
+        pieces = zip(self.layout.items(), self.bits.split(lengths), strict=True)
+        return {name: (*form, piece) for (name, form), piece in pieces}
+
+
 @contextmanager
 def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
     """Inside, a probe may change gradients, modes and the default generator: they are restored on leaving.
@@ -37,40 +52,64 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
     Raises:
         LabError: it changed a parameter or a buffer, which is not restored.
     """
-    before = {name: tensor.clone() for name, tensor in _tensors(model).items()}
+    before = _images(model)
     gradients = {p: p.grad for p in model.parameters()}
     saved_gradients = {p: g.clone() for p, g in gradients.items() if g is not None}
     modes = {module: module.training for module in model.modules()}
     required = {p: p.requires_grad for p in model.parameters()}
-    with torch.random.fork_rng(devices=_gpus(model)):
+    with torch.random.fork_rng(devices=_gpus(before)):
         try:
             yield
         finally:
             for module, mode in modes.items():
-                module.training = mode
+                if module.training != mode:
+                    module.training = mode
             for parameter, gradient in gradients.items():
-                parameter.requires_grad_(required[parameter])
-                parameter.grad = gradient if gradient is None else gradient.copy_(saved_gradients[parameter])
-    if changed := sorted(name for name, tensor in _tensors(model).items() if not _same(tensor, before.get(name))):
+                if parameter.requires_grad != required[parameter]:
+                    parameter.requires_grad_(required[parameter])
+                if gradient is not None:
+                    gradient.copy_(saved_gradients[parameter])
+                if parameter.grad is not gradient:
+                    parameter.grad = gradient
+    if changed := _changed(before, _images(model)):
         what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
         raise LabError(Problem("", what, "a probe may look and not touch; mend the probe"))
 
 
-def _gpus(model: nn.Module) -> list[torch.device]:
+def _images(model: nn.Module) -> dict[torch.device, _Image]:
+    """All parameters and buffers as they are now, by device."""
+    by_device: dict[torch.device, dict[str, Tensor]] = {}
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        by_device.setdefault(tensor.device, {})[name] = tensor.detach()
+    return {
+        device: _Image(
+            {name: (t.shape, t.dtype) for name, t in tensors.items()},
+            torch.cat([t.flatten().view(torch.uint8) for t in tensors.values()]),
+        )
+        for device, tensors in by_device.items()
+    }
+
+
+def _gpus(images: Collection[torch.device]) -> list[torch.device]:
     """The GPUs that the model is on, each with a generator of its own."""
-    return list({tensor.device for tensor in _tensors(model).values() if tensor.device.type == "cuda"})
+    return [device for device in images if device.type == "cuda"]
 
 
-def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    return {name: t.detach() for name, t in (*model.named_parameters(), *model.named_buffers())}
+def _changed(before: dict[torch.device, _Image], after: dict[torch.device, _Image]) -> list[str]:
+    """The names of what is not as before to the last bit, so that a NaN equals itself."""
+    if before.keys() == after.keys() and all(
+        a.layout == after[device].layout and torch.equal(a.bits, after[device].bits) for device, a in before.items()
+    ):
+        return []
+    earlier, later = (
+        {name: part for image in images.values() for name, part in image.parts().items()} for images in (before, after)
+    )
+    return sorted(
+        name for name in earlier.keys() | later.keys() if not _same(earlier.get(name), later.get(name))
+    )
 
 
-def _same(tensor: Tensor, before: Tensor | None) -> bool:
-    """Bit by bit, so that a NaN equals itself. A copy and a comparison cost a tenth of a digest."""
-    if before is None or (tensor.shape, tensor.dtype) != (before.shape, before.dtype):
+def _same(a: tuple[torch.Size, torch.dtype, Tensor] | None, b: tuple[torch.Size, torch.dtype, Tensor] | None) -> bool:
+    if a is None or b is None:
         return False
-    return torch.equal(_bits(tensor), _bits(before))
-
-
-def _bits(tensor: Tensor) -> Tensor:
-    return tensor.contiguous().flatten().view(torch.uint8)
+    return a[:2] == b[:2] and a[2].device == b[2].device and torch.equal(a[2], b[2])

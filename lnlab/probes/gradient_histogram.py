@@ -56,13 +56,18 @@ def gradient_histogram(
         yield from of_weights(QUANTITY, state, by_name, apart=of == "sites")
 
 
-def of_weights(quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool) -> Iterator[Row]:
-    """Histograms of values by the names of parameters, matrices and tables alone: together, or site by site."""
+def of_weights(
+    quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool, over: float | None = None
+) -> Iterator[Row]:
+    """Histograms of values by the names of parameters, matrices and tables alone: together, or site by site.
+
+    ``over`` is what all values are divided by, if anything.
+    """
     matrices = {name: x for name, x in named.items() if x.dim() > 1}
     if not apart:
-        return entry_histogram(quantity, {}, matrices.values())
+        return entry_histogram(quantity, {}, matrices.values(), over)
     sites = values_by_site(state.model, matrices)
-    return (row for site, x in sites for row in entry_histogram(quantity, site.row(), [x]))
+    return (row for site, x in sites for row in entry_histogram(quantity, site.row(), [x], over))
 
 
 def _of_inputs(state: State, batches: int | Literal["step"], split: str) -> Iterator[Row]:

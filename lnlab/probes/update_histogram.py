@@ -39,6 +39,6 @@ def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights
     update, lr = last_update(state)
     apart = of == "sites"
     if lr:
-        yield from of_weights(_QUANTITIES[0], state, {name: u / lr for name, u in update.items()}, apart=apart)
+        yield from of_weights(_QUANTITIES[0], state, update, apart=apart, over=lr)
     if rate:
         yield from of_weights(_QUANTITIES[1], state, update, apart=apart)

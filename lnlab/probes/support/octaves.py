@@ -11,6 +11,7 @@ own, which begins and ends at 0; so have infinities. Numbers of another precisio
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import torch
@@ -32,6 +33,7 @@ def counts(x: Tensor) -> Tensor:
     return torch.cat([zeros[None], bins])
 
 
+@cache
 def edges(place: int) -> tuple[float, float]:
     """Where the bin at an index of the counts begins and ends.
 
@@ -49,7 +51,9 @@ def _edge(code: int) -> float:
     return math.ldexp(4 + quarter, octave - 129) if octave else math.ldexp(quarter, -128)
 
 
-def entry_histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor]) -> Iterator[Row]:
+def entry_histogram(
+    quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor], over: float | None = None
+) -> Iterator[Row]:
     """The rows of the table ``histograms`` of all entries of some tensors together, a row for a bin that is not empty.
 
     They are counted as one vector: a model has many small tensors, and each count of its own would cost 30 µs.
@@ -58,8 +62,10 @@ def entry_histogram(quantity: str, where: Mapping[str, Any], tensors: Iterable[T
         quantity: what the entries are.
         where: the columns of a site, or nothing.
         tensors: of any shape.
+        over: what all entries are divided by, if anything.
     """
-    yield from histogram_rows(quantity, where, counts(torch.cat([x.flatten() for x in tensors])))
+    entries = torch.cat([x.flatten() for x in tensors])
+    yield from histogram_rows(quantity, where, counts(entries if over is None else entries / over))
 
 
 def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
