@@ -1,8 +1,9 @@
 """Apply a probe to a state and make sure that it leaves no trace."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -52,11 +53,13 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
     Raises:
         LabError: it changed a parameter or a buffer, which is not restored.
     """
-    before = _images(model)
-    gradients = {p: p.grad for p in model.parameters()}
+    modules, tensors = _listed(model)
+    before = _images(tensors)
+    parameters = [t for t in tensors.values() if isinstance(t, nn.Parameter)]
+    gradients = {p: p.grad for p in parameters}
     saved_gradients = {p: g.clone() for p, g in gradients.items() if g is not None}
-    modes = {module: module.training for module in model.modules()}
-    required = {p: p.requires_grad for p in model.parameters()}
+    modes = {module: module.training for module in modules}
+    required = {p: p.requires_grad for p in parameters}
     with torch.random.fork_rng(devices=_gpus(before)):
         try:
             yield
@@ -71,22 +74,33 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
                     gradient.copy_(saved_gradients[parameter])
                 if parameter.grad is not gradient:
                     parameter.grad = gradient
-    if changed := _changed(before, _images(model)):
+    if changed := _changed(before, _images(_listed(model)[1])):
         what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
         raise LabError(Problem("", what, "a probe may look and not touch; mend the probe"))
 
 
-def _images(model: nn.Module) -> dict[torch.device, _Image]:
-    """All parameters and buffers as they are now, by device."""
+def _listed(model: nn.Module) -> tuple[list[nn.Module], dict[str, Tensor]]:
+    """Every module, and every parameter and buffer once, by name; in one walk, as each costs as much as a layer."""
+    modules, names = [], {}
+    for prefix, module in model.named_modules():
+        modules.append(module)
+        for name, tensor in chain(module._parameters.items(), module._buffers.items()):
+            if tensor is not None:
+                names.setdefault(tensor, f"{prefix}.{name}" if prefix else name)
+    return modules, {name: tensor for tensor, name in names.items()}
+
+
+def _images(tensors: Mapping[str, Tensor]) -> dict[torch.device, _Image]:
+    """Tensors as they are now, by device."""
     by_device: dict[torch.device, dict[str, Tensor]] = {}
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+    for name, tensor in tensors.items():
         by_device.setdefault(tensor.device, {})[name] = tensor.detach()
     return {
         device: _Image(
-            {name: (t.shape, t.dtype) for name, t in tensors.items()},
-            torch.cat([t.flatten().view(torch.uint8) for t in tensors.values()]),
+            {name: (t.shape, t.dtype) for name, t in named.items()},
+            torch.cat([t.flatten().view(torch.uint8) for t in named.values()]),
         )
-        for device, tensors in by_device.items()
+        for device, named in by_device.items()
     }
 
 
@@ -104,9 +118,7 @@ def _changed(before: dict[torch.device, _Image], after: dict[torch.device, _Imag
     earlier, later = (
         {name: part for image in images.values() for name, part in image.parts().items()} for images in (before, after)
     )
-    return sorted(
-        name for name in earlier.keys() | later.keys() if not _same(earlier.get(name), later.get(name))
-    )
+    return sorted(name for name in earlier.keys() | later.keys() if not _same(earlier.get(name), later.get(name)))
 
 
 def _same(a: tuple[torch.Size, torch.dtype, Tensor] | None, b: tuple[torch.Size, torch.dtype, Tensor] | None) -> bool:

@@ -142,11 +142,10 @@ class Trainer:
         """Apply an update; remember what it added where a probe of the next state reads it."""
         measurements = self.due.get(self.state.step + 1, ())
         watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in measurements)
-        parameters = dict(self.state.model.named_parameters()) if watched else {}
-        before = {name: p.detach().clone() for name, p in parameters.items()}
+        before = {name: p.detach().clone() for name, p in updates.parameters.items()} if watched else {}
         rate = updates.apply_update()
         self.state.last_rate = rate
-        self.state.last_update = {name: p.detach() - before[name] for name, p in parameters.items()} or None
+        self.state.last_update = {name: updates.parameters[name].detach() - p for name, p in before.items()} or None
         self._record(self.state.step, "train", learning_rate=rate)
 
     def _measure_due(self) -> Ending | None:

@@ -52,7 +52,8 @@ class Updates:
         self.accumulate: int = train["accumulate"]
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
-        self._parameters, self._buffers = list(state.model.parameters()), list(state.model.buffers())
+        self.parameters = dict(state.model.named_parameters())
+        self._parameters, self._buffers = list(self.parameters.values()), list(state.model.buffers())
         self._train = switch(state.model)
         self._stream = training_stream(state.task, state.step * self.accumulate)
         self._next_batches: list[Batch] = []
@@ -122,9 +123,8 @@ class Updates:
             buffer.copy_(value)
 
     def _named_gradient(self) -> dict[str, Tensor]:
-        names = [name for name, _ in self.state.model.named_parameters()]
-        entries = zip(names, self._parameters, self.gradient().parts, strict=True)
-        return {name: torch.zeros_like(p) if part is None else part for name, p, part in entries}
+        entries = zip(self.parameters.items(), self.gradient().parts, strict=True)
+        return {name: torch.zeros_like(p) if part is None else part for (name, p), part in entries}
 
 
 def training_stream(task: Task, start: int) -> Iterator[Batch]:

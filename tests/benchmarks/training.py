@@ -61,7 +61,9 @@ class Lab:
 
     def __init__(self, trajectory: Trajectory, block: int) -> None:
         self.trajectory, self.block, self.state = trajectory, block, build(trajectory, REGISTRIES, ROOTS)
-        due = {m.step: [m] for m in trajectory.measurements}
+        due: dict[int, list[Measurement]] = {}
+        for measurement in trajectory.measurements:
+            due.setdefault(measurement.step, []).append(measurement)
         going = 1, due, Nowhere(), REGISTRIES, lambda *_: {}, lambda error: ("failed", repr(error))
         self.walk = Trainer(self.state, trajectory, *going, save_every=1e9)
 

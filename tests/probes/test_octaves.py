@@ -73,3 +73,10 @@ def test_several_tensors_are_counted_together():
     x = drawn(1000)
     together = list(entry_histogram("size", {}, [x[:300].view(3, 100), torch.zeros(4), x[300:]]))
     assert together == list(entry_histogram("size", {}, [torch.cat([torch.zeros(4), x])]))
+
+
+def test_what_all_entries_are_divided_by_gives_the_counts_of_the_quotients():
+    x, rate = drawn(5000), 8e-3 * 150**-0.5
+    parts = [x[:300].view(3, 100), x[300:]]
+    assert list(entry_histogram("size", {}, parts, rate)) == list(entry_histogram("size", {}, [x / rate]))
+    assert list(entry_histogram("size", {}, parts, rate)) != list(entry_histogram("size", {}, parts))
