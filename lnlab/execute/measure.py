@@ -42,7 +42,7 @@ class _Image:
     def parts(self) -> dict[str, tuple[torch.Size, torch.dtype, Tensor]]:
         """By name again."""
         lengths = [shape.numel() * dtype.itemsize for shape, dtype in self.layout.values()]
-        pieces = zip(self.layout.items(), self.bits.split(lengths), strict=True)
+        pieces = zip(self.layout.items(), torch.split(self.bits, lengths), strict=True)
         return {name: (*form, piece) for (name, form), piece in pieces}
 
 
@@ -81,7 +81,8 @@ def no_trace(model: nn.Module, probe: str) -> Iterator[None]:
 
 def _listed(model: nn.Module) -> tuple[list[nn.Module], dict[str, Tensor]]:
     """Every module, and every parameter and buffer once, by name; in one walk, as each costs as much as a layer."""
-    modules, names = [], {}
+    modules: list[nn.Module] = []
+    names: dict[Tensor, str] = {}
     for prefix, module in model.named_modules():
         modules.append(module)
         for name, tensor in chain(module._parameters.items(), module._buffers.items()):
