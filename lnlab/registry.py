@@ -166,7 +166,10 @@ class Registry(Generic[Build]):
             raw = {"kind": raw}
         if isinstance(raw, Mapping) and "kind" not in raw and (near := closest("kind", map(str, raw))):
             raise Flawed(flaw_of_key((), {"key": near, "known": ["kind"]}))
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
+        if isinstance(raw, Mapping) and not isinstance(raw.get("kind", ""), str):
+            what = f"found {json.dumps(raw['kind'], default=str)}"
+            raise Flawed(Flaw(("kind",), what, f"write a word ({nearest('', self.entries)})"))
+        if not isinstance(raw, Mapping) or "kind" not in raw:
             article = "an" if self.kind[0] in "aeiou" else "a"
             what = f"expected {article} {self.kind}, found {json.dumps(raw, default=str)}"
             raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))

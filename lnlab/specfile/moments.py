@@ -15,7 +15,8 @@ UNKNOWN_EPOCH = 1_000
 
 _RULES = ("every", "log", "epochs")
 _EXPECTED = "write init, end, a list of steps, {every: k}, {log: n} or {epochs: k}"
-_STEP = {"type": "integer", "minimum": 0}
+_MOST = 2**53 - 1
+_STEP = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _SCHEMA: Json = {
     "description": "when the probe looks: init, end, a list of steps, {every: k}, {log: n} or {epochs: k}",
     "anyOf": [
@@ -24,7 +25,7 @@ _SCHEMA: Json = {
         *(
             {
                 "type": "object",
-                "properties": {rule: {"type": "integer", "minimum": 1}},
+                "properties": {rule: {"type": "integer", "minimum": 1, "maximum": _MOST}},
                 "required": [rule],
                 "additionalProperties": False,
             }
@@ -35,7 +36,7 @@ _SCHEMA: Json = {
 
 
 def _is_count(value: Json, minimum: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value < 2**53
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= _MOST
 
 
 def parse_at(at: Json) -> Json:

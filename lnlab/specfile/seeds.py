@@ -12,13 +12,18 @@ from lnlab.keys import Json
 MAX_SEEDS = 1_000_000
 _RANGE = re.compile(r"(\d{1,15})\s*-\s*(\d{1,15})")
 _EXPECTED = "write a number (1 to n), a range such as 3-7, or a list of seeds and ranges"
+_SEED_SCHEMA = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
 _RANGE_SCHEMA = {"type": "string", "pattern": r"^\s*\d{1,15}\s*-\s*\d{1,15}\s*$"}
 _SCHEMA: Json = {
     "description": "n (the seeds 1 to n), a-b, or a list of single seeds and ranges",
     "anyOf": [
         {"type": "integer", "minimum": 1, "maximum": MAX_SEEDS},
         _RANGE_SCHEMA,
-        {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "integer", "minimum": 0}, _RANGE_SCHEMA]}},
+        {
+            "type": "array",
+            "minItems": 1,
+            "items": {"anyOf": [_SEED_SCHEMA, _RANGE_SCHEMA]},
+        },
     ],
 }
 

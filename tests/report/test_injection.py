@@ -7,10 +7,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import nbformat
 import polars as pl
 import pytest
+from latex_reader import commands
+from markdown_it import MarkdownIt
 
 from lnlab.errors import LabError, Problem
+from lnlab.report.paper import write
 from lnlab.report.section import sections
 from lnlab.report.write import write_report
 from lnlab.tables import Results
@@ -70,8 +74,11 @@ def two_more_sections():
         del sections.entries[section.__name__]
 
 
-def spoiled(strings, small, out):
-    """A report in which every text that a user, a plugin or an error can write is one of ``strings``."""
+def spoiled(strings, small, out, *, broken=True):
+    """A report in which every text that a user, a plugin or an error can write is one of ``strings``.
+
+    ``broken``: with sections that could not be made.
+    """
     facts, results, (verdict, _) = small
     take = iter(strings * 40)
     labels = {
@@ -91,7 +98,7 @@ def spoiled(strings, small, out):
     )
     parts = [{**s, "title": "t" + next(take), "heading": "h" + next(take)} for s in facts.sections]
     parts.append({"kind": "translations", "title": "said", "sentences": 100})
-    parts += [{"kind": "breaks_loudly", "told": "x" + text, "title": "t" + text} for text in strings]
+    parts += [{"kind": "breaks_loudly", "told": "x" + text, "title": "t" + text} for text in strings if broken]
     verdicts = [
         replace(
             verdict,
@@ -191,15 +198,70 @@ class Text(HTMLParser):
         self.text += data
 
 
-def test_svg_files_hold_drawings_only(attacked):
+def assert_only_drawn(svg):
+    """Elements that draw or name, and no handler, address or script."""
     plain = {"svg", "g", "path", "text", "rect", "line", "circle", "defs", "clipPath", "title", "desc", "tspan"}
-    for path in sorted((attacked / "figures").glob("*.svg")):
-        for element in ElementTree.fromstring(path.read_text()).iter():
-            assert element.tag.removeprefix("{http://www.w3.org/2000/svg}") in plain
-            for name, value in element.attrib.items():
-                assert not name.startswith("on")
-                assert "href" not in name
-                assert "javascript:" not in value or name in ("aria-label", "aria-description")
+    for element in ElementTree.fromstring(svg).iter():
+        assert element.tag.removeprefix("{http://www.w3.org/2000/svg}") in plain
+        for name, value in element.attrib.items():
+            assert not name.startswith("on")
+            assert "href" not in name
+            assert "javascript:" not in value or name in ("aria-label", "aria-description")
+
+
+def test_svg_files_hold_drawings_only(attacked):
+    paths = sorted((attacked / "figures").glob("*.svg"))
+    assert paths
+    for path in paths:
+        assert_only_drawn(path.read_text())
+
+
+def test_no_string_is_a_command_of_latex(attacked, calm):
+    tables = sorted(path.name for path in (calm / "tables").glob("*.tex"))
+    assert tables == ["table-1.tex", "verdicts.tex"]
+    for name in tables:
+        evil, good = (list(commands((out / "tables" / name).read_text())) for out in (attacked, calm))
+        assert evil == good, name
+
+
+def test_no_string_is_a_command_of_a_paper(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(write, "drawn_pdf", lambda *_, **__: (b"", "column"))  # figures are another test's
+    papers = []
+    for name, strings in (("attacked", STRINGS), ("calm", [f"calm {n}" for n in range(len(STRINGS))])):
+        out = spoiled(strings, small, tmp_path / name, broken=False)
+        write.write_paper([out], tmp_path / f"{name}_paper", write.PaperStyle())
+        papers.append(tmp_path / f"{name}_paper")
+    evil, good = ({path.name: path for path in paper.glob("*.tex")} for paper in papers)
+    assert set(evil) == set(good)
+    assert {"article.tex", "xiong_fig3-numbers.tex", "xiong_fig3-verdicts.tex", "xiong_fig3-figure-1.tex"} <= set(good)
+    for name, path in good.items():
+        assert list(commands(evil[name].read_text())) == list(commands(path.read_text())), name
+
+
+def elements(markdown):
+    """The elements that another reader of Markdown makes of a cell, and the addresses of links and images."""
+    parsed = Parsed(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(markdown))
+    return parsed.elements, parsed.urls
+
+
+def test_no_string_adds_to_a_cell_of_the_notebook(attacked, calm):
+    evil, good = (nbformat.read(out / "notebook.ipynb", as_version=4).cells for out in (attacked, calm))
+    assert [cell.cell_type for cell in evil] == [cell.cell_type for cell in good]
+    assert sum(cell.cell_type == "markdown" for cell in good) > len(STRINGS), "a cell for each broken section"
+    for cell, other in zip(evil, good, strict=True):
+        if cell.cell_type == "markdown":
+            assert elements(cell.source) == elements(other.source)
+        else:
+            assert cell.source == other.source
+
+
+def test_outputs_of_the_notebook_are_plain_text_and_drawings_only(attacked):
+    cells = nbformat.read(attacked / "notebook.ipynb", as_version=4).cells
+    outputs = [output.data for cell in cells if cell.cell_type == "code" for output in cell.outputs]
+    assert {kind for data in outputs for kind in data} == {"text/plain", "image/svg+xml"}
+    for data in outputs:
+        if "image/svg+xml" in data:
+            assert_only_drawn(data["image/svg+xml"])
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_text(attacked):

@@ -13,7 +13,7 @@ from lnlab.cli import main
 from lnlab.errors import ReportError
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import drawn_pdf
-from lnlab.report.paper.numbers import number_values, sentence_with_numbers
+from lnlab.report.paper.numbers import number_definitions, number_name, number_values, sentence_with_numbers
 from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.write import write_report
@@ -112,6 +112,14 @@ def test_prose_names_the_numbers_of_verdicts(verdicts):
     sentence = sentence_with_numbers(f"Yes, {{{verdict.claim}}} of {{{verdict.claim}.n}}, {{x}} 5 %", "spec", verdicts)
     assert sentence == rf"Yes, \lnlab{{spec:{verdict.claim}}} of \lnlab{{spec:{verdict.claim}.n}}, \{{x\}} 5 \%"
     assert number_values(replace(verdict, estimate=6.3, low=5.2, high=7.6))[verdict.claim] == "6.3 [5.2,\u00a07.6]"
+
+
+def test_a_number_is_named_without_the_signs_that_latex_reads_otherwise(verdicts):
+    verdict = replace(verdicts[0], claim="grows[100 % of {a}]")
+    definitions = number_definitions("spec", [verdict])
+    assert r"\csname lnlab@spec:grows[100 - of -a-]\endcsname" in definitions
+    named = set(re.findall(r"lnlab@(spec:[^}]*)\\endcsname\{", definitions))
+    assert named == {number_name("spec", key) for key in number_values(verdict)}
 
 
 def test_files_and_labels_begin_with_the_spec(paper):

@@ -5,7 +5,9 @@ import disk_faults
 import kill_faults
 import lease_faults
 import loader_faults
+import loader_keys
 import loader_typos
+import loader_values
 import process_faults
 import worker_faults
 from faults import FAULTS
@@ -17,7 +19,9 @@ __all__ = [
     "kill_faults",
     "lease_faults",
     "loader_faults",
+    "loader_keys",
     "loader_typos",
+    "loader_values",
     "process_faults",
     "worker_faults",
 ]

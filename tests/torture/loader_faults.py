@@ -2,7 +2,9 @@
 
 import random
 import resource
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from faults import Tally, fault, sample
@@ -12,11 +14,14 @@ from lnlab.errors import SpecError
 from lnlab.specfile.load import load_spec
 
 GROUP = "Texts that are no specs"
-PROMISE = "each mistake is one line with its place, and no text costs more than a second"
+PROMISE = "each mistake is one line with its place, and no text costs more than 50 ms and 64 MiB"
+PROMISE_OF_BOMBS = "one that was built to cost more takes a second at most"
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
 INPUTS, OF_THE_SUITE, PORTION = 100_000, 2_000, 1_000
-LONGEST = 1.0
-"""Seconds of this process that a text may cost."""
+LONGEST, LONGEST_BUILT = 0.05, 1.0
+"""Seconds of a processor that a text may cost: one of a few lines, and one that was built to cost many."""
+MOST_MEMORY = 64
+"""MiB by which the process may grow while it reads."""
 SCRAPS = (
     *"\0\t\r\n:-#&*!|>%@`'\"{}[],?~\\",
     *(
@@ -74,38 +79,68 @@ def mutated(rng: random.Random, lines: Sequence[str]) -> bytes:
     return bytes(content)
 
 
-def seconds() -> float:
-    """Processor time of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+@dataclass
+class Reading:
+    """What became of the texts that a job has read, and the most that one of them cost.
+
+    Attributes:
+        longest: seconds that a text may cost.
+        slowest: seconds that one did cost.
+        before: the largest memory of the process so far, in MiB.
+        losses: a sentence for whatever reading did that it should not.
+    """
+
+    longest: float
+    slowest: float = 0.0
+    before: float = field(default_factory=lambda: largest_memory())
+    losses: list[str] = field(default_factory=list)
+
+    def read(self, path: Path, name: str, where: str) -> None:
+        """Read a text as a spec; its mistakes are to name ``where``."""
+        begun = time.process_time()
+        try:
+            load_spec(path)
+        except SpecError as error:
+            for problem in error.problems:
+                if "\n" in str(problem) or where not in problem.where:
+                    self.losses.append(f"{name}: not one line with its place: {problem!s:.80}")
+        except BaseException as error:  # whatever it is, the user would see its traceback
+            self.losses.append(f"{name}: {type(error).__name__}: {error!s:.80}")
+        cost = time.process_time() - begun
+        self.slowest = max(self.slowest, cost)
+        if cost > self.longest:
+            self.losses.append(f"{name}: takes {cost:.2f} s")
+
+    def answer(self) -> tuple[list[str], float, float]:
+        """Losses, seconds of the slowest text, and MiB by which the process has grown."""
+        grown = largest_memory() - self.before
+        if grown > MOST_MEMORY:
+            self.losses.append(f"takes {grown:.0f} MiB")
+        return self.losses, self.slowest, grown
 
 
-def complaints(read: Callable[[], object], name: str) -> list[str]:
-    """A sentence for whatever reading does that it should not."""
-    begun, losses = seconds(), []
-    try:
-        read()
-    except SpecError as error:
-        losses = [
-            f"not one line with its place: {p!s:.80}" for p in error.problems if "\n" in str(p) or name not in p.where
-        ]
-    except BaseException as error:  # whatever it is, the user would see its traceback
-        losses = [f"{type(error).__name__}: {error!s:.80}"]
-    if seconds() - begun > LONGEST:
-        losses.append(f"takes {seconds() - begun:.1f} s")
-    return losses
+def largest_memory() -> float:
+    """The largest resident memory that this process has had, in MiB; a fork begins with its parent's present one."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def fuzzed_job(folder: str, seed: int, count: int) -> list[str]:
+def count_answers(tally: Tally, answers: Iterable[tuple[list[str], float, float]]) -> None:
+    """Add the losses of jobs, and what the costliest text took."""
+    slowest = grown = 0.0
+    for losses, seconds, memory in answers:
+        tally.lost += losses
+        slowest, grown = max(slowest, seconds), max(grown, memory)
+    tally.notes.append(f"at most {1000 * slowest:.0f} ms and {grown:.0f} MiB")
+
+
+def fuzzed_job(folder: str, seed: int, count: int) -> tuple[list[str], float, float]:
     """Read so many texts from a file."""
-    rng, path = random.Random(seed), Path(folder) / f"{seed}.yaml"
+    rng, path, reading = random.Random(seed), Path(folder) / f"{seed}.yaml", Reading(LONGEST)
     lines = [path.read_text().splitlines(keepends=True) for path in SPECS]
-    losses = []
     for number in range(count):
         path.write_bytes(mutated(rng, rng.choice(lines)))
-        messages = complaints(lambda: load_spec(path), path.name)
-        losses += [f"text {number} of seed {seed}: {loss}" for loss in messages]
-    return losses
+        reading.read(path, f"text {number} of seed {seed}", path.name)
+    return reading.answer()
 
 
 @fault(GROUP, "lines of shipped specs with random changes, and random bytes", PROMISE)
@@ -114,11 +149,10 @@ def fuzzed(folder: Path, full: bool) -> Tally:
     tally = Tally(injected=INPUTS if full else OF_THE_SUITE)
     pool = servers()
 
-    def read(seed: int) -> list[str]:
+    def read(seed: int) -> tuple[list[str], float, float]:
         return pool.answer("loader_faults:fuzzed_job", str(folder), seed, PORTION)
 
-    for losses in pool.map(read, range(tally.injected // PORTION)):
-        tally.lost += losses
+    count_answers(tally, pool.map(read, range(tally.injected // PORTION)))
     return tally
 
 
@@ -147,7 +181,9 @@ def bombs() -> dict[str, bytes]:
         "a scalar of 200,000 letters": "a: " + "x" * 200_000,
         "a key of 200,000 letters": "x" * 200_000 + ": 1",
         "a quoted text of 200,000 escapes": 'a: "' + "\\n" * 100_000 + '"',
-        "50,000 keys": "".join(f"k{n}: 1\n" for n in range(20_000)),
+        "20,000 keys": "".join(f"k{n}: 1\n" for n in range(20_000)),
+        "a million keys": "".join(f"k{n}: 1\n" for n in range(10**6)),
+        "a scalar of ten million letters": "a: " + "x" * 10**7,
         "one key 20,000 times": "k: 1\n" * 20_000,
         "100,000 items": f"a: [{'1,' * 100_000}]",
         "60,000 empty lines": "a: 1" + "\n" * 60_000 + "b: [",
@@ -184,27 +220,28 @@ def bombs() -> dict[str, bytes]:
     return contents
 
 
-def bombed_job(folder: str, name: str) -> list[str]:
+def bombed_job(path: str, name: str) -> tuple[list[str], float, float]:
     """Read one of the bombs."""
-    path = Path(folder) / "bomb.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(bombs()[name])
-    return complaints(lambda: load_spec(path), path.name)
+    reading = Reading(LONGEST_BUILT)
+    reading.read(Path(path), name, Path(path).name)
+    return reading.answer()
 
 
-@fault(GROUP, "texts built to exhaust memory, time or the stack", PROMISE)
+@fault(GROUP, "texts built to exhaust memory, time or the stack", PROMISE_OF_BOMBS)
 def bombed(folder: Path, full: bool) -> Tally:
     """Each in a process of its own."""
-    tally, names = Tally(), list(bombs())
+    names = list(contents := bombs())
+    chosen = names if full else sample(names, 25)
     pool = servers()
 
-    def read(numbered: tuple[int, str]) -> list[str]:
-        code, answer = pool.call("loader_faults:bombed_job", str(folder / str(numbered[0])), numbered[1])
-        losses = answer if code == 0 else [f"ended with {code}: {answer}"]
-        return [f"{numbered[1]}: {loss}" for loss in losses]
+    def read(number: int) -> tuple[list[str], float, float]:
+        name, path = chosen[number], folder / f"bomb{number}.yaml"
+        path.write_bytes(contents[name])
+        code, answer = pool.call("loader_faults:bombed_job", str(path), name)
+        return answer if code == 0 else ([f"{name}: ended with {code}: {answer}"], 0.0, 0.0)
 
-    for losses in pool.map(read, list(enumerate(names if full else sample(names, 25)))):
-        tally.add(losses)
+    tally = Tally(len(chosen))
+    count_answers(tally, pool.map(read, range(len(chosen))))
     return tally
 
 
@@ -260,21 +297,21 @@ def reserved_paths() -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def path_job(folder: str, names: Sequence[str]) -> list[str]:
+def path_job(folder: str, names: Sequence[str]) -> tuple[list[str], float, float]:
     """Read each as the path of a spec, from an empty folder."""
-    losses = []
+    reading = Reading(LONGEST)
     for name in names:
         path = Path(folder) / name if not name.startswith(("/", "~")) else Path(name)
-        messages = complaints(lambda path=path: load_spec(path), "")
-        losses += [f"{name!r:.60}: {loss}" for loss in messages]
-        losses += [f"{name!r:.60} is there now" for _ in Path(folder).iterdir()]
-    return losses
+        reading.read(path, f"{name!r:.60}", "")
+        reading.losses += [f"{name!r:.60} is there now" for _ in Path(folder).iterdir()]
+    return reading.answer()
 
 
 @fault(GROUP, "hostile paths in place of a spec's", PROMISE)
 def hostile_paths(folder: Path, full: bool) -> Tally:
     """All of them, from an empty folder that stays empty."""
-    names = reserved_paths()
+    names, tally = reserved_paths(), Tally()
     (folder / "empty").mkdir()
-    pool = servers()
-    return Tally(len(names), pool.answer("loader_faults:path_job", str(folder / "empty"), names))
+    tally.injected = len(names)
+    count_answers(tally, [servers().answer("loader_faults:path_job", str(folder / "empty"), names)])
+    return tally

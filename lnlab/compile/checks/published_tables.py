@@ -6,6 +6,7 @@ A word that no run has would be compared with nothing, in silence.
 from collections.abc import Iterator, Mapping
 
 from lnlab.compile.selection.selection import (
+    NO_VALUE,
     SelectionContext,
     as_list,
     flaws_of_selection,
@@ -60,6 +61,8 @@ def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> It
     if known is None:
         yield unknown_key(path, context).below(path)
         return
+    if condition == []:
+        yield NO_VALUE.below(path)
     for alternative in as_list(condition):
         if alternative is not None and not any(matches(value, alternative) for value in known):
             word = kind_label(alternative)
@@ -83,6 +86,8 @@ def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) ->
 def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], across: str) -> Flaw | None:
     if path not in known:
         return Flaw((path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known))
+    if condition == []:
+        return NO_VALUE.below(path)
     axis = f"{path}, the axis named in `across`" if path == across else path
     for alternative in as_list(condition):
         if alternative not in known[path]:

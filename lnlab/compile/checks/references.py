@@ -6,7 +6,7 @@ from lnlab.compile.selection.selection import SelectionContext, flaws_of_key, un
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS
-from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, ReferenceGroup, parse_reference
+from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, ReferenceGroup, parse_reference
 
 REMEDY = f"name it, as {REFERENCE}: {{method: ...}}; or write {REFERENCE}: {BEST}"
 
@@ -43,8 +43,10 @@ def flaws_of_reference(
     except ValueError as error:
         yield Flaw((REFERENCE,), str(error), f"as in {REFERENCE}: {{method: ...}}")
         return
-    for group in groups:
-        yield from (flaw.below(REFERENCE) for flaw in _flaws_of_group(group, context))
+    several = isinstance(selection[REFERENCE], list | tuple)
+    for number, group in enumerate(groups):
+        place = (REFERENCE, number) if several else (REFERENCE,)
+        yield from (flaw.below(*place) for flaw in _flaws_of_group(group, context))
 
 
 def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterator[Flaw]:
@@ -58,7 +60,7 @@ def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterato
     yield from key_flaws
     for path in group.same:
         if path not in columns and not context.either(lambda variants, path=path: variants.has(path)):  # type: ignore[misc]
-            yield unknown_key(path, context)
+            yield unknown_key(path, context).below(SAME)
     if not columns and not key_flaws and not context.either(lambda variants: bool(variants.selected(group.conditions))):
         sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
         yield Flaw((), f"no run has all of {sentence}", "lnlab plan prints the runs there are")

@@ -3,6 +3,7 @@
 Editors read ``# yaml-language-server: $schema=...`` in the first line of a spec.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -63,7 +64,7 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
         del definitions[text.__name__]
     for registry in registries.values():
         definitions |= _choice(registries, registry.kind)
-    definitions |= _common_fields()
+    definitions |= _common_fields([entry.name for entry in registries.get("claim", ())])
     paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
     definitions["selection"] = selection_schema(paths)
     definitions["quantity_name"] = quantity_schema(_quantities(registries))
@@ -170,13 +171,18 @@ def _required_fields(kind: str) -> list[str]:
     return [] if text is None else [name for name in _model_schema(text).get("required", []) if name != "kind"]
 
 
-def _common_fields() -> dict[str, Json]:
-    """The fields of every probe, section, claim and model, each once."""
+def _common_fields(claims: Sequence[str]) -> dict[str, Json]:
+    """The fields of every probe, section, claim and model, each once.
+
+    Args:
+        claims: the kinds of claims.
+    """
     fields: dict[str, Json] = {"model:layers": _LAYERS}
     for kind, text in _TEXTS.items():
         schema = _model_schema(text)
         fields |= {f"{kind}:{name}": value for name, value in schema["properties"].items() if name != "kind"}
-    needed = {"if": {"type": "string"}, "else": {"type": "object", "required": ["kind"]}}
+    condition = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": list(claims)}}}
+    needed = {"if": {"type": "string"}, "else": condition}
     fields["claim:requires"] = {"if": {"type": "array"}, "then": {"items": needed}, "else": needed}
     fields["claim:for_each"] = _FOR_EACH
     one = {"if": {"type": "string"}, "else": _ref("claim")}

@@ -44,6 +44,13 @@ def _words_below(registries: Registries, key: str) -> list[str]:
     return ["kind", *(["layers"] if key == "model" else []), *sorted(parameters)]
 
 
+_DOTTED: dict[str, Json] = {
+    **{f"{key}.layers": {"$ref": "#/$defs/model:layers"} for key in ("model", *STACKS)},
+    **{f"train.{word}": {"$ref": f"#/properties/train/properties/{word}"} for word in TRAIN_KEYS},
+}
+"""Paths whose values do not depend on the kind that another line chooses."""
+
+
 def by_path(registries: Registries, value: Callable[[Json], Json], **others: Json) -> Json:
     """A flat map from dotted paths of what determines a run.
 
@@ -53,12 +60,15 @@ def by_path(registries: Registries, value: Callable[[Json], Json], **others: Jso
         others: further keys.
     """
     whole = {key: value(_value(registries, key)) for key in SETTING}
+    whole |= {path: value(schema) for path, schema in _DOTTED.items()}
     below = {pattern: value({}) for pattern in path_patterns(registries)}
     return {"type": "object", "properties": whole | others, "patternProperties": below, "additionalProperties": False}
 
 
 def _value(registries: Registries, key: str) -> Json:
     """What may stand at a key as a whole: a choice of its registry, or anything."""
+    if key in (*STACKS, "train", INTERVENTIONS):
+        return _ref(key)
     if not list(registries.get(key, ())):
         return {}
     choice: Json = {"$ref": f"#/$defs/{key}"}
@@ -94,7 +104,8 @@ def _same(value: Json) -> Json:
 
 def _pin_or_axis(value: Json) -> Json:
     """A value, or in a list the new values of an axis."""
-    return {"if": {"type": "array"}, "then": {}, "else": value} if value else {}
+    several = {"anyOf": [value, {"items": value}]}
+    return {"if": {"type": "array"}, "then": several, "else": value} if value else {}
 
 
 def _axis(value: Json) -> Json:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lnlab.keys import Json
 from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES, VOCABULARY
-from lnlab.specfile.references import REFERENCE
+from lnlab.specfile.references import BEST, REFERENCE
 
+_CONDITIONS: Json = {"type": "object", "minProperties": 1}
 SELECTION: Json = {"$ref": "#/$defs/selection"}
 
 
@@ -64,7 +65,9 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
     Args:
         setting_paths: patterns of paths of the setting.
     """
-    columns: dict[str, Json] = {column: {} for column in (*COLUMNS, METHOD, GRID, TIMES, REFERENCE)}
+    columns: dict[str, Json] = dict.fromkeys((*COLUMNS, METHOD, GRID, TIMES), _one_or_several({}))
+    named = {"if": {"type": "string"}, "then": {"const": BEST}, "else": _one_or_several(_CONDITIONS)}
+    columns[REFERENCE] = nullable(named)
     columns |= {column: _one_or_several({"enum": [*words, None]}) for column, words in VOCABULARY.items()}
     columns["quantity"] = _one_or_several(nullable(QUANTITY_NAME))
     return {
@@ -77,7 +80,8 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
 
 
 def _one_or_several(allowed: Json) -> Json:
-    return {"if": {"type": "array"}, "then": {"items": allowed}, "else": allowed}
+    several = {"minItems": 1} | ({"items": allowed} if allowed else {})
+    return {"if": {"type": "array"}, "then": several} | ({"else": allowed} if allowed else {})
 
 
 def described(schema: Json, words: Mapping[str, str]) -> Json:

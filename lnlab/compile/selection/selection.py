@@ -58,6 +58,10 @@ class SelectionContext:
         return other is not None and predicate(other)
 
 
+NO_VALUE = Flaw((), "found []", "give at least one value, or leave the key out")
+"""Of a condition that nothing meets; nothing would be selected, in silence."""
+
+
 def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list[Flaw]:
     """What is wrong with a selection but for its reference; paths are its keys."""
     selection = {key: condition for key, condition in selection.items() if key != REFERENCE}
@@ -107,6 +111,8 @@ def open_split(selection: _Selection, claim_axes: Collection[str], context: Sele
 def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
     """What is wrong with one condition; its path begins with the key."""
     if key in COLUMNS:
+        if condition == []:
+            return [NO_VALUE.below(key)]
         return [flaw for value in as_list(condition) for flaw in _flaws_of_column(key, value, context)]
     if key == context.chosen:
         known = ", ".join(kind_label(value) for value, _ in context.variants.at(TIMES))
@@ -115,6 +121,8 @@ def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[F
     if not context.either(lambda variants: variants.has(key)):
         return [unknown_key(key, context).below(key)]
     known_values = [value for value, _ in context.variants.at(key)]
+    if condition == [] and condition not in known_values:
+        return [NO_VALUE.below(key)]
     return [
         Flaw((key,), f"no run has {key} = {kind_label(value)}", _nearest_value(value, known_values))
         for value in as_list(condition)

@@ -159,7 +159,7 @@ def _list_grids(merged: MergedSpec) -> None:
     if "sweep" not in merged.data:
         return
     sweep = merged.data["sweep"]
-    if isinstance(sweep, dict) and all(isinstance(grid, dict) for grid in sweep.values()):
+    if isinstance(sweep, dict) and any(isinstance(grid, dict) for grid in sweep.values()):
         merged.grid_names = tuple(sweep)
         merged.origins = {("sweep", number): ("sweep", name) for number, name in enumerate(sweep)}
         sweep = list(sweep.values())

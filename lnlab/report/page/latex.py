@@ -57,12 +57,18 @@ _SPECIAL = {
     **{letter: rf"$\{_greek(letter)}$" for letter in "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"},
 }
 _HAT = re.compile("([A-Za-z])\u0302")
+_LIGATURE = re.compile("(?<=[-–])(?=[-–])|(?<=['’”])(?=['’”])|(?<=[‘“])(?=[‘“])|(?<=,)(?=,)")
+"""Between signs that a typeface would join, as two hyphens to a dash."""
 
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it stands: no command, no comment, no line of its own."""
     pieces = _HAT.split(without_control_characters(text))  # every second piece is a letter under a circumflex
-    return "".join(rf"$\hat{{{p}}}$" if n % 2 else "".join(_SPECIAL.get(c, c) for c in p) for n, p in enumerate(pieces))
+    return "".join(rf"$\hat{{{piece}}}$" if n % 2 else _characters(piece) for n, piece in enumerate(pieces))
+
+
+def _characters(text: str) -> str:
+    return "{}".join("".join(_SPECIAL.get(c, c) for c in run) for run in _LIGATURE.split(text))
 
 
 def booktabs_table(grid: Grid, label: str) -> str:

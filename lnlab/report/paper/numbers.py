@@ -1,5 +1,6 @@
 """Estimates that the prose of a paper can name: ``\\lnlab{xiong_fig3:post_grows}`` prints 6.3 [5.2, 7.6]."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
@@ -7,6 +8,7 @@ from lnlab.report.page.latex import escape_latex
 from lnlab.report.words.answer_text import PLACEHOLDER
 from lnlab.report.words.wording import format_interval, format_number, nonbreaking
 
+_NOT_IN_A_NAME = re.compile(r"[\\{}%~#$&^\x00-\x1f]+")
 _COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname lnlab@#1\endcsname
   \else\PackageError{lnlab}{No number is called #1}{Input the file of its spec first, or mend the name.}\fi}
 """
@@ -25,10 +27,15 @@ def number_values(verdict: Verdict) -> Mapping[str, str]:
     }
 
 
+def number_name(name: str, key: str) -> str:
+    """What prose calls a number; a hyphen stands for signs of a claim's id that TeX would not read as a name."""
+    return _NOT_IN_A_NAME.sub("-", f"{name}:{key}")
+
+
 def number_definitions(name: str, verdicts: Sequence[Verdict]) -> str:
     """The command ``\\lnlab`` and every number of a spec, for the preamble."""
     lines = [
-        rf"\expandafter\def\csname lnlab@{name}:{key}\endcsname{{{escape_latex(text)}}}"
+        rf"\expandafter\def\csname lnlab@{number_name(name, key)}\endcsname{{{escape_latex(text)}}}"
         for verdict in verdicts
         for key, text in number_values(verdict).items()
     ]
@@ -40,7 +47,7 @@ def sentence_with_numbers(says: str, name: str, verdicts: Sequence[Verdict]) -> 
     known = {key for verdict in verdicts for key in number_values(verdict)}
     pieces = PLACEHOLDER.split(says)  # every second one is a name
     return "".join(
-        (rf"\lnlab{{{name}:{piece}}}" if piece in known else rf"\{{{escape_latex(piece)}\}}")
+        (rf"\lnlab{{{number_name(name, piece)}}}" if piece in known else rf"\{{{escape_latex(piece)}\}}")
         if place % 2
         else escape_latex(piece)
         for place, piece in enumerate(pieces)
