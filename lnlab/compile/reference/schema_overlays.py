@@ -45,10 +45,10 @@ def _words_below(registries: Registries, key: str) -> list[str]:
 
 
 _DOTTED: dict[str, Json] = {
-    **{f"{key}.layers": {"$ref": "#/$defs/model:layers"} for key in ("model", *STACKS)},
-    **{f"train.{word}": {"$ref": f"#/properties/train/properties/{word}"} for word in TRAIN_KEYS},
+    rf"^(model|{'|'.join(STACKS)})\.layers$": {"$ref": "#/$defs/model:layers"},
+    **{rf"^train\.{word}$": {"$ref": f"#/properties/train/properties/{word}"} for word in TRAIN_KEYS},
 }
-"""Paths whose values do not depend on the kind that another line chooses."""
+"""Patterns of paths whose values do not depend on the kind that another line chooses."""
 
 
 def by_path(registries: Registries, value: Callable[[Json], Json], **others: Json) -> Json:
@@ -60,8 +60,8 @@ def by_path(registries: Registries, value: Callable[[Json], Json], **others: Jso
         others: further keys.
     """
     whole = {key: value(_value(registries, key)) for key in SETTING}
-    whole |= {path: value(schema) for path, schema in _DOTTED.items()}
     below = {pattern: value({}) for pattern in path_patterns(registries)}
+    below |= {pattern: value(schema) for pattern, schema in _DOTTED.items()}
     return {"type": "object", "properties": whole | others, "patternProperties": below, "additionalProperties": False}
 
 
