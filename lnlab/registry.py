@@ -167,8 +167,8 @@ class Registry(Generic[Build]):
         if isinstance(raw, Mapping) and "kind" not in raw and (near := closest("kind", map(str, raw))):
             raise Flawed(flaw_of_key((), {"key": near, "known": ["kind"]}))
         if isinstance(raw, Mapping) and not isinstance(raw.get("kind", ""), str):
-            what = f"found {json.dumps(raw['kind'], default=str)}"
-            raise Flawed(Flaw(("kind",), what, f"write a word ({nearest('', self.entries)})"))
+            known = nearest("", self.entries)
+            raise Flawed(Flaw(("kind",), f"found {json.dumps(raw['kind'], default=str)}", f"write a word ({known})"))
         if not isinstance(raw, Mapping) or "kind" not in raw:
             article = "an" if self.kind[0] in "aeiou" else "a"
             what = f"expected {article} {self.kind}, found {json.dumps(raw, default=str)}"
@@ -180,9 +180,7 @@ class Registry(Generic[Build]):
         for name, registry in entry.nested.items():
             missing = name not in raw and entry.keywords[name].default is Parameter.empty
             try:
-                parts[name] = registry.resolve(
-                    raw[name] if name in raw else None if missing else entry.keywords[name].default
-                )
+                parts[name] = registry.resolve(raw.get(name, None if missing else entry.keywords[name].default))
             except Flawed as error:
                 flaws += (
                     [Flaw((), f"'{name}' is required", nearest("", registry.entries))]

@@ -98,6 +98,14 @@ def test_one_claim_is_made_for_each_value(claims):
     }
 
 
+@pytest.mark.parametrize("axes", ["{}", "{placement: []}", "placement"])
+def test_a_claim_for_each_of_nothing_is_refused_and_does_not_vanish(problems, axes):
+    claim = f"{{id: flat, says: It is flat., kind: bound, for_each: {axes}, over: layer, at_most: 2}}"
+    reported = problems(SWEEP + SECTION + f"      - {claim}\n")
+    line = len((HEAD + SWEEP + SECTION).splitlines()) + 1
+    assert any(text.startswith(f"spec.yaml:{line}:") and "for_each: found " in text for text in reported)
+
+
 def test_a_grid_stands_for_the_axes_that_tell_its_runs_from_others(claims):
     section = SECTION.replace("{model.layers: 4,", "{grid: depth, model.layers: 2,")
     of = claims(GRIDS + section + f"      - {FLAT}\n")["flat"]["of"]

@@ -111,9 +111,16 @@ IN_A_CONDITION = "what a condition does not say and has from its claim"
 LARGE_INTEGER = "the bound of all integers"
 
 
-def beyond_a_schema(path: Where, problems: Sequence[Problem]) -> str | None:
+def is_of_the_grammar(problem: Problem, changed: Any) -> bool:
+    """Whether a problem is about the changed value, or a part of it, by itself."""
+    named = re.search(r"found (.+?)(?: \.\.\.)?$", problem.what)
+    is_changed = named is None or named[1].replace(" ", "") in json.dumps(changed).replace(" ", "")
+    return is_changed and OF_THE_GRAMMAR.search(str(problem)) is not None
+
+
+def beyond_a_schema(path: Where, changed: Any, problems: Sequence[Problem]) -> str | None:
     """Why the schema does not refuse what lnlab does; None where it should."""
-    stated = [str(problem) for problem in problems if OF_THE_GRAMMAR.search(str(problem))]
+    stated = [str(problem) for problem in problems if is_of_the_grammar(problem, changed)]
     if not stated:
         return SEVERAL_LINES
     if any("." in str(word) for word in path):
@@ -146,7 +153,8 @@ def verdict_on(data: dict[str, Any], change: Change, spec: Path) -> tuple[str, s
     """What became of one change, and what is wrong with that."""
     path, kind, number = change
     value = value_at(data, path)
-    other = with_value(data, path, list(CHANGES[kind](value))[number])
+    changed = list(CHANGES[kind](value))[number]
+    other = with_value(data, path, changed)
     document = parse_spec(spec_yaml(other), spec)
     refused = not validator().is_valid(other)
     try:
@@ -158,7 +166,7 @@ def verdict_on(data: dict[str, Any], change: Change, spec: Path) -> tuple[str, s
     places = places_of(document, path, value)
     here = [problem for problem in problems if problem.where.split(": ")[0] in places]
     if not refused:
-        reason = beyond_a_schema(path, here)
+        reason = beyond_a_schema(path, changed, here)
         return (reason, "") if reason else ("", f"the schema accepts what is refused: {here[0]}")
     located = any(problem.remedy for problem in here)
     return ("refused", "") if located else ("", f"not reported at its place with a remedy: {problems[0]}")

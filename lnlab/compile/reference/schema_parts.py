@@ -67,7 +67,7 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
     """
     columns: dict[str, Json] = dict.fromkeys((*COLUMNS, METHOD, GRID, TIMES), _one_or_several({}))
     named = {"if": {"type": "string"}, "then": {"const": BEST}, "else": _one_or_several(_CONDITIONS)}
-    columns[REFERENCE] = nullable(named)
+    columns[REFERENCE] = {**nullable(named), "description": "the variants that derived numbers are measured against"}
     columns |= {column: _one_or_several({"enum": [*words, None]}) for column, words in VOCABULARY.items()}
     columns["quantity"] = _one_or_several(nullable(QUANTITY_NAME))
     return {
