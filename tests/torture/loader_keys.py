@@ -147,13 +147,17 @@ def other_settings(setting: ResolvedSetting) -> Iterator[tuple[Where, ResolvedSe
     for path, value in values_in(setting):
         if path[-1] == "kind":
             yield from ((path, with_value(setting, path[:-1], choice)) for choice in other_choices(path[-2], value))
-        elif path not in NOT_IN_THE_KEY and not isinstance(value, dict) and value != []:
+        elif value is None and path[-1] in EVERY:
+            yield from ((path, with_value(setting, path, choice)) for choice in other_choices(path[-1], ""))
+        elif path[:2] not in NOT_IN_THE_KEY and not isinstance(value, dict) and value != []:
             yield path, with_value(setting, path, another(value))
 
 
 def other_choices(word: str | int, kind: str) -> Iterator[Any]:
     """The other kinds that need no parameter."""
-    registry = EVERY[word] if word in EVERY else registry_of(kind)
+    registry = EVERY.get(word)
+    if registry is None or (kind and kind not in registry.entries):
+        registry = registry_of(kind)
     for entry in registry:
         if entry.name != kind:
             with suppress(Flawed):

@@ -50,7 +50,7 @@ def out_of_range(value: Any) -> Iterator[Any]:
 def of_another_vocabulary(value: Any) -> Iterator[Any]:
     """Words near the one that stands there."""
     if isinstance(value, str) and " " not in value:
-        yield from (value + value[-1:], value.upper(), "", f" {value}", f"{value}\n")
+        yield from (value + value[-1:], value.upper(), "", f" {value}", f"{value}!")
 
 
 def of_another_form(value: Any) -> Iterator[Any]:
