@@ -113,7 +113,7 @@ def _gpus(images: Collection[torch.device]) -> list[torch.device]:
 def _changed(before: dict[torch.device, _Image], after: dict[torch.device, _Image]) -> list[str]:
     """The names of what is not as before to the last bit, so that a NaN equals itself."""
     if before.keys() == after.keys() and all(
-        a.layout == after[device].layout and torch.equal(a.bits, after[device].bits) for device, a in before.items()
+        a.layout == after[device].layout and _equal(a.bits, after[device].bits) for device, a in before.items()
     ):
         return []
     earlier, later = (
@@ -126,3 +126,9 @@ def _same(a: tuple[torch.Size, torch.dtype, Tensor] | None, b: tuple[torch.Size,
     if a is None or b is None:
         return False
     return a[:2] == b[:2] and a[2].device == b[2].device and torch.equal(a[2], b[2])
+
+
+def _equal(a: Tensor, b: Tensor) -> bool:
+    """Whether equally many bytes are the same; in the longest words that they come out even in, as bytes are slow."""
+    word = next(w for w in (torch.int64, torch.int32, torch.int16, torch.uint8) if a.numel() % w.itemsize == 0)
+    return torch.equal(a.view(word), b.view(word))
