@@ -17,7 +17,7 @@ from itertools import combinations
 from statistics import fmean
 
 import polars as pl
-from scipy.stats import kendalltau
+import scipy  # scipy.stats takes a second to import, and loads when it is first used
 
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
@@ -160,7 +160,7 @@ def boundary_rank_correlation(columns: Sequence[ReproducedColumn]) -> float | No
     ]
     if len(pairs) < 2:
         return None
-    tau = float(kendalltau(*zip(*pairs, strict=True)).statistic)
+    tau = float(scipy.stats.kendalltau(*zip(*pairs, strict=True)).statistic)
     return None if math.isnan(tau) else tau
 
 

@@ -10,8 +10,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import scipy  # scipy.stats takes a second to import, and loads when it is first used
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 MAX_EXACT_LEVELS = 14
 
@@ -23,7 +23,7 @@ def page_test(matrix: np.ndarray) -> tuple[float, float]:
         matrix: (seeds, levels), levels in the order of the trend. Ties get mean ranks, rounded against the trend.
     """
     n, k = matrix.shape
-    total = float(rankdata(matrix, axis=1).sum(0) @ np.arange(1, k + 1))
+    total = float(scipy.stats.rankdata(matrix, axis=1).sum(0) @ np.arange(1, k + 1))
     if k > MAX_EXACT_LEVELS:
         sd = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
         z = (total - n * k * (k + 1) ** 2 / 4) / sd
