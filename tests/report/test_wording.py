@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lnlab.report.words.control_characters import without_control_characters
-from lnlab.report.words.path_names import join_value_names
+from lnlab.report.words.path_names import join_value_names, path_name
 from lnlab.report.words.symbols import axis_title
 from lnlab.report.words.wording import (
     axis_value_name,
@@ -188,3 +188,24 @@ def test_a_batch_norm_says_of_padding_only_that_it_counts_it():
 def test_a_number_and_its_bounds_have_the_same_decimals():
     assert format_interval(-1.0, -1.0002, -0.99975) == "−1.000 [−1.000, −1.000]".replace("−", "\N{MINUS SIGN}")
     assert format_interval(0.00737563536664, 0.00737563536664, 0.00737563536664) == "0.00738, all seeds agree"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("optimizer.lr", "learning rate"),
+        ("task.batch_tokens", "batch tokens"),
+        ("model.layers", "layers"),
+        ("encoder.layers", "encoder layers"),
+        ("decoder.layers", "decoder layers"),
+        ("method", "method"),
+    ],
+)
+def test_what_is_of_one_stack_says_of_which(path: str, name: str) -> None:
+    assert path_name(path) == name  # a table of encoder by decoder layers had two columns of one name
+
+
+def test_a_number_of_one_stack_says_of_which() -> None:
+    assert axis_value_name("model.layers", 3, "3") == "3 layers"
+    assert axis_value_name("encoder.layers", 12, "12") == "12 encoder layers"
+    assert axis_value_name("decoder.layers", 1, "1") == "1 decoder layer"

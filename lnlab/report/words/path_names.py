@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from lnlab.keys import Json
+from lnlab.setting import STACKS
 
 _NAMES = {"lr": "learning rate", "step": "training step", "d_model": "width", "d_ff": "feed-forward width"}
 
@@ -15,9 +16,10 @@ _NORM_PARAMETERS = {"naive true": "padding counted", "naive false": ""}
 
 
 def path_name(path: str) -> str:
-    """``learning rate`` for ``optimizer.lr``, ``batch tokens`` for ``task.batch_tokens``."""
-    word = path.rpartition(".")[2]
-    return _NAMES.get(word, word.replace("_", " "))
+    """``learning rate`` for ``optimizer.lr``; what is of one stack says of which: ``decoder layers``."""
+    owner, _, word = path.rpartition(".")
+    name = _NAMES.get(word, word.replace("_", " "))
+    return f"{owner} {name}" if owner in STACKS else name
 
 
 def norm_with_parameters(known: str, parameters: str) -> str:

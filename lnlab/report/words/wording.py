@@ -10,6 +10,7 @@ from lnlab.report.loss_units import fill_units
 from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
 from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
+from lnlab.setting import STACKS
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
 
@@ -205,10 +206,10 @@ def count_noun(n: int, word: str) -> str:
 
 
 def axis_value_name(axis: str, value: Json, label: str) -> str:
-    """A value of an axis as a reader says it: ``Post-LN``, ``without cross attention``, ``6 layers``, ``factor 2``."""
+    """A value of an axis as a reader says it: ``Post-LN``, ``6 layers``, ``3 decoder layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
         return "as chosen" if value == 1 else f"{format_value(value)} × chosen"
-    name = axis.rpartition(".")[2]
+    owner, _, name = axis.rpartition(".")
     words = name.replace("_", " ")
     if axis.startswith("interventions") and isinstance(value, int | float | None | list):
         number = isinstance(value, int | float)
@@ -224,7 +225,8 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
     if name in _PREFIXES and isinstance(value, int | float):
         return f"{_PREFIXES[name]} {format_value(value)}"
     if isinstance(value, int | float):
-        return f"{format_value(value)} {words.removesuffix('s') if value == 1 else words}"
+        noun = f"{owner} {words}" if owner in STACKS else words
+        return f"{format_value(value)} {noun.removesuffix('s') if value == 1 else noun}"
     return label
 
 
