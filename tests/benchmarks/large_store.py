@@ -90,13 +90,13 @@ def fill(folder: Path, what: str, runs: int = 100_000, points: int = 1000, worke
         return
     with get_context("spawn").Pool(workers) as pool:
         starts = range(0, len(plan.trajectories), share)
-        shares = [(store.root, plan.trajectories[n : n + share], partial(_drawn, points=points)) for n in starts]
+        shares = [(store.root, plan.trajectories[n : n + share], partial(drawn, points=points)) for n in starts]
         pool.starmap(write_packs, shares)
     print(f"filled: {perf_counter() - begun:.0f} s", flush=True)
 
 
 def _slices(root: Path, plan: Mapping[str, pl.DataFrame], points: int) -> Iterator[Results]:
-    """The results of a plan, some runs after the others: the losses of ``_drawn``, of many runs at once."""
+    """The results of a plan, some runs after the others: the losses of ``drawn``, of many runs at once."""
     empty, draw = join_results(root, {table: rows.clear() for table, rows in plan.items()}), np.random.default_rng(0)
     places = pl.DataFrame(
         {"step": [*range(points), points, points], "split": [*["train"] * points, "validation", "test"]}
@@ -164,7 +164,7 @@ def _columns(points: int) -> list[pl.Expr]:
     return [pl.lit(value).alias(name) for name, value in {**ENDED, **MACHINE, "done": points}.items()]
 
 
-def _drawn(unit: Trajectory, points: int) -> tuple[pl.DataFrame, dict[str, Any]]:
+def drawn(unit: Trajectory, points: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     """A loss that falls with noise, in single precision, and its last value in two evaluations at the end."""
     draw = np.random.default_rng(int(unit.key[:16], 16))
     losses = _losses(draw, (1, points))[0]
