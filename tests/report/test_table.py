@@ -94,6 +94,11 @@ def test_the_heading_says_how_many_printed_numbers_agree_and_which_is_furthest(r
     assert span.startswith("The gradient norm is between 0.35 (Pre-LN at 14 layers) and 1.9 (Post-LN at ")
 
 
+def test_numbers_that_read_alike_are_no_range(results):
+    alike = changed(results, 0.724 + 1e-6 * pl.col("seed"), where=True)
+    assert table(alike, **SIZES).finding == "The gradient norm is 0.72 in every cell"
+
+
 @pytest.mark.parametrize(
     ("printed", "fits"), [("0.000", True), ("0.0", True), ("0.002", True), ("0.003", False), ("-1", False)]
 )

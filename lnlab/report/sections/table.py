@@ -197,10 +197,13 @@ def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
         return _compared(cells, both, _STATISTIC_NAMES[statistic][0])
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
-    extremes = [pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max)]
-    texts = [f"{format_short(ours[place].estimate)} ({_where(cells, place)})" for place in dict.fromkeys(extremes)]
-    if len(texts) == 1:
+    extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
+    numbers = {place: format_short(ours[place].estimate) for place in extremes}
+    texts = [f"{number} ({_where(cells, place)})" for place, number in numbers.items()]
+    if len(ours) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"
+    if len({*numbers.values()}) == 1:
+        return f"The {quantity_name(quantity)} is {next(iter(numbers.values()))} in every cell"
     return f"The {quantity_name(quantity)} is between {' and '.join(texts)}"
 
 
