@@ -13,14 +13,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from lnlab.compile.cost.cost import LENGTH
 from lnlab.keys import Json, canonical
 from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
 from lnlab.nn.transformer import Stack
 
 _Size = Callable[[dict[str, Json]], tuple[int, int]]
-LENGTH = 20
-"""Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
 
 
 def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:

@@ -16,7 +16,8 @@ def test_flops_are_passes_times_tokens_and_memory_grows_with_everything_that_is_
     ]
     made = cost(setting, measurements, registries)
     parameters = 12 * (2 + 2) * 64**2
-    kept = 4 * (16 * 64 + 4 * 128) + 4 * 1000
+    attentions, heads, length = 2 * (1 + 2), 4, 20  # two layers a stack, and cross-attention in the decoder's
+    kept = 4 * (16 * 64 + 4 * 128) + attentions * 3 * heads * length + 4 * 1000
     assert made.parameters == parameters
     assert made.flops == (3 * 6 + 3 * 2) * 2 * parameters * 512
     assert made.peak_bytes == 4 * (4 * parameters + 512 * kept)

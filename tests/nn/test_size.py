@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from lnlab.compile.cost.cost import LENGTH
 from lnlab.nn.models import models
-from lnlab.nn.size import LENGTH
 
 VARIANTS = {
     "post": {},

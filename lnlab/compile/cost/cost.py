@@ -4,8 +4,9 @@ Parameters and FLOPs are what the registered pieces say of themselves: a model's
 and of an init that reads data.
 
 Memory is an upper estimate: four copies of every parameter (its value, its gradient and two of their size), and for
-each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model`` and 4 of ``d_ff``, and
-four rows of logits. A probe that may need more states how much, by its fact ``memory``.
+each token of a batch what the backward pass keeps: per layer 16 vectors of width ``d_model`` and 4 of ``d_ff``, for
+each head of an attention 3 rows over the tokens of a sentence, and four rows of logits. A probe that may need more
+states how much, by its fact ``memory``.
 """
 
 import os
@@ -25,7 +26,9 @@ CURVATURE_MARGIN = 1.2
 """By how much the fact ``memory`` of a probe is raised: it was as little as 0.85 of what a process grew by."""
 PASSES_PER_GRADIENT = 3
 """Forward passes that a gradient is worth."""
-WIDE, INNER, LOGITS = 16, 4, 4
+WIDE, INNER, SCORES, LOGITS = 16, 4, 3, 4
+LENGTH = 20
+"""Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -75,7 +78,7 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
     passes += sum(forward_passes(setting, measurement, registries) for measurement in measurements)
     passes += PASSES_PER_GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Workload(setting, parameters, tokens, BYTES_PER_NUMBER[setting["train"]["precision"]])
-    backward = load.number * tokens * _activations_per_token(setting)
+    backward = load.number * tokens * _activations_per_token(setting, sentence_length(setting, tokens))
     working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement in measurements)])
     return Cost(
         parameters,
@@ -97,12 +100,20 @@ def batch_tokens(setting: ResolvedSetting, registries: Registries) -> int:
     return int(registries["task"][task["kind"]].facts.batch_tokens(task))
 
 
-def _activations_per_token(setting: ResolvedSetting) -> int:
-    """Floats that are stored of one token for the backward pass."""
+def sentence_length(setting: ResolvedSetting, tokens: int) -> int:
+    """Tokens of a sentence, padding included, where a task says how many sentences its batches have."""
+    sentences = setting["task"].get("sentences") or setting["task"].get("batch_sentences")
+    return tokens // int(sentences) if sentences else LENGTH
+
+
+def _activations_per_token(setting: ResolvedSetting, length: int) -> int:
+    """Floats that are stored of one token for the backward pass, in sentences of so many tokens."""
     model = setting["model"]
-    layers = sum(int(setting[stack]["layers"]) for stack in stacks_of(setting))
     per_layer = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
-    return layers * per_layer + LOGITS * int(setting["task"].get("vocabulary") or 0)
+    scores = SCORES * int(model.get("heads") or 1) * length
+    stacks = [setting[stack] for stack in stacks_of(setting)]
+    layers = sum(int(s["layers"]) * (per_layer + scores * (2 if s.get("cross_attention") else 1)) for s in stacks)
+    return layers + LOGITS * int(setting["task"].get("vocabulary") or 0)
 
 
 def machine_memory() -> int:

@@ -17,8 +17,8 @@ from lnlab.compile.work import Measurement, Trajectory
 
 SHARE = 0.85
 """Of a machine's memory that workers may fill, as estimates err and others want some."""
-LIBRARIES = 400 * 2**20
-"""Bytes of a worker that has torch and the pieces, and no run yet."""
+LIBRARIES = 450 * 2**20
+"""Bytes of a worker that has torch, the pieces and a small corpus, and no run yet."""
 
 
 @dataclass(frozen=True)

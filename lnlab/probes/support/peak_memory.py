@@ -15,11 +15,10 @@ a process, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
 
 from collections.abc import Mapping
 
-from lnlab.compile.cost.cost import Workload
+from lnlab.compile.cost.cost import Workload, sentence_length
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.curvature.operators import BATCHED_BELOW, ROWS_AT_ONCE
 from lnlab.curvature.spectrum import DENSE_BELOW
-from lnlab.nn.size import LENGTH
 from lnlab.probes.support.scopes import Scope
 
 LOGITS = 3
@@ -82,7 +81,7 @@ def graph_elements(load: Workload) -> int:
     """Numbers a token that the graph of a gradient stores."""
     model = load.setting["model"]
     width, inner = _shape(load)
-    products = 3 * int(model.get("heads") or 1) * _length(load)
+    products = 3 * int(model.get("heads") or 1) * sentence_length(load.setting, load.tokens)
     layers = 0
     for stack in stacks_of(load.setting):
         count, attentions = _layers(load, stack)
@@ -126,9 +125,3 @@ def _rows(load: Workload) -> int:
     """Logits of a token."""
     task = load.setting["task"]
     return 0 if task.get("classes") else int(task.get("vocabulary") or 0)
-
-
-def _length(load: Workload) -> int:
-    """Tokens of a sentence, padding included, where a task says how many sentences its batches have."""
-    sentences = load.setting["task"].get("sentences") or load.setting["task"].get("batch_sentences")
-    return load.tokens // int(sentences) if sentences else LENGTH

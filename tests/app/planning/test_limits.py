@@ -79,7 +79,7 @@ def test_a_memory_for_one_worker_takes_one(store, request_of_spec, monkeypatch):
         progress=False,
     )
     assert outcome.computed == 2
-    assert "--max-memory: 1 worker of 2 at once, as 629 MB are for no more" in console.file.getvalue()
+    assert "--max-memory: 1 worker of 2 at once, as 708 MB are for no more" in console.file.getvalue()
 
 
 TUNED = """\
