@@ -95,6 +95,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
         ({"steps": -1}, ("train", "steps"), "found -1"),
         ({"epochs": 3, "steps": 2}, ("train", "epochs"), "a run is given in steps or in epochs"),
         ({"epochs": 0}, ("train", "epochs"), "found 0"),
+        ({"epochs": True}, ("train", "epochs"), "found true"),
         ({"stop": "never"}, ("train", "stop", "kind"), "no stop is called 'never'"),
         ({"device": "tpu"}, ("train", "device"), 'found "tpu"'),
         ({"threads": True}, ("train", "threads"), "found true"),

@@ -33,7 +33,7 @@ class Train(BaseModel):
 TRAIN_KEYS = (*Train.model_fields, "stop", "epochs")
 STOP, EVALUATE = "non_finite", "end"
 """The default rule that ends a run, and the default of when it is evaluated."""
-_EPOCHS = TypeAdapter(_Count)
+_EPOCHS = TypeAdapter(_Count, config=ConfigDict(strict=True))
 
 
 def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
