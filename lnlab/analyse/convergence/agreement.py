@@ -17,7 +17,7 @@ from itertools import combinations
 from statistics import fmean
 
 import polars as pl
-import scipy  # scipy.stats takes a second to import, and loads when it is first used
+import scipy  # scipy.stats takes long to import, and loads when it is first used
 
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns

@@ -1,4 +1,4 @@
-"""Which quantities were measured, so that all others are derived: told without importing what derives them."""
+"""Which quantities were measured, so that all others are derived; it imports nothing that derives them."""
 
 from collections.abc import Collection
 

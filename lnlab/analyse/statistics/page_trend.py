@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import scipy  # scipy.stats takes a second to import, and loads when it is first used
+import scipy  # scipy.stats takes long to import, and loads when it is first used
 from scipy.special import ndtr
 
 MAX_EXACT_LEVELS = 14
