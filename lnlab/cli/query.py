@@ -128,31 +128,44 @@ def _select_in_process(
 
     paths = {name: str(folder / f"{number}.arrow") for number, name in enumerate(frames)}
     scans = [name for name, frame in frames.items() if isinstance(frame, pl.LazyFrame)]
-    for name, frame in frames.items():  # a table that the statement does not name is sent without rows
-        if isinstance(frame, pl.LazyFrame):
-            frame.serialize(paths[name])
-        else:
-            (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
     result = folder / "result.arrow"
     request = {"statement": statement, "tables": paths, "scans": scans, "result": str(result), "limit": limit}
     request |= {"seconds": seconds, "memory": QUERY_MEMORY}
     command = [sys.executable, "-P", str(Path(__file__).parents[1] / "app" / "sql.py")]
-    try:
-        completed = subprocess.run(  # noqa: S603 - this interpreter, and a file of this package
-            command, input=json.dumps(request), capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        what, remedy = f"no answer within {seconds} s", "simplify the statement, or give more time with --timeout"
-        raise LabError(Problem(QUERY_COMMAND, what, remedy)) from error
-    if completed.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:  # noqa: S603 - ours
+        try:
+            _write_tables(statement, frames, paths)  # while the process loads Polars
+            output, errors = process.communicate(json.dumps(request), timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            what, remedy = f"no answer within {seconds} s", "simplify the statement, or give more time with --timeout"
+            raise LabError(Problem(QUERY_COMMAND, what, remedy)) from error
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode < 0:  # Polars aborts where memory is refused, and a stack that is too deep is a fault
         what = f"it needs more than {format_quantity(QUERY_MEMORY, 'B')} of memory, or is nested too deep"
         raise LabError(Problem(QUERY_COMMAND, what, "simplify the statement, or select fewer rows"))
-    if completed.returncode:
-        raise RuntimeError(completed.stderr)
-    reply = json.loads(completed.stdout)
+    if process.returncode:
+        raise RuntimeError(errors)
+    reply = json.loads(output)
     if "error" in reply:
         raise LabError(Problem(QUERY_COMMAND, reply["error"], tables))
     return pl.read_ipc(result), reply["more"]
+
+
+def _write_tables(
+    statement: str, frames: "Mapping[str, pl.DataFrame | pl.LazyFrame]", paths: Mapping[str, str]
+) -> None:
+    """Write each table to its file; one that the statement does not name is written without rows."""
+    import polars as pl
+
+    for name, frame in frames.items():
+        if isinstance(frame, pl.LazyFrame):
+            frame.serialize(paths[name])
+        else:
+            (frame if name.lower() in statement.lower() else frame.clear()).write_ipc(paths[name])
 
 
 def _cell(value: object) -> str:

@@ -5,23 +5,24 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from lnlab.compile.checks.contradictions import contradictions, too_large
+from lnlab.compile.checks.replaced_values import replaced_value_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.inputs import files_of
-from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
-from lnlab.compile.resolve.resolve import NULLABLE, Resolver
+from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES
 from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.expand import SettingPart, SweepPoint, expand_points
-from lnlab.compile.sweep.grids import SweepGrid, pinned_grids
+from lnlab.compile.sweep.grids import pinned_grids
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Flawed, Where
-from lnlab.setting import STACKS, path_words
+from lnlab.registry import Flaw, Where
+from lnlab.setting import STACKS
 from lnlab.specfile.read import Reading
 
 _MAX_LISTED_POINTS = 20_000
@@ -78,7 +79,7 @@ def resolve_sweep(
     if limit is not None:
         sweep_points = _first_of_values(islice(sweep_points, _MAX_LISTED_POINTS), limit)
     _resolve(sweep, merged, ((point, numbers[id(point.grid)]) for point in sweep_points), content_keys, memory)
-    sweep.issues += _flaws_of_overwritten(merged, sweep_grids, content_keys.registries)
+    sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)
     return sweep
 
 
@@ -148,29 +149,6 @@ def _name_conflict(first: Json, second: Json) -> Issues:
             Flaw((), f"the methods '{first}' and '{second}' are one setting", "keep one name"),
         )
     ]
-
-
-def _flaws_of_overwritten(merged: MergedSpec, sweep_grids: list[SweepGrid], registries: Registries) -> Issues:
-    """Choices of the base that every point replaces: a mistake in one moves nothing, and is one all the same.
-
-    A change of such a choice is reported as one without effect.
-    """
-    issues: Issues = []
-    swept = [_set_by_every_point(grid) for grid in sweep_grids]
-    changed = {path_words(change.path)[0] for change in merged.changes}
-    for key in set.intersection(*swept) & merged.data.keys() & registries.keys() - {"model"} - changed:
-        try:
-            if merged.data[key] is not None or key not in NULLABLE:
-                resolve_choice(registries[key], merged.data[key])
-        except Flawed as error:
-            issues += [(merged.location((key, *flaw.path)), flaw.below(key)) for flaw in error.flaws]
-    return issues
-
-
-def _set_by_every_point(grid: SweepGrid) -> set[str]:
-    """The paths that each point of a grid sets, by an axis or by its method."""
-    axes = [axis for axis in grid.axes if axis.effects]
-    return {path for axis in axes for path in set.intersection(*({e.path for e in es} for es in axis.effects))}
 
 
 def _as_written(flaw: Flaw, parts: Mapping[str, SettingPart]) -> Flaw:

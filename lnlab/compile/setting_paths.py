@@ -18,7 +18,10 @@ def set_path(part: Json, path: str, value: Json) -> Json:
         Flawed: as in ``assign``.
     """
     first, *tail = path_words(path)
-    return assign(as_choices(part) if tail and first == INTERVENTIONS else part, tuple(tail), value)
+    if tail and first == INTERVENTIONS and not isinstance(part, list):
+        (choice,) = assign(as_choices(part), tuple(tail), value)  # stays one choice, as it is written
+        return choice
+    return assign(part, tuple(tail), value)
 
 
 def as_choices(raw: Json) -> list[Json]:

@@ -84,7 +84,7 @@ def test_a_list_of_choices_is_entered_by_kind():
     before = repr(CHOICES)
     assert set_path(CHOICES["interventions"], "interventions.rescale.factor", 3)[0] == {"kind": "rescale", "factor": 3}
     assert set_path(CHOICES["interventions"], "interventions.freeze.where", {})[1] == {"kind": "freeze", "where": {}}
-    assert set_path({"kind": "rescale"}, "interventions.rescale.factor", 3) == [{"kind": "rescale", "factor": 3}]
+    assert set_path({"kind": "rescale"}, "interventions.rescale.factor", 3) == {"kind": "rescale", "factor": 3}
     assert set_path("rescale", "interventions", "none") == "none"
     assert repr(CHOICES) == before
     assert Setting(CHOICES).at("interventions.rescale.factor") == 2

@@ -35,3 +35,32 @@ def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(pla
     assert plan(base + "optimizer: null\nsweep: [{optimizer: [{kind: adam, lr: 1}]}]\n").runs
     with pytest.raises(SpecError, match="8:12: optimizer: no optimizer is called 'adm'"):
         plan(base + "optimizer: adm\nsweep: [{optimizer: [{kind: adam, lr: 1}]}]\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "sweep", "problem"),
+    [
+        ("norm: rsm", "[{norm: [rms]}, {norm: [layer]}]", "7: norm: no norm is called 'rsm'"),
+        ("encoder: {norm: {kind: rms, eps: [1]}}", "[{encoder.norm.eps: [1]}]", "34: encoder.norm.eps: found [1]"),
+        ("norm: {kind: rms, eps: [1]}", "[{norm.eps: [1]}]", "24: norm.eps: found [1]"),
+        (
+            "methods: {A: {norm: {kind: rms, eps: [1]}}}",
+            "[{method: [A], norm.eps: [1]}]",
+            "38: norm.eps: found [1]",
+        ),
+        (
+            "methods: {A: {interventions: {kind: rescale, where: {tensor: sum}, factor: [1]}}}",
+            "[{method: [A], interventions.rescale.factor: [1]}]",
+            "76: interventions.factor: found [1]",
+        ),
+    ],
+)
+def test_a_mistake_in_a_value_that_every_point_replaces_is_reported_where_it_is(plan, base, line, sweep, problem):
+    with pytest.raises(SpecError) as caught:
+        plan(f"{base}{line}\nsweep: {sweep}\n")
+    (only,) = map(str, caught.value.problems)
+    assert only.startswith(f"spec.yaml:8:{problem}")
+
+
+def test_what_the_base_lacks_an_axis_may_set(plan, base):
+    assert plan(base.replace("placement: post", "") + "sweep: [{placement: [post, pre]}]\n").runs

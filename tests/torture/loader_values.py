@@ -20,6 +20,7 @@ from loader_faults import GROUP, SPECS
 from loader_typos import EVERY
 
 from lnlab.compile.check import check_spec
+from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import Problem
 from lnlab.registry import Registry
 from lnlab.specfile.dump import spec_yaml
@@ -109,6 +110,7 @@ SEVERAL_LINES = "what several lines say together"
 BEHIND_DOTS = "what stands behind a dotted path, whose kind another line chooses"
 IN_A_CONDITION = "what a condition does not say and has from its claim"
 LARGE_INTEGER = "the bound of all integers"
+SET_BY_AN_AXIS = "accepted, as an axis of the sweep sets the parameter that the schema misses"
 
 
 def is_of_the_grammar(problem: Problem, changed: Any) -> bool:
@@ -128,6 +130,13 @@ def beyond_a_schema(path: Where, changed: Any, problems: Sequence[Problem]) -> s
     if "requires" in path:
         return IN_A_CONDITION
     return LARGE_INTEGER if all("integers lie within" in message for message in stated) else None
+
+
+def set_by_an_axis(data: Mapping[str, Any]) -> bool:
+    """Whether the schema misses nothing but parameters that a sweep sets, which it cannot know."""
+    errors = list(validator().iter_errors(data))
+    missing = {re.sub(r"^'(.*)' is a required property$", r"\1", error.message) for error in errors}
+    return missing <= {path.rpartition(".")[2] for grid in grids_of(data) for path in grid}
 
 
 def value_at(data: Any, path: Where) -> Any:
@@ -162,6 +171,8 @@ def verdict_on(data: dict[str, Any], change: Change, spec: Path) -> tuple[str, s
     except Exception as error:  # the user would see its traceback
         return "", f"{type(error).__name__}: {error!s:.80}"
     if not problems:
+        if refused and set_by_an_axis(other):
+            return SET_BY_AN_AXIS, ""
         return "sound", "what the schema refuses is accepted" if refused else ""
     places = places_of(document, path, value)
     here = [problem for problem in problems if problem.where.split(": ")[0] in places]
@@ -226,6 +237,9 @@ def changed_values(folder: Path, full: bool) -> Tally:
             tally.add([loss] if loss else [])
             outcomes[outcome] += 1
     refused, sound = outcomes.pop("refused", 0), outcomes.pop("sound", 0)
+    by_axis = f"; {SET_BY_AN_AXIS}: {count:,}" if (count := outcomes.pop(SET_BY_AN_AXIS, 0)) else ""
     alone = ", ".join(f"{count:,} for {reason}" for reason, count in outcomes.most_common() if reason)
-    tally.notes.append(f"{refused:,} refused by the schema, {sound:,} accepted; refused by lnlab alone: {alone}")
+    tally.notes.append(
+        f"{refused:,} refused by the schema, {sound:,} accepted; refused by lnlab alone: {alone}{by_axis}"
+    )
     return tally

@@ -200,7 +200,7 @@ def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
         settings[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
     train = _model_schema(Train)
     train["properties"] |= {"stop": _ref("stop"), "epochs": {"type": "integer", "minimum": 1}}
-    one = {"if": {"const": NONE}, "else": _ref("intervention")}
+    one = {"if": {"enum": [NONE, None]}, "else": _ref("intervention")}
     several = {"if": {"type": "array"}, "then": {"items": _ref("intervention")}, "else": one}
     return settings | {"train": train, INTERVENTIONS: several}
 

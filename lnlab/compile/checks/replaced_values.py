@@ -1,0 +1,106 @@
+"""Mistakes in values that no run has, because every point of the sweep replaces them.
+
+They move nothing, and are mistakes all the same: of the base, of a profile's line or of a method that sets more than
+the axis which replaces a part of it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolve.resolve import Resolver
+from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
+from lnlab.compile.sweep.expand import SettingPart
+from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
+from lnlab.compile.sweep.methods import Effect
+from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.keys import Json, canonical
+from lnlab.registry import Flaw, Flawed, Where
+from lnlab.setting import path_words
+from lnlab.specfile.experiment import SETTING
+
+Paths = set[tuple[str, ...]]
+
+
+def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], registries: Registries) -> Issues:
+    """What is wrong with the values that an axis replaces at every point.
+
+    A change of the value that an axis sets is not looked at: it is reported as one without effect, or is the axis's.
+    """
+    resolver = Resolver(registries)
+    base = {key: merged.data[key] for key in SETTING if key in merged.data}
+    replaced = [_set_by(grid.axes) for grid in sweep_grids]
+    changed = {path_words(change.path) for change in merged.changes}
+    issues: Issues = [
+        (merged.location(flaw.path), flaw)
+        for flaw, path in _flaws(base, resolver)
+        if all(_is_below(path, paths) and not _touches(path, _below_any(changed, paths)) for paths in replaced)
+    ]
+    for grid in sweep_grids:
+        for axis in grid.axes:
+            others = _set_by(other for other in grid.axes if other is not axis)
+            for effect in (effect for effects in axis.effects for effect in effects):
+                issues += _issues_of_effect(effect, others, base, resolver)
+    return issues
+
+
+def _issues_of_effect(effect: Effect, others: Paths, base: Mapping[str, Json], resolver: Resolver) -> Issues:
+    """What is wrong with the parts of a method's value that other axes replace."""
+    words = path_words(effect.path)
+    if not (replaced := _below_any(others, {words})):
+        return []
+    try:
+        part = set_path(base.get(words[0]), effect.path, effect.value)
+    except Flawed:  # reported of the points
+        return []
+    return [
+        (effect.location.below(flaw.path[len(words) :]), flaw)
+        for flaw, path in _flaws({**base, words[0]: part}, resolver)
+        if _is_below(path, replaced)
+    ]
+
+
+def _set_by(axes: Iterable[SweepAxis]) -> Paths:
+    """The paths that these axes set, whichever of their values are taken."""
+    by_axis = [[{path_words(effect.path) for effect in effects} for effects in axis.effects] for axis in axes]
+    return {path for paths in by_axis if paths for path in set.intersection(*paths)}
+
+
+def _below_any(paths: Iterable[tuple[str, ...]], others: Iterable[Where]) -> Paths:
+    """Those of the paths that are one of the others, or lead into what stands there."""
+    return {path for path in paths if _is_below(path, others)}
+
+
+def _touches(path: Where, others: Iterable[Where]) -> bool:
+    """Whether a path leads to one of the others, or from it."""
+    return any(_is_below(path, [other]) or _is_below(other, [path]) for other in others)
+
+
+def _is_below(path: Where, others: Iterable[Where]) -> bool:
+    return any(path[: len(other)] == other for other in others)
+
+
+def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Flaw, Where]]:
+    """What is wrong with the values that are written, each with its path as an axis names it.
+
+    What is not written is left out, as an axis may set it.
+    """
+    _, flaws = resolver.setting({key: SettingPart(value, canonical(value)) for key, value in raw.items()})
+    for flaw in flaws:
+        path: Where = flaw.path
+        if path[0] == INTERVENTIONS and path[1:]:
+            number, *tail = path[1:] if isinstance(raw[INTERVENTIONS], list) else (0, *path[1:])
+            choice = as_choices(raw[INTERVENTIONS])[int(number)]
+            path = (INTERVENTIONS, str(choice.get("kind") if isinstance(choice, dict) else choice), *tail)
+        if _is_written(flaw.path, raw):
+            yield flaw, path
+
+
+def _is_written(path: Where, data: Json) -> bool:
+    for key in path:
+        if isinstance(data, str) and key == "kind":
+            return True
+        present = key in data if isinstance(data, dict) else isinstance(data, list) and key in range(len(data))
+        if not present:
+            return False
+        data = data[key]
+    return True
