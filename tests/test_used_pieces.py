@@ -34,9 +34,6 @@ UNUSED = {
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
     "intervention": {"freeze": "trains all weights but those of some sites, the commonest of ablations"},
-    "probe": {
-        "input_norm": "the norm that DT-Fixup's init is computed from, for whoever checks it on their own encoder",
-    },
     "claim": {"status": "a count of seeds, the one test of runs that do not end: from six seeds on it decides"},
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",

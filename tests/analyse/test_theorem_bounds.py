@@ -1,4 +1,4 @@
-"""Lemma 2 and Theorem 1 as divisors, by hand: layers, widths and placements that the paper's formulas tell apart."""
+"""Lemma 2, Theorem 1 and DT-Fixup's factor as divisors, by hand: what the papers' formulas tell apart."""
 
 import math
 
@@ -77,3 +77,30 @@ def test_the_formulas_are_those_of_the_paper_at_its_own_size():
     assert rank_one_bound(post, 6) / rank_one_bound(pre, 6) == pytest.approx(6**0.5)
     assert lemma_2_bounds(post, 6) == (1.5, 1.5)
     assert lemma_2_bounds(pre, 6) == (4.0, 10.0)
+
+
+def test_a_matrix_over_dt_fixups_factor_is_what_it_was_before(setting, experiment):
+    """Norms of 3 beside a longest input of 10 in 4 layers: 3 · 2 · 10 · 2, or 3 · √(4 · 422); q is not scaled."""
+    inits = {
+        "plain": {"kind": "xavier_normal"},
+        "scaled": {"kind": "dt_fixup", "of": {"kind": "fairseq"}, "relational": False},
+        "relational": {"kind": "dt_fixup", "of": {"kind": "fairseq"}, "relational": True},
+        "inside": {"kind": "zero_qk", "of": {"kind": "dt_fixup", "of": {"kind": "fairseq"}, "relational": False}},
+    }
+    variants = {name: {**setting("pre", 4, 1), "init": init} for name, init in inits.items()}
+
+    def rows(variant, seed):
+        for stack, longest in (("encoder", 10.0), ("decoder", 0.5)):
+            yield {"quantity": "input_norm_max", "stack": stack, "sublayer": "embedding", "value": longest}
+            for tensor in "qv":
+                at = {"stack": stack, "layer": 1, "sublayer": "self_attention", "tensor": tensor}
+                yield {**at, "quantity": "parameter_norm", "value": 3.0}
+
+    results = experiment(variants, (1,), rows)
+    selection = {"quantity": "norm_over_dt_fixup_factor", "stack": "encoder"}
+    measured = select_measured_rows(results, selection)
+    assert set(measured["tensor"]) == {"v"}
+    expected = {"plain": 3.0, "scaled": 120.0, "relational": 3 * math.sqrt(4 * 422), "inside": 120.0}
+    assert dict(measured.select("variant", "value").iter_rows()) == pytest.approx(expected)
+    decoder = select_measured_rows(results, {**selection, "stack": "decoder", "variant": "relational"})
+    assert decoder["value"].item() == pytest.approx(3 * math.sqrt(4))

@@ -1,4 +1,4 @@
-"""Lemma 2 and Theorem 1 of Xiong et al. (2020) as divisors: a measured number over what they say of it.
+"""What theorems say of a number, as its divisor: Lemma 2 and Theorem 1 of Xiong et al. (2020), 3.1 of Xu et al. (2021).
 
 Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1:
 
@@ -9,6 +9,10 @@ Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1
 The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But the gradient of one token is of rank
 one, the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
 statements are about layers of self-attention and a feed-forward network: a stack with cross-attention has no row here.
+
+Of N layers without norms, whose longest input is mu, v, o, w1 and w2 begin as Xavier's matrices times
+
+    Theorem 3.1  N^(-1/2) / (2 mu)                 relation-aware  (N (4 mu² + 2 mu + 2))^(-1/2)
 """
 
 import math
@@ -32,6 +36,7 @@ class StackShape(NamedTuple):
     width: int
 
 
+_SCALED_BY_DT_FIXUP = ("v", "o", "w1", "w2")
 _Divisor = Callable[[StackShape, int], float]
 """From a stack and one of its layers to a divisor."""
 
@@ -96,6 +101,51 @@ def stream_over_upper_bound(results: Results) -> pl.DataFrame:
     """
     streams = _streams(results)
     return _divided(streams, results, "stream_over_upper_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[1])
+
+
+@quantities.register(
+    "norm_over_dt_fixup_factor",
+    words=QuantityWords(
+        "norm over DT-Fixup's factor", "", "norm of a matrix over the factor that DT-Fixup's formula has for its stack"
+    ),
+    of=("parameter_norm", "input_norm_max"),
+)
+def norm_over_dt_fixup_factor(results: Results) -> pl.DataFrame:
+    """``‖W‖ · 2 mu √N``, relational ``‖W‖ · √(N (4 mu² + 2 mu + 2))``: v o w1 w2 before scaling (Xu et al., 2021).
+
+    mu is the longest input of the stack, as measured, and N its layers. Where the init is another the factor is 1.
+    """
+    norms = stored_rows(results, "parameter_norm").filter(pl.col("tensor").is_in(_SCALED_BY_DT_FIXUP))
+    longest = stored_rows(results, "input_norm_max").select(*STATE, "stack", mu="value")
+    shapes = pl.DataFrame(
+        list(_dt_fixup_shapes(results)),
+        schema={"variant": pl.String, "stack": pl.String, "_layers": pl.Int64, "_relational": pl.Boolean},
+        orient="row",
+    )
+    joined = norms.join(longest, on=[*STATE, "stack"], how="inner", maintain_order="left")
+    joined = joined.join(shapes, on=["variant", "stack"], how="inner", maintain_order="left")
+    mu, layers = pl.col("mu"), pl.col("_layers")
+    factor = (
+        pl.when(layers.is_null())
+        .then(1.0)
+        .when(pl.col("_relational"))
+        .then((layers * (4 * mu**2 + 2 * mu + 2)) ** -0.5)
+        .otherwise(layers**-0.5 / (2 * mu))
+    )
+    name = pl.lit("norm_over_dt_fixup_factor").alias("quantity")
+    return joined.select(*STATE, name, *SITE, pl.col("value") / factor)
+
+
+def _dt_fixup_shapes(results: Results) -> Iterator[tuple[str, str, int | None, bool]]:
+    """``variant stack layers relational`` of every stack; no layers where the init is not DT-Fixup, alone or inside."""
+    for variant, setting in variant_settings(results).items():
+        init = setting_value(setting, "init")
+        while init and init["kind"] != "dt_fixup":
+            init = init.get("of")
+        for stack in STACKS:
+            if stack in setting:
+                layers = setting_value(setting, f"{stack}.layers") if init else None
+                yield variant, stack, layers, bool(init) and init["relational"]
 
 
 def theorem_1_bound(shape: StackShape, _layer: int) -> float:
