@@ -21,8 +21,9 @@ from lnlab.compile.work import Measurement, Trajectory, needs_next_update
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
-from lnlab.execute.measure import measure
+from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import updates_an_epoch
+from lnlab.execute.tensor_images import differences, images_of
 from lnlab.execute.unit import SAVE_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
@@ -142,20 +143,20 @@ class Trainer:
         """Apply an update; remember what it added where a probe of the next state reads it."""
         measurements = self.due.get(self.state.step + 1, ())
         watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in measurements)
-        before = {name: p.detach().clone() for name, p in updates.parameters.items()} if watched else {}
+        before = images_of(updates.parameters) if watched else None
         rate = updates.apply_update()
         self.state.last_rate = rate
-        self.state.last_update = {name: updates.parameters[name].detach() - p for name, p in before.items()} or None
+        self.state.last_update = differences(images_of(updates.parameters), before) if before else None
         self._record(self.state.step, "train", learning_rate=rate)
 
     def _measure_due(self) -> Ending | None:
         """Make the measurements of this state, one after another; one that fails does not stop the others."""
-        recorded = sum(map(len, self.curves.values()))
+        recorded, guard = sum(map(len, self.curves.values())), StateGuard(self.state.model)
         for measurement in self.due.get(self.state.step, ()):
             if self.stops.count and not self._updates:
                 return self._interrupted()
             try:
-                self._measure(measurement)
+                self._measure(measurement, guard)
             except (CorpusError, StoreError):
                 raise
             except (Exception, SystemExit) as error:
@@ -163,8 +164,8 @@ class Trainer:
                 self.failures.append((status, f"{measurement.probe['kind']}: {reason}"))
         return self._rule(self.curves) if sum(map(len, self.curves.values())) > recorded else None
 
-    def _measure(self, measurement: Measurement) -> None:
-        table, rows = measure(self.state, measurement, self.registries)
+    def _measure(self, measurement: Measurement, guard: StateGuard) -> None:
+        table, rows = measure(self.state, measurement, self.registries, guard)
         if table == "curves":
             for row in rows:
                 self._record(row["step"], row["split"], **{row["quantity"]: row["value"]})

@@ -9,7 +9,7 @@ from torch import nn
 
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError
-from lnlab.execute.measure import no_trace
+from lnlab.execute.measure import StateGuard
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
 from lnlab.probes.along_step import LINE_QUANTITIES, along_step, geometric_multiples, linear_multiples
@@ -212,7 +212,7 @@ def test_the_next_gradient_waits_with_what_a_norm_will_remember_of_it():
     state, updates = training("batch")
     norms = [m for m in state.model.modules() if hasattr(m, "running_mean")]
     before = [m.running_mean.clone() for m in norms]
-    with no_trace(state.model, "gradient_norm"):
+    with StateGuard(state.model).no_trace("gradient_norm"):
         state.next_gradient()
     updates.gradient()
     assert all(torch.equal(m.running_mean, old) for m, old in zip(norms, before, strict=True))
