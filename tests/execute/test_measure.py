@@ -5,8 +5,9 @@ import torch
 from toy_pieces import REGISTRIES
 
 from lnlab.errors import LabError
-from lnlab.execute.measure import measure
+from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import build
+from lnlab.execute.tensor_images import differences, images_of
 
 
 def test_rows_carry_the_key_of_their_measurement(unit_of):
@@ -45,3 +46,35 @@ def test_a_probe_that_changes_the_state_is_found_out_by_the_last_bit(unit_of, wh
     unit = unit_of(1, {"kind": "trace", "what": what})
     with pytest.raises(LabError, match=rf"the probe 'trace' changed the state: {name}.*mend the probe"):
         measure(build(unit, REGISTRIES), unit.measurements[0], REGISTRIES)
+
+
+def test_of_several_probes_of_a_state_each_that_changes_it_is_named_and_no_other(unit_of):
+    unit = unit_of(1, *({"kind": "trace", "what": what} for what in ("harmless", "parameter", "harmless", "buffer")))
+    state = build(unit, REGISTRIES)
+    guard, outcomes = StateGuard(state.model), []
+    for measurement in unit.measurements:
+        try:
+            measure(state, measurement, REGISTRIES, guard)
+            outcomes.append("unchanged")
+        except LabError as error:
+            outcomes.append(str(error).partition(": ")[2].partition(";")[0].partition(",")[0])
+    assert outcomes == [
+        "unchanged",
+        "encoder.layers.0.map.weight",
+        "unchanged",
+        "encoder.final_norm.num_batches_tracked",
+    ]
+
+
+def test_an_update_is_the_difference_of_every_parameter_whatever_its_type():
+    model = torch.nn.ParameterDict({"a": torch.randn(3, 2), "b": torch.randn(4).double(), "c": torch.randn(())})
+    before = images_of(dict(model.named_parameters()))
+    old = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter))
+    added = differences(images_of(dict(model.named_parameters())), before)
+    assert added.keys() == old.keys()
+    for name, parameter in model.named_parameters():
+        assert added[name].dtype == parameter.dtype
+        assert torch.equal(added[name], parameter.detach() - old[name])
