@@ -65,9 +65,10 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was most likely meant, or None where none is near.
 
     Two neighbouring letters exchanged are one edit, and the likeliest: ``rl`` for ``lr``, which share one letter in
-    order only.
+    order only. Where no word is near, one that differs in capitals alone is.
     """
     words = sorted(set(known))
     transposed = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
     candidates = [candidate for candidate in words if candidate in transposed] or get_close_matches(word, words, n=1)
+    candidates = candidates or [candidate for candidate in words if candidate.casefold() == word.casefold()]
     return candidates[0] if candidates else None

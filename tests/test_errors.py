@@ -30,6 +30,7 @@ def test_an_error_keeps_its_problems_on_the_way_between_processes():
 
 def test_the_nearest_word_is_named_with_all_that_are_known():
     assert nearest("rsm", ["rms", "layer"]) == "did you mean 'rms'? (known: layer, rms)"
+    assert nearest("RMS", ["rms", "layer"]) == "did you mean 'rms'? (known: layer, rms)"
     assert nearest("qqqq", ["rms", "layer"]) == "known: layer, rms"
     assert nearest("adam", []) == "none is known yet"
 

@@ -65,9 +65,15 @@ def read_experiment(data: dict[str, Json]) -> Reading:
 
 
 def _as_stated(flaw: Flaw, data: dict[str, Json]) -> Flaw:
-    """A flaw of the only answer, which the spec states without a list, at its path there."""
+    """A flaw in the spec's terms: the only answer stands without a list, and a claim is required by its id."""
     if flaw.path[:2] == ("answer", 0) and isinstance(data["answer"], dict):
         return replace(flaw, path=("answer", *flaw.path[2:]))
+    match flaw.path:
+        case ("claims", int(number), "requires", int(position)):
+            required = data["claims"][number]["requires"][position]
+            if isinstance(required, str):
+                ids = [str(claim["id"]) for claim in data["claims"] if isinstance(claim, dict) and "id" in claim]
+                return replace(flaw, what=f"no claim is called '{required}'", remedy=nearest(required, ids))
     return flaw
 
 

@@ -134,6 +134,14 @@ def test_a_claim_may_require_another_by_its_id(plan):
     assert requirement["of"] == compiled.claims[0]["of"]
 
 
+@pytest.mark.parametrize("required", ["frist", "[frist]"])
+def test_a_claim_that_requires_none_that_there_is_names_the_nearest(problems, required):
+    first = FLAT.replace("id: flat", "id: first, role: control")
+    claim = f"{FLAT[:-1]}, requires: {required}}}"
+    (reported,) = problems(SWEEP + SECTION + f"      - {first}\n      - {claim}\n")
+    assert "requires.0: no claim is called 'frist'; did you mean 'first'? (known: first, flat)" in reported
+
+
 def test_only_a_claim_of_the_source_is_primary(problems):
     (reported,) = problems(
         SWEEP + SECTION + f"      - {FLAT.replace('id: flat', 'id: flat, role: control, primary: true')}\n"
