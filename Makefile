@@ -46,9 +46,11 @@ locks: $(VENV)/.ready
 numbers: $(VENV)/.ready
 	$(BIN)/python tests/catalogue/renew.py
 
-# Every fault of docs/faults.md, injected at full size: half an hour on two idle cores. What was lost is printed.
+# Every fault of docs/faults.md, injected at full size: half an hour on two idle cores for stores and processes, and as
+# long for the texts of specs. What was lost is printed.
 torture: $(VENV)/.ready
-	$(BIN)/python tests/torture --write docs/faults.md
+	$(BIN)/python tests/torture --about runs --write docs/faults.md
+	$(BIN)/python tests/torture --about specs --write docs/faults.md
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verifying.md.
 power: $(VENV)/.ready

@@ -1,6 +1,6 @@
 """``python tests/torture``: every fault at full size, and the table of docs/faults.md.
 
-python tests/torture [--small] [--only WORDS ...] [--write docs/faults.md]
+python tests/torture [--small] [--about runs|specs] [--only WORDS ...] [--write docs/faults.md]
 """
 
 import argparse
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import conftest  # the folders whose modules are imported next
-from catalogue import FAULTS
+from catalogue import FAULTS, GROUPS_OF_SPECS
 from faults import suffer
 from page import page_with
 
@@ -21,13 +21,15 @@ def main() -> int:
     """Inject, print, and write; 1 if anything was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the size of the test suite")
+    parser.add_argument("--about", choices=["runs", "specs"], help="one half: stores and processes, or texts of specs")
     parser.add_argument("--only", default=[""], nargs="+", help="faults whose name holds one of these words")
     parser.add_argument("--write", type=Path, help="a page; its rows of these faults are replaced")
     chosen = parser.parse_args()
     begun, rows = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="torture ") as scratch:
         for n, fault in enumerate(FAULTS.values()):
-            if any(words in fault.name for words in chosen.only):
+            about = "specs" if fault.group in GROUPS_OF_SPECS else "runs"
+            if chosen.about in (None, about) and any(words in fault.name for words in chosen.only):
                 row = suffer(fault, Path(scratch) / str(n), full=not chosen.small)
                 rows.append(row)
                 print(f"{row.seconds:6.1f} s  {' | '.join(row.cells())}", flush=True)

@@ -12,8 +12,12 @@ import process_faults
 import worker_faults
 from faults import FAULTS
 
+GROUPS_OF_SPECS = (loader_faults.GROUP, loader_keys.GROUP)
+"""What is injected into texts of specs; all other faults befall runs."""
+
 __all__ = [
     "FAULTS",
+    "GROUPS_OF_SPECS",
     "damage_faults",
     "disk_faults",
     "kill_faults",
