@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
+# Types are checked beside the first tests: mypy has one core.
+MAKEFLAGS += --jobs=2
 
 .PHONY: demo test lint types floors unit coverage reference index locks numbers power threads torture clean
 
