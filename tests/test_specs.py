@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -24,6 +25,12 @@ PROFILES = (None, "real")
 VALIDATOR = jsonschema.Draft202012Validator
 
 
+@cache
+def document_of(path):
+    """The spec, read once for all tests of this file."""
+    return load_spec(path)
+
+
 @pytest.fixture(scope="module")
 def schema():
     """The schema of today's registries, made once."""
@@ -38,7 +45,7 @@ def stated_claims(data):
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_default_and_real_profile_compile_and_judge_something(path, profile):
-    document = load_spec(path)
+    document = document_of(path)
     plan = compile_plan(document, EVERY, data_roots(path.parent), profile=profile)
     assert plan.runs
     assert stated_claims(document.data)
@@ -48,7 +55,7 @@ def test_default_and_real_profile_compile_and_judge_something(path, profile):
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_every_spec_fits_the_schema_that_it_names(path, schema):
     assert path.read_text().startswith("# yaml-language-server: $schema=experiment.schema.json\n")
-    assert [error.message for error in VALIDATOR(schema).iter_errors(load_spec(path).data)] == []
+    assert [error.message for error in VALIDATOR(schema).iter_errors(document_of(path).data)] == []
 
 
 def test_the_committed_schema_is_what_the_registries_say_today(schema):
@@ -70,7 +77,7 @@ def test_every_section_of_every_committed_page_could_be_made():
 
 
 def test_every_spec_leads_to_others_and_to_nothing_else():
-    related = {path.stem: set(load_spec(path).data.get("related", ())) for path in SPECS}
+    related = {path.stem: set(document_of(path).data.get("related", ())) for path in SPECS}
     assert [name for name, others in related.items() if not others] == []
     assert [name for name, others in related.items() if not others <= related.keys() - {name}] == []
     assert set(related) - set.union(*related.values()) == set(), "no page leads to these"
@@ -79,7 +86,7 @@ def test_every_spec_leads_to_others_and_to_nothing_else():
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_numbers_in_its_sentences_have_their_zero(path):
     """A page writes 0.05 beside every sentence of a spec; names of methods are names."""
-    data = load_spec(path).data
+    data = document_of(path).data
     texts = [data["title"], data.get("question", ""), *data.get("differs", ())]
     texts += [claim[word] for claim in stated_claims(data) for word in ("says", "source") if word in claim]
     texts += [section.get(word, "") for section in data["report"] for word in ("title", "heading")]

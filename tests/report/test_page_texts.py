@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.compose import build_parts
+from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import answers, provenance
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.words.wording import region_in_words
+from lnlab.tables import Results
 
 PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real"))
 BANNED = {
@@ -42,9 +45,14 @@ BANNED = {
 }
 
 
-def sentences(out: Path) -> list[str]:
+@pytest.fixture(scope="module", params=PAGES, ids=lambda path: path.parent.name)
+def report(request):
+    """The folder of a committed page, read once for all tests of this file: facts, results, verdicts."""
+    return request.param, *read_folder(request.param)
+
+
+def sentences(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[str]:
     """All texts of a page but those of its author and the stored reasons; names of variants are left out of them."""
-    facts, results, verdicts = read_folder(out)
     parts = build_parts(facts, results)
     made = [part.section for part in parts if part.section] + [s for s in [forest_section(verdicts)] if s]
     charts = [chart for section in made for chart in section.charts]
@@ -75,31 +83,28 @@ def _without(text: str, names: list[str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
-def test_no_sentence_of_a_page_is_ungrammatical_or_plainly_wrong(page):
+def test_no_sentence_of_a_page_is_ungrammatical_or_plainly_wrong(report):
+    _, *contents = report
     wrong = [
         f"{why}: ...{text[max(0, found.start() - 60) : found.end() + 30]}..."
-        for text in sentences(page)
+        for text in sentences(*contents)
         for why, pattern in BANNED.items()
         if (found := re.search(pattern, text))
     ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
-def test_the_head_of_a_committed_page_counts_every_claim_of_its_tables(page):
+def test_the_head_of_a_committed_page_counts_every_claim_of_its_tables(report):
     """Not what a page would say if it were drawn today, but what it says."""
-    *_, verdicts = read_folder(page)
+    page, *_, verdicts = report
     head = html.unescape((page / "index.html").read_text().partition('<ul class="claims">')[0])
     text = " ".join(re.sub("<[^>]+>", "", head).split())
     counted = all(f"{n} {word}" in text for word, n in answers.verdict_counts(verdicts))
     assert counted or answers.verdict_count_sentence(verdicts) in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
-def test_numbers_in_a_list_rise(page):
-    _, results, _ = read_folder(page)
-    facts, *_ = read_folder(page)
+def test_numbers_in_a_list_rise(report):
+    _, facts, results, _ = report
     lists = [re.split(r", | or ", found) for text in methods_paragraphs(facts, results) for found in LIST.findall(text)]
     assert [numbers for numbers in lists if list(map(float, numbers)) != sorted(map(float, numbers))] == []
 
