@@ -7,6 +7,7 @@ import hashlib
 import json
 from typing import Any
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 Json = Any  # None, bool, int, float, str, list or dict of these; recursive types buy nothing past the loader
 
 
@@ -16,7 +17,7 @@ def canonical(value: Json) -> str:
     Raises:
         ValueError: the value holds a NaN or an infinity.
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: Json) -> str:

@@ -5,10 +5,12 @@ trajectory = (initial state, all that moves it: interventions on the update too)
 state = (trajectory, step), at step 0 the initial state alone   measurement = (state, step, probe)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from lnlab.compile.interned import InternedSetting, interned
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.setting_paths import STACK_CHOICES, stacks_of
 from lnlab.compile.work import ResolvedSetting
@@ -60,76 +62,71 @@ class ContentKeys:
         self.registries = registries
         self.roots = roots
         self.continued: Mapping[str, list[Json]] = {}
-        self._by_text: dict[tuple[str, str], str] = {}
-        self._by_object: dict[tuple[str, int], tuple[Json, str]] = {}
-        self._movements: dict[tuple[int, ...], tuple[ResolvedSetting, str]] = {}
+        self._keys: dict[tuple[str, ...], Json] = {}
 
-    def of(self, setting: ResolvedSetting) -> VariantKeys:
+    def of(self, resolved: ResolvedSetting) -> VariantKeys:
         """The identity of a resolved setting.
 
         Raises:
             LabError: a file that a choice names, and whose content its key holds, cannot be read.
         """
-        train = setting["train"]
-        stacks = [[name, self._cached_key(setting[name], self._stack)] for name in stacks_of(setting)]
+        setting = interned(resolved)
+        train, texts = setting["train"], setting.texts
+        stacks = [[name, self._part(name, setting, self._stack)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
-        start = [self.choice("task", setting["task"]), self.choice("model", setting["model"]), stacks]
-        start += [self._init(setting["init"]), numbers]
-        interventions = self._interventions("function", setting)
+        start = [self._part("task", setting), self._part("model", setting), stacks, self._init(setting), numbers]
+        interventions = self._part("interventions", setting, partial(self._interventions, "function"))
         initial = digest(["start", *start, *([interventions] if interventions else [])])
-        steps, object_ids = train["steps"], tuple(id(setting[word]) for word in _MOVING)
-        if object_ids not in self._movements:
-            self._movements[object_ids] = setting, self._movement(setting)
-        movement = self._movements[object_ids][1]
+        steps, moving = train["steps"], ("movement", *(texts[word] for word in _MOVING))
+        if moving not in self._keys:
+            self._keys[moving] = self._movement(setting)
+        movement = str(self._keys[moving])
         return VariantKeys(digest(["variant", initial, movement, steps]), initial, movement if steps else None, steps)
 
     def choice(self, kind: str, choice: Choice | None) -> str | None:
         """The key of a resolved choice."""
         if choice is None:
             return None
-        return self._cached_key(choice, lambda c: self.registries[kind].key(c, self.roots), kind)
+        place = (kind, canonical(choice))
+        if place not in self._keys:
+            self._keys[place] = self.registries[kind].key(choice, self.roots)
+        return str(self._keys[place])
 
-    def _init(self, choice: Choice) -> Json:
+    def _part(self, word: str, setting: InternedSetting, make_key: Callable[[Json], Json] | None = None) -> Json:
+        """The key of a part of a setting: that of a choice, unless ``make_key`` makes another."""
+        place = (word, setting.texts[word])
+        if place not in self._keys:
+            self._keys[place] = make_key(setting[word]) if make_key else self.choice(word, setting[word])
+        return self._keys[place]
+
+    def _init(self, setting: InternedSetting) -> Json:
         """The key of an init; where it continues a run, that run's content stands for the words that name it."""
-        content = self.continued.get(canonical(choice))
+        content = self.continued.get(setting.texts["init"])
         if content is None:
-            return self.choice("init", choice)
+            return self._part("init", setting)
+        choice = setting["init"]
         entry = self.registries["init"][choice["kind"]]
         own = {word: choice[word] for word in choice if word not in (*_NAMING_A_RUN, *entry.nested)}
         nested = [registry.key(choice[word], self.roots) for word, registry in entry.nested.items()]
         return digest(["continued", entry.name, entry.version, own, nested, content])
 
-    def _cached_key(self, value: Json, make_key: Any, kind: str = "") -> str:
-        """``make_key(value)``, computed once for each text, and looked up by ``id`` where it is the same object."""
-        entry = self._by_object.get((kind, id(value)))
-        if entry is None:  # the entry keeps the object alive, so no other object gets its id
-            text = (kind, canonical(value))
-            if text not in self._by_text:
-                self._by_text[text] = make_key(value)
-            entry = self._by_object[kind, id(value)] = (value, self._by_text[text])
-        return entry[1]
-
     def _stack(self, stack: Json) -> str:
         parts = {word: self.choice(word, stack[word]) for word in STACK_CHOICES}
         return digest(["stack", {**stack, **parts}])
 
-    def _interventions(self, on: str, setting: ResolvedSetting) -> list[Json]:
-        return [
-            self.choice("intervention", intervention) for intervention in interventions_on(on, setting, self.registries)
-        ]
+    def _interventions(self, on: str, interventions: Json) -> list[Json]:
+        selected = interventions_on(on, {"interventions": interventions}, self.registries)
+        return [self.choice("intervention", intervention) for intervention in selected]
 
     def _movement(self, setting: ResolvedSetting) -> str:
         train, schedule = setting["train"], setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
         if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:
-            moves["evaluate"] = [
-                train["evaluate"],
-                train["steps"],
-            ]  # what the rule sees
+            moves["evaluate"] = [train["evaluate"], train["steps"]]  # what the rule sees
         moves["optimizer"] = self.choice("optimizer", setting["optimizer"])
         moves["schedule"] = self.choice("schedule", schedule)
-        moves["interventions"] = self._interventions("update", setting)
+        moves["interventions"] = self._interventions("update", setting["interventions"])
         if schedule is not None and asks_for_steps(self.registries["schedule"][schedule["kind"]]):
             moves["steps"] = train["steps"]
         return digest(["movement", moves])

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from lnlab.compile.check import Checked, check_spec, parse_overrides
 from lnlab.compile.decisions import Decision
+from lnlab.compile.interned import parts_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.stages import final_stage
-from lnlab.compile.sweep.expand import SettingPart
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import SpecError
@@ -112,7 +112,7 @@ def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]
         if train.get("epochs") is not None:
             train = {key: value for key, value in train.items() if key != "steps"}
         parts = {**setting, "train": train}
-        resolved, _ = resolver.setting({key: SettingPart(raw, canonical(raw)) for key, raw in parts.items()})
+        resolved, _ = resolver.setting(parts_of(parts))
         return canonical(parts if resolved is None else resolved)
 
     return name

@@ -1,6 +1,6 @@
 """The sweep resolved: every point becomes a setting, equal ones are merged, and contradictions are reported."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -9,12 +9,13 @@ from lnlab.compile.checks.replaced_values import replaced_value_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.inputs import files_of
+from lnlab.compile.interned import InternedSetting, SettingPart
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES
 from lnlab.compile.source_spans import SourceLocation
-from lnlab.compile.sweep.expand import SettingPart, SweepPoint, expand_points
+from lnlab.compile.sweep.expand import SweepPoint, expand_points
 from lnlab.compile.sweep.grids import pinned_grids
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
@@ -29,6 +30,8 @@ _MAX_LISTED_POINTS = 20_000
 """Points after which none is looked for that shows another value of an axis."""
 _MAX_FLAWED_POINTS = 200
 """Flawed points after which no further one is checked."""
+_SHAPE = ("task", "model", *STACKS)
+"""The parts of a setting that determine its size."""
 
 
 @dataclass
@@ -49,7 +52,7 @@ class ResolvedSweep:
     epochs: Epochs
 
     axes: tuple[str, ...] = ()
-    settings: list[ResolvedSetting] = field(default_factory=list)
+    settings: list[InternedSetting] = field(default_factory=list)
     methods: list[Json] = field(default_factory=list)
     grids: list[set[int]] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
@@ -74,11 +77,10 @@ def resolve_sweep(
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
     partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
-    numbers = {id(grid): number for number, grid in enumerate(sweep_grids)}
     sweep_points = expand_points(merged, sweep_grids, sweep.issues)
     if limit is not None:
         sweep_points = _first_of_values(islice(sweep_points, _MAX_LISTED_POINTS), limit)
-    _resolve(sweep, merged, ((point, numbers[id(point.grid)]) for point in sweep_points), content_keys, memory)
+    _resolve(sweep, merged, sweep_points, content_keys, memory)
     sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)
     return sweep
 
@@ -87,7 +89,7 @@ def _first_of_values(sweep_points: Iterable[SweepPoint], limit: int) -> Iterator
     """The first points, and of the others those that show a value of an axis which none before them shows."""
     seen = set[tuple[int, int, int]]()
     for count, point in enumerate(sweep_points):
-        values = {(id(point.grid), axis, value) for axis, value in enumerate(point.chosen)}
+        values = {(point.grid_number, axis, value) for axis, value in enumerate(point.chosen)}
         if count < limit or not values <= seen:
             yield point
         seen |= values
@@ -96,29 +98,28 @@ def _first_of_values(sweep_points: Iterable[SweepPoint], limit: int) -> Iterator
 def _resolve(
     sweep: ResolvedSweep,
     merged: MergedSpec,
-    sweep_points: Iterable[tuple[SweepPoint, int]],
+    sweep_points: Iterable[SweepPoint],
     content_keys: ContentKeys,
     memory: int | None,
 ) -> None:
     resolver = Resolver(content_keys.registries)
     inspector = _Inspector(content_keys, memory)
-    numbers_by_parts: dict[tuple[int, ...], int] = {}
+    numbers: dict[tuple[str, ...], int] = {}
     flawed_points = expanded_points = 0
-    for point, grid_number in sweep_points:
+    for point in sweep_points:
         expanded_points += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
             setting, flaws = _in_steps(setting, sweep.epochs)
         if setting is not None:
-            part_ids = tuple(map(id, setting.values()))  # the resolver gives equal parts as one object
-            if (number := numbers_by_parts.get(part_ids)) is not None:
+            number = numbers.setdefault(setting.identity, len(sweep.settings))
+            if number < len(sweep.settings):
                 sweep.issues += _name_conflict(sweep.methods[number], point.method)
-                sweep.grids[number].add(grid_number)
+                sweep.grids[number].add(point.grid_number)
                 continue
-            numbers_by_parts[part_ids] = len(sweep.settings)
             sweep.settings.append(setting)
             sweep.methods.append(point.method)
-            sweep.grids.append({grid_number})
+            sweep.grids.append({point.grid_number})
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=sweep.partial)]
         if sweep.partial:
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
@@ -131,7 +132,7 @@ def _resolve(
     sweep.inputs = inspector.inputs()
 
 
-def _in_steps(setting: ResolvedSetting, epochs: Epochs) -> tuple[ResolvedSetting | None, list[Flaw]]:
+def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting | None, list[Flaw]]:
     """The setting with its epochs as steps."""
     try:
         return epochs.in_steps(setting), []
@@ -168,23 +169,24 @@ class _Inspector:
         self.content_keys = content_keys
         self.memory = memory
         self.files: dict[str, Input] = {}
-        self._cache: dict[tuple[str, tuple[int, ...]], list[Flaw]] = {}
+        self._cache: dict[tuple[str, ...], list[Flaw]] = {}
 
-    def flaws(self, setting: ResolvedSetting, *, partial: bool) -> list[Flaw]:
+    def flaws(self, setting: InternedSetting, *, partial: bool) -> list[Flaw]:
         """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
         registries = self.content_keys.registries
-        shape = [value for key, value in setting.items() if key in ("task", "model", *STACKS)]
-        size_flaws = self._cached("facts", [setting["model"]], lambda: _missing_size(setting, registries))
+        size_flaws = self._cached("facts", setting, ("model",), lambda: _missing_size(setting, registries))
         flaws = size_flaws + ([] if partial else contradictions(setting, registries))
         memory = self.memory
         if memory is None:
             return flaws
         if not flaws:
-            flaws = self._cached("size", shape, lambda: too_large(setting, registries, memory))
-        return flaws + self._cached("task", [setting["task"]], lambda: self._unreadable_files(setting))
+            flaws = self._cached("size", setting, _SHAPE, lambda: too_large(setting, registries, memory))
+        return flaws + self._cached("task", setting, ("task",), lambda: self._unreadable_files(setting))
 
-    def _cached(self, check: str, values: list[object], find_flaws: Callable[[], list[Flaw]]) -> list[Flaw]:
-        key = (check, tuple(map(id, values)))
+    def _cached(
+        self, check: str, setting: InternedSetting, keys: Collection[str], find_flaws: Callable[[], list[Flaw]]
+    ) -> list[Flaw]:
+        key = (check, *(setting.texts.get(key, "") for key in keys))
         if key not in self._cache:
             self._cache[key] = find_flaws()
         return self._cache[key]

@@ -6,14 +6,14 @@ the axis which replaces a part of it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lnlab.compile.interned import parts_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
-from lnlab.compile.sweep.expand import SettingPart
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.methods import Effect
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
 from lnlab.setting import path_words
 from lnlab.specfile.experiment import SETTING
@@ -84,7 +84,7 @@ def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Flaw, 
 
     What is not written is left out, as an axis may set it.
     """
-    _, flaws = resolver.setting({key: SettingPart(value, canonical(value)) for key, value in raw.items()})
+    _, flaws = resolver.setting(parts_of(raw))
     for flaw in flaws:
         path: Where = flaw.path
         if path[0] == INTERVENTIONS and path[1:]:

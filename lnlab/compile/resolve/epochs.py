@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from lnlab.compile.interned import InternedSetting, SettingPart, part_of
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import CorpusError
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Entry, Roots
 from lnlab.specfile.moments import UNKNOWN_EPOCH, due_steps
@@ -33,14 +33,14 @@ class Epochs:
     reading: bool
     absent: list[CorpusError] = field(default_factory=list)
     _batches: dict[str, int | None] = field(default_factory=dict)
-    _trains: dict[tuple[str, int], ResolvedSetting] = field(default_factory=dict)
+    _trains: dict[tuple[str, int], SettingPart] = field(default_factory=dict)
 
-    def updates(self, setting: ResolvedSetting) -> float | None:
+    def updates(self, setting: InternedSetting) -> float | None:
         """Updates an epoch of a resolved setting; None where the data have no end."""
-        batches = self._of_task(setting["task"])
+        batches = self._of_task(setting)
         return None if batches is None else batches / setting["train"]["accumulate"]
 
-    def in_steps(self, setting: ResolvedSetting) -> ResolvedSetting:
+    def in_steps(self, setting: InternedSetting) -> InternedSetting:
         """The setting with its epochs as steps; equal ones share their ``train``.
 
         Raises:
@@ -53,13 +53,15 @@ class Epochs:
         if epoch is None:
             raise ValueError("the data of this task have no end, so that there are no epochs")
         steps = ceil(train["epochs"] * epoch)
-        resolved = self._trains.setdefault((canonical(train), steps), {**train, "steps": steps})
-        return {**setting, "train": resolved}
+        place = (setting.texts["train"], steps)
+        if place not in self._trains:
+            self._trains[place] = part_of({**train, "steps": steps})
+        return setting.with_part("train", self._trains[place])
 
-    def _of_task(self, task: Json) -> int | None:
-        text = canonical(task)
+    def _of_task(self, setting: InternedSetting) -> int | None:
+        text = setting.texts["task"]
         if text not in self._batches:
-            self._batches[text] = self._read_epoch_batches(task) if self.reading else UNKNOWN_EPOCH
+            self._batches[text] = self._read_epoch_batches(setting["task"]) if self.reading else UNKNOWN_EPOCH
         return self._batches[text]
 
     def _read_epoch_batches(self, task: Json) -> int | None:

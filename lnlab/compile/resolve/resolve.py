@@ -1,15 +1,15 @@
 """A raw setting -> the resolved setting: kinds known, parameters valid, every default explicit. Idempotent."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
+from lnlab.compile.interned import InternedSetting, SettingPart, part_of, parts_of
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.resolve.stacks import STACK_KEYS, resolve_stacks
 from lnlab.compile.resolve.training import resolve_train
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices
-from lnlab.compile.sweep.expand import SettingPart
 from lnlab.errors import nearest
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed
 
 NULLABLE = ("optimizer", "schedule")
@@ -18,56 +18,69 @@ DEFAULT_INIT = "xavier_normal"
 _ABSENT = SettingPart(None, "")
 
 
-def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> dict[str, Json]:
+def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> InternedSetting:
     """The resolved setting of ``raw_parts``: the top-level keys of a spec that determine a run.
 
     Raises:
         Flawed: everything wrong with it, with paths as the spec writes them.
     """
-    setting, flaws = Resolver(registries).setting(
-        {key: SettingPart(raw, canonical(raw)) for key, raw in raw_parts.items()}
-    )
+    setting, flaws = Resolver(registries).setting(parts_of(raw_parts))
     if setting is None:
         raise Flawed(*flaws)
     return setting
 
 
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """Values of some keys of a setting with their texts, or the flaws for which there are none."""
+
+    values: dict[str, Json]
+    texts: dict[str, str]
+    flaws: tuple[Flaw, ...]
+
+
 class Resolver:
-    """Resolves many settings that share parts: each is validated once, and equal ones are one object."""
+    """Resolves many settings that share parts: each is validated once, and equal ones share their value."""
 
     def __init__(self, registries: Registries) -> None:
         self.registries = registries
-        self._cache: dict[Any, tuple[Json, tuple[Flaw, ...]]] = {}
-        self._values: dict[str, Json] = {}
+        self._cache: dict[tuple[str, ...], _Resolved] = {}
+        self._parts: dict[str, SettingPart] = {}
 
-    def setting(self, parts: Mapping[str, SettingPart]) -> tuple[dict[str, Json] | None, list[Flaw]]:
+    def setting(self, parts: Mapping[str, SettingPart]) -> tuple[InternedSetting | None, list[Flaw]]:
         """The resolved setting, or None and every flaw of it."""
-        resolved: dict[str, Json] = {}
+        values: dict[str, Json] = {}
+        texts: dict[str, str] = {}
         flaws: list[Flaw] = []
         for key in ("task", "stacks", "init", "optimizer", "schedule", "train", "interventions"):
-            value, part_flaws = self._stacks(parts) if key == "stacks" else self._part(key, parts.get(key, _ABSENT))
-            flaws += part_flaws
-            if not flaws:
-                resolved |= value if key == "stacks" else {key: value}
-        return (None if flaws else resolved), flaws
+            resolved = self._stacks(parts) if key == "stacks" else self._part(key, parts.get(key, _ABSENT))
+            values |= resolved.values
+            texts |= resolved.texts
+            flaws += resolved.flaws
+        return (None if flaws else InternedSetting(values, texts)), flaws
 
-    def _stacks(self, parts: Mapping[str, SettingPart]) -> tuple[Json, tuple[Flaw, ...]]:
+    def _stacks(self, parts: Mapping[str, SettingPart]) -> "_Resolved":
         texts = tuple(parts[key].text if key in parts else "" for key in STACK_KEYS)
         if texts not in self._cache:
             raw_parts = {key: parts[key].raw for key in STACK_KEYS if key in parts}
-            stacks, flaws = _catch_flaws(lambda: resolve_stacks(raw_parts, self.registries))
-            self._cache[texts] = stacks and {key: self._interned(value) for key, value in stacks.items()}, flaws
+            self._cache[texts] = self._interned(lambda: resolve_stacks(raw_parts, self.registries))
         return self._cache[texts]
 
-    def _part(self, key: str, part: SettingPart) -> tuple[Json, tuple[Flaw, ...]]:
+    def _part(self, key: str, part: SettingPart) -> "_Resolved":
         if (key, part.text) not in self._cache:
             present = part is not _ABSENT
-            value, flaws = _catch_flaws(lambda: self._resolved(key, part.raw, present))
-            self._cache[key, part.text] = self._interned(value), tuple(flaw.below(key) for flaw in flaws)
+            self._cache[key, part.text] = self._interned(lambda: {key: self._resolved(key, part.raw, present)}, key)
         return self._cache[key, part.text]
 
-    def _interned(self, value: Json) -> Json:
-        return self._values.setdefault(canonical(value), value)
+    def _interned(self, resolve: Callable[[], dict[str, Json]], *key: str) -> "_Resolved":
+        """Resolved values with their texts, or what is wrong below ``key``."""
+        try:
+            parts = [(word, part_of(value)) for word, value in resolve().items()]
+        except Flawed as error:
+            return _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.flaws))
+        shared = {word: self._parts.setdefault(part.text, part) for word, part in parts}
+        values = {word: part.raw for word, part in shared.items()}
+        return _Resolved(values, {word: part.text for word, part in shared.items()}, ())
 
     def _resolved(self, key: str, raw: Json, present: bool) -> Json:
         """One part that stands alone. A null optimizer or schedule means that there is none."""
@@ -91,11 +104,3 @@ class Resolver:
         if flaws:
             raise Flawed(*flaws)
         return interventions
-
-
-def _catch_flaws(resolve: Callable[[], Json]) -> tuple[Json, tuple[Flaw, ...]]:
-    """The value, or the flaws for which there is none."""
-    try:
-        return resolve(), ()
-    except Flawed as error:
-        return None, error.flaws

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from lnlab.compile.interned import InternedSetting
 from lnlab.compile.resolve.choices import Registries, shortest_form
 from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json
 from lnlab.registry import Registry
-from lnlab.setting import MISSING, STACKS, children, key_of_stack, path_words
+from lnlab.setting import DEPTHS, MISSING, STACKS, children, key_of_stack, path_words
 from lnlab.setting import Setting as Reader
 from lnlab.specfile.columns import METHOD
 
@@ -17,13 +18,21 @@ class Axes:
     def __init__(self, paths: Sequence[str], registries: Registries) -> None:
         self.paths = tuple(paths)
         self.registries = registries
-        self._short: dict[tuple[str, int], tuple[Json, Json]] = {}
+        self._keys = {path: _keys_read(path) for path in self.paths}
+        self._values: dict[tuple[str, ...], Json] = {}
 
-    def point(self, setting: ResolvedSetting, method: Json = None) -> dict[str, Json]:
+    def point(self, setting: InternedSetting, method: Json = None) -> dict[str, Json]:
         """{axis: value}. Where stacks disagree at a short form: the value of each; where there is no value: None."""
         return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
 
-    def _value(self, setting: ResolvedSetting, path: str) -> Json:
+    def _value(self, setting: InternedSetting, path: str) -> Json:
+        """The value at a path, read once of settings that are equal in what it is read of."""
+        place = (path, *(setting.texts.get(key, "") for key in self._keys[path]))
+        if place not in self._values:
+            self._values[place] = self._read(setting, path)
+        return self._values[place]
+
+    def _read(self, setting: ResolvedSetting, path: str) -> Json:
         reader = Reader(setting)
         value = reader.at(path)
         if value is not MISSING:
@@ -41,11 +50,8 @@ class Axes:
         """A choice in short; anything else as it is."""
         if not isinstance(value, dict) or "kind" not in value:
             return value
-        entry = self._short.get((path, id(value)))
-        if entry is None:  # the entry keeps the object alive, so no other object gets its id
-            registry = self._registry(setting, path_words(path))
-            entry = self._short[path, id(value)] = (value, shortest_form(registry, value) if registry else value)
-        return entry[1]
+        registry = self._registry(setting, path_words(path))
+        return shortest_form(registry, value) if registry else value
 
     def _registry(self, setting: ResolvedSetting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
         """The registry that serves the choice at a path."""
@@ -60,3 +66,9 @@ class Axes:
             registry = registry[value["kind"]].nested.get(word) if registry else None
             value = children(value)[word]
         return registry
+
+
+def _keys_read(path: str) -> tuple[str, ...]:
+    """The keys of a setting of which the value at a path is read: of every stack for a short form and a depth."""
+    first = path_words(path)[0]
+    return (first, *STACKS) if path in DEPTHS or key_of_stack(path) is not None else (first,)

@@ -9,24 +9,17 @@ from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
 
+from lnlab.compile.interned import SettingPart, part_of
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.source_spans import SourceLocation, about_key
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.methods import Effect
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed
 from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
-
-
-@dataclass(frozen=True, slots=True)
-class SettingPart:
-    """The value of one top-level key, with its canonical text."""
-
-    raw: Json
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +28,7 @@ class SweepPoint:
 
     parts: Mapping[str, SettingPart]
     grid: SweepGrid
+    grid_number: int
     chosen: tuple[int, ...]
 
     @property
@@ -63,8 +57,8 @@ def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: 
 
     An axis that leads into a number or a list is added to ``issues``, and has no effect.
     """
-    base = {key: _part(merged.data[key]) for key in SETTING if key in merged.data}
-    for grid in sweep_grids:
+    base = {key: part_of(merged.data[key]) for key in SETTING if key in merged.data}
+    for grid_number, grid in enumerate(sweep_grids):
         tables = [_table(base, key, numbers, grid, issues) for key, numbers in _by_key(grid).items()]
         for chosen in product(*(range(len(axis.values)) for axis in grid.axes)):
             if grid.without and _is_excepted(chosen, grid):
@@ -72,16 +66,12 @@ def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: 
             parts = dict(base)
             for pick, table in tables:
                 parts |= table[pick(chosen)]
-            yield SweepPoint(parts, grid, chosen)
+            yield SweepPoint(parts, grid, grid_number, chosen)
 
 
 def _is_excepted(chosen: Sequence[int], grid: SweepGrid) -> bool:
     """Whether the point with these value numbers is left out."""
     return any(all(chosen[axis] in numbers for axis, numbers in exception.items()) for exception in grid.without)
-
-
-def _part(raw: Json) -> SettingPart:
-    return SettingPart(raw, canonical(raw))
 
 
 def _by_key(grid: SweepGrid) -> dict[str, list[int]]:
@@ -108,7 +98,7 @@ def _table(
                 raw = set_path(raw, effect.path, effect.value)
             except Flawed as error:
                 issue_by_path.setdefault(effect.path, (effect.location, error.flaws[0].below(effect.path)))
-        part = {key: _part(raw)} if effects or key in base else {}
+        part = {key: part_of(raw)} if effects or key in base else {}
         table[combination if len(combination) > 1 else combination[0]] = part
     issues += issue_by_path.values()
     return itemgetter(*numbers), table

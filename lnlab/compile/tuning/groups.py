@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lnlab.compile.interned import InternedSetting, parts_of
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.sweep.expand import SettingPart
 from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
@@ -28,27 +28,27 @@ class TuningGroup:
     path: str
     method: Json
     first: int
-    setting: ResolvedSetting
+    setting: InternedSetting
     candidates: list[tuple[Json, int]] = field(default_factory=list)
 
     def number(self, value: Json) -> int | None:
         """The number of its setting that has this value; None where the sweep has none."""
         return next((n for candidate, n in self.candidates if canonical(candidate) == canonical(value)), None)
 
-    def at(self, value: Json, resolver: Resolver) -> tuple[ResolvedSetting | None, list[Flaw]]:
+    def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Flaw]]:
         """The setting of this group with another value, or None and what is wrong with it."""
-        return resolver.setting({key: SettingPart(raw, canonical(raw)) for key, raw in self._put(value).items()})
+        return resolver.setting(parts_of(self._put(value)))
 
     def _put(self, value: Json) -> ResolvedSetting:
-        setting = self.setting
+        setting: ResolvedSetting = self.setting
         for path in Reader(setting).long_forms(self.path):
             key = path_words(path)[0]
             setting = {**setting, key: set_path(setting[key], path, value)}
         return setting
 
 
-def tuning_groups(settings: Sequence[ResolvedSetting], methods: Sequence[Json], path: str) -> list[TuningGroup]:
-    """The groups of a sweep, in its order; equal parts of its settings are one object, as the resolver returns them."""
+def tuning_groups(settings: Sequence[InternedSetting], methods: Sequence[Json], path: str) -> list[TuningGroup]:
+    """The groups of a sweep, in its order."""
     groups: dict[tuple[Json, ...], TuningGroup] = {}
     for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
         group = groups.setdefault(_group_key(setting, method, path), TuningGroup(path, method, number, setting))
@@ -56,8 +56,8 @@ def tuning_groups(settings: Sequence[ResolvedSetting], methods: Sequence[Json], 
     return list(groups.values())
 
 
-def _group_key(setting: ResolvedSetting, method: Json, path: str) -> tuple[Json, ...]:
+def _group_key(setting: InternedSetting, method: Json, path: str) -> tuple[Json, ...]:
     """What identifies a setting besides its value at ``path``."""
     paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
-    parts = (canonical(set_path(part, paths[key], None)) if key in paths else id(part) for key, part in setting.items())
-    return (method, *parts)
+    parts = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
+    return (method, *{**setting.texts, **parts}.values())

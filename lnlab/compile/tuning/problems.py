@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.interned import InternedSetting
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
@@ -17,7 +18,6 @@ from lnlab.compile.selection.selection import SelectionContext, flaws_of_selecti
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.tuning.groups import TuningGroup, tuning_groups
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
-from lnlab.compile.work import ResolvedSetting
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed
 from lnlab.setting import path_words
@@ -42,7 +42,7 @@ class TuningProblem:
 class _JudgedVariant:
     """A setting that is judged: the multiple of what was chosen, and the method of its group."""
 
-    setting: ResolvedSetting
+    setting: InternedSetting
     method: Json
     times: float
 
@@ -60,7 +60,7 @@ class TuningPlan:
         """How many variants are judged, whatever is chosen."""
         return sum(len(problem.groups) for problem in self.problems) * len(self.select.times)
 
-    def judged(self, settings: Sequence[ResolvedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
+    def judged(self, settings: Sequence[InternedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
         """What is judged if these values are chosen, one a problem; in the order of the sweep."""
         resolver = Resolver(self.registries)
         decided = zip(self.problems, values, strict=True)
@@ -74,7 +74,7 @@ class TuningPlan:
                 judged.append(_JudgedVariant(setting, group.method, times))
         return judged
 
-    def assumed(self, settings: Sequence[ResolvedSetting]) -> list[_JudgedVariant]:
+    def assumed(self, settings: Sequence[InternedSetting]) -> list[_JudgedVariant]:
         """What is judged if every first candidate is chosen: claims are checked against it beforehand."""
         return self.judged(settings, [problem.candidates[0][0] for problem in self.problems])
 

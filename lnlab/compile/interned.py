@@ -1,0 +1,57 @@
+"""Values with their canonical text: what is computed of a value is remembered by its text, whatever object holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lnlab.compile.work import ResolvedSetting
+from lnlab.keys import Json, canonical
+
+
+@dataclass(frozen=True, slots=True)
+class SettingPart:
+    """The value of one top-level key of a setting, written or resolved, with its canonical text."""
+
+    raw: Json
+    text: str
+
+
+class InternedSetting(ResolvedSetting):
+    """A resolved setting with the canonical text of each of its values; two are one setting where all texts are equal.
+
+    Its values are shared with other settings and never changed. It is pickled as the plain setting.
+    """
+
+    __slots__ = ("texts",)
+
+    def __init__(self, values: Mapping[str, Json], texts: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.texts = texts
+
+    def __reduce__(self) -> tuple[type[ResolvedSetting], tuple[ResolvedSetting]]:
+        return dict, (dict(self),)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What settings are equal by."""
+        return tuple(self.texts.values())
+
+    def with_part(self, key: str, part: SettingPart) -> "InternedSetting":
+        """The setting with another value of one of its keys."""
+        return InternedSetting({**self, key: part.raw}, {**self.texts, key: part.text})
+
+
+def part_of(raw: Json) -> SettingPart:
+    """A value with its text."""
+    return SettingPart(raw, canonical(raw))
+
+
+def parts_of(raw: Mapping[str, Json]) -> dict[str, SettingPart]:
+    """The parts of a setting, written or resolved."""
+    return {key: part_of(value) for key, value in raw.items()}
+
+
+def interned(setting: Mapping[str, Json]) -> InternedSetting:
+    """The setting itself where it knows its texts; one that comes from a store is plain."""
+    if isinstance(setting, InternedSetting):
+        return setting
+    return InternedSetting(setting, {key: canonical(value) for key, value in setting.items()})
