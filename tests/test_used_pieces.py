@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.compile.check import Checked, check_spec
+from lnlab.compile.check import check_spec
+from lnlab.compile.checked import Checked
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import load_spec

@@ -1,78 +1,44 @@
-"""Every check of a spec before anything is run: the front end of the compiler."""
+"""Every check of a spec before anything is run: the front end of the compiler, a tuple of passes.
+
+A pass takes the spec as far as it is checked, and returns it with what it adds, and what is wrong.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from lnlab.compile.checked import Checked
 from lnlab.compile.checks.answers import answer_issues
 from lnlab.compile.checks.citations import citation_issues, cited_inputs
 from lnlab.compile.checks.probe_times import probe_time_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
-from lnlab.compile.digests import Input
 from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.context import selection_context
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
-from lnlab.compile.selection.requested import ResolvedRequests, resolve_requests, selection_issues
-from lnlab.compile.selection.selection import SelectionContext
+from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.source_runs import SourceRun, resolve_sources
+from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import SourceLocation, as_problems, problems_in_order
-from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
-from lnlab.compile.tuning.problems import TuningPlan, plan_tuning, variants_of
-from lnlab.compile.tuning.select import SELECT, resolve_select
-from lnlab.compile.work import ResolvedSetting
+from lnlab.compile.sweep.overlay import Issues, merge_spec
+from lnlab.compile.tuning.problems import plan_tuning, variants_of
+from lnlab.compile.tuning.select import resolve_select
 from lnlab.errors import Problem, SpecError
-from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Roots
 from lnlab.specfile.citations import EVIDENCE
-from lnlab.specfile.columns import TIMES
-from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override, parse_override
-from lnlab.specfile.read import Reading, read_experiment
+from lnlab.specfile.read import read_experiment
 
 MOST_RUNS = 1_000_000
 PROFILE_POINTS = 100
 """Points that are checked of each profile that is not chosen."""
-
-
-@dataclass
-class Checked:
-    """A checked spec with what was derived on the way. It is valid where ``problems`` is empty."""
-
-    document: SpecDocument
-    merged: MergedSpec
-    experiment: Experiment
-    sweep: ResolvedSweep
-    requests: ResolvedRequests
-    axes: Axes
-    content_keys: ContentKeys
-    tuning: TuningPlan | None = None
-    cited: tuple[Input, ...] = ()
-    sources: dict[str, SourceRun] = field(default_factory=dict)
-    source_files: tuple[Input, ...] = ()
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def settings(self) -> list[ResolvedSetting]:
-        """The resolved settings, each once, in the order of the sweep."""
-        return self.sweep.settings
-
-    def point(self, number: int) -> dict[str, Json]:
-        """The values of the axes at a setting, by its number."""
-        return self.axes.point(self.settings[number], self.sweep.methods[number])
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The files whose content the plan depends on."""
-        return (*self.sweep.inputs, *self.cited, *self.source_files)
+Pass = Callable[[Checked], tuple[Checked, Issues]]
 
 
 def check_spec(
@@ -92,33 +58,10 @@ def check_spec(
     epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
     """
     changes, argument_problems = parse_overrides(overrides)
-    merged = with_claims_written_out(merge_spec(document, profile, changes), registries)
-    reading = read_experiment(merged.data)
-    content_keys = ContentKeys(registries, roots)
-    available_memory = machine_memory() if memory is None else memory
-    sweep = resolve_sweep(reading, merged, content_keys, available_memory if files else None)
-    requests = resolve_requests(reading, merged, registries)
-    axes = Axes(sweep.axes, registries)
-    checked = Checked(document, merged, reading.experiment, sweep, requests, axes, content_keys)
-    source_issues = resolve_sources(checked, profile, ancestors, partial(check_spec, memory=memory)) if files else []
-    issues: Issues = [*merged.issues, *merged.located(reading.flaws), *sweep.issues, *requests.issues, *source_issues]
-    issues += probe_time_issues(requests, sweep, merged, registries) if files and not sweep.partial else []
-    issues += citation_issues(requests, merged, document, registries)
-    issues += answer_issues(reading.experiment, merged, document, registries)
-    checked.cited = cited_inputs(requests, document) if files else ()
-    checked.tuning, tuning_issues = _resolve_tuning(reading, merged, sweep, axes)
-    issues += [*tuning_issues, *_issues_of_experiment(reading, checked)]
-    issues += _issues_of_other_profiles(document, profile, content_keys)
-    if not (merged.issues or sweep.issues or tuning_issues or any(map(_hides_runs, reading.flaws))):
-        flaws = (*reading.flaws, *(flaw for _, flaw in requests.issues))
-        every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
-        chosen = checked.tuning.select.path if checked.tuning else None
-        grids = Grids(sweep, axes, merged.grid_names, chosen)
-        issues += replace_grids(requests, grids, merged)
-        checked.experiment = requirements_without_grids(reading.experiment, grids)
-        issues += selection_issues(requests, _selection_context(checked, every_probe=every_probe), merged)
-    checked.problems = problems_in_order(document, argument_problems + as_problems(document, issues))
-    return checked
+    available_memory = (machine_memory() if memory is None else memory) if files else None
+    begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
+    checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
+    return replace(checked, problems=problems_in_order(document, argument_problems + as_problems(document, issues)))
 
 
 def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
@@ -133,49 +76,113 @@ def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tupl
     return overrides, unreadable
 
 
-def _hides_runs(flaw: Flaw) -> bool:
-    """Whether a flaw of the grammar hides some runs, so that a selection may select none because of it."""
-    return bool(flaw.path) and flaw.path[0] in (*SETTING, METHODS, SELECT, "sweep", "seeds")
-
-
-def _issues_of_other_profiles(document: SpecDocument, chosen: str | None, content_keys: ContentKeys) -> Issues:
-    """What is wrong with the lines of the profiles that are not chosen, as far as their first points show it."""
-    profiles = document.data.get("profiles")
+def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, Issues]:
+    """A spec after these passes, and everything that they say is wrong, in their order."""
     issues: Issues = []
-    for name in profiles if isinstance(profiles, dict) else ():
-        if name != chosen:
-            merged = with_claims_written_out(merge_spec(document, name, []), content_keys.registries)
-            reading = read_experiment(merged.data)
-            profile_issues = [*merged.issues, *merged.located(reading.flaws)]
-            profile_issues += resolve_sweep(reading, merged, content_keys, None, limit=PROFILE_POINTS).issues
-            profile_issues += resolve_requests(reading, merged, content_keys.registries).issues
-            profile_issues += resolve_select(reading, merged, content_keys.registries)[1]
-            issues += [(location, flaw) for location, flaw in profile_issues if location.path[:2] == ("profiles", name)]
-    return issues
+    for apply in passes:
+        checked, more = apply(checked)
+        issues += more
+    return checked, issues
 
 
-def _resolve_tuning(
-    reading: Reading, merged: MergedSpec, sweep: ResolvedSweep, axes: Axes
-) -> tuple[TuningPlan | None, Issues]:
-    """What is to be decided before anything is judged, and what is wrong with it."""
-    select, issues = resolve_select(reading, merged, axes.registries)
-    if select is None or sweep.issues or sweep.partial or merged.issues:
-        return None, issues
-    try:
-        return plan_tuning(select, sweep, axes), []
-    except Flawed as error:
-        return None, merged.located(error.flaws)
+def _begin(
+    document: SpecDocument,
+    profile: str | None,
+    overrides: Sequence[Override],
+    content_keys: ContentKeys,
+    *,
+    memory: int | None = None,
+    limit: int | None = None,
+) -> Checked:
+    """A spec in one of its profiles, read and not yet checked."""
+    registries = content_keys.registries
+    merged = with_claims_written_out(merge_spec(document, profile, overrides), registries)
+    reading = read_experiment(merged.data)
+    return Checked(
+        document=document,
+        profile=profile,
+        merged=merged,
+        reading=reading,
+        experiment=reading.experiment,
+        content_keys=content_keys,
+        memory=memory,
+        limit=limit,
+        sweep=ResolvedSweep(Epochs(registries, content_keys.roots, reading=False)),
+        axes=Axes((), registries),
+    )
 
 
-def _issues_of_experiment(reading: Reading, checked: Checked) -> Issues:
-    """What is wrong with the experiment as a whole."""
-    issues: Issues = []
+def _read(checked: Checked) -> tuple[Checked, Issues]:
+    """Overlays and grammar."""
+    return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.flaws)]
+
+
+def _resolve(checked: Checked) -> tuple[Checked, Issues]:
+    """The settings."""
+    sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, checked.limit)
+    return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
+
+
+def _request(checked: Checked) -> tuple[Checked, Issues]:
+    """Probes, sections and claims, each for itself."""
+    requests = resolve_requests(checked.reading, checked.merged, checked.registries)
+    return replace(checked, requests=requests), requests.issues
+
+
+def _continue(checked: Checked) -> tuple[Checked, Issues]:
+    """The runs of other specs that those of this one begin with."""
+    if not checked.reads_files:
+        return checked, []
+    sources, source_files, flaws = resolve_sources(checked, partial(check_spec, memory=checked.memory))
+    keys = checked.content_keys.with_continued({text: run.content for text, run in sources.items()})
+    continued = replace(checked, sources=sources, source_files=source_files, content_keys=keys)
+    return continued, checked.merged.located(flaws)
+
+
+def _measure(checked: Checked) -> tuple[Checked, Issues]:
+    """Where and when the probes are applied."""
+    if not checked.reads_files or checked.sweep.partial:
+        return checked, []
+    return checked, probe_time_issues(checked.requests, checked.sweep, checked.merged, checked.registries)
+
+
+def _cite(checked: Checked) -> tuple[Checked, Issues]:
+    """What the claims cite of other experiments."""
+    issues = citation_issues(checked.requests, checked.merged, checked.document, checked.registries)
+    cited = cited_inputs(checked.requests, checked.document) if checked.reads_files else ()
+    return replace(checked, cited=cited), issues
+
+
+def _answer(checked: Checked) -> tuple[Checked, Issues]:
+    """The answer that its author gives."""
+    return checked, answer_issues(checked.experiment, checked.merged, checked.document, checked.registries)
+
+
+def _select(checked: Checked) -> tuple[Checked, Issues]:
+    """What is chosen on tuning seeds, whatever the settings are."""
+    select, issues = resolve_select(checked.reading, checked.merged, checked.registries)
+    return replace(checked, select=select), issues
+
+
+def _tune(checked: Checked) -> tuple[Checked, Issues]:
+    """What is to be decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
-    runs = len(sweep.settings) * len(reading.experiment.seeds)
+    if checked.select is None or sweep.issues or sweep.partial or merged.issues:
+        return checked, []
+    try:
+        return replace(checked, tuning=plan_tuning(checked.select, sweep, checked.axes)), []
+    except Flawed as error:
+        return checked, merged.located(error.flaws)
+
+
+def _bound(checked: Checked) -> tuple[Checked, Issues]:
+    """The experiment as a whole: neither too many runs nor nothing that is measured."""
+    issues: Issues = []
+    sweep, merged, seeds = checked.sweep, checked.merged, checked.experiment.seeds
+    runs = len(sweep.settings) * len(seeds)
     if checked.tuning is not None:
         candidates = sum(len(tuning_problem.candidates) for tuning_problem in checked.tuning.problems)
-        runs = candidates * len(checked.tuning.select.seeds)
-        runs += checked.tuning.judged_variants * len(reading.experiment.seeds)
+        runs = candidates * len(checked.tuning.select.seeds) + checked.tuning.judged_variants * len(seeds)
     if runs > MOST_RUNS:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
         issues.append((merged.location(("seeds",)), flaw))
@@ -183,66 +190,61 @@ def _issues_of_experiment(reading: Reading, checked: Checked) -> Issues:
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
     if "probes" not in merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
         issues.append((merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
-    return issues
+    return checked, issues
 
 
-def _selection_context(checked: Checked, *, every_probe: bool) -> SelectionContext:
-    """What selections are checked against; of quantities nothing unless every probe is sound."""
-    memo: list[Variants | None] = []
-
-    def unchanged() -> Variants | None:
-        if not memo:
-            memo.append(_unchanged_variants(checked) if checked.merged.touched else None)
-        return memo[0]
-
-    context = _context_without_quantities(checked, unchanged)
-    trained = any(steps for steps, _ in context.variants.at("train.steps"))
-    trained = trained or (checked.merged.touched and _names_training(checked.document.data))
-    splits = splits_of(checked.requests, trained=trained)
-    quantities = None
-    if every_probe:
-        quantities = quantities_of(checked.requests, checked.content_keys.registries, splits, trained=trained)
-    return replace(context, quantities=quantities, splits=splits, spec=checked.document.data)
+def _check_other_profiles(checked: Checked) -> tuple[Checked, Issues]:
+    """The lines of the profiles that are not chosen, as far as their first points show what is wrong with them."""
+    profiles = checked.document.data.get("profiles")
+    issues: Issues = []
+    for name in profiles if isinstance(profiles, dict) else ():
+        if name != checked.profile:
+            other = _begin(checked.document, name, (), checked.content_keys, limit=PROFILE_POINTS)
+            _, more = run_passes(PASSES_OF_A_PROFILE, other)
+            issues += [(location, flaw) for location, flaw in more if location.path[:2] == ("profiles", name)]
+    return checked, issues
 
 
-def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> SelectionContext:
-    """What selections are checked against, but for the quantities."""
-    registries = checked.content_keys.registries
-    quantity_facts: dict[str, Any] = {
-        "taken_over": stated_facts(registries, "over"),
-        "told_by": stated_facts(registries, "told_by"),
-        "against": stated_facts(registries, "reference"),
-    }
-    rules = list(registries["convergence"].entries) if "convergence" in registries else None
-    seeds, tuning_plan = checked.experiment.seeds, checked.tuning
-    if tuning_plan is None:
-        variants = Variants(checked.settings, checked.sweep.methods)
-        return SelectionContext(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
-    judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
+def _find(checked: Checked) -> tuple[Checked, Issues]:
+    """What sections and claims select, the runs being known."""
+    if not checked.knows_its_runs:
+        return checked, []
+    flaws = (*checked.reading.flaws, *(flaw for _, flaw in checked.requests.issues))
+    every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
+    chosen = checked.tuning.select.path if checked.tuning else None
+    grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
+    requests, issues = replace_grids(checked.requests, grids, checked.merged)
+    experiment = requirements_without_grids(checked.experiment, grids)
+    checked = replace(checked, requests=requests, experiment=experiment)
+    context = selection_context(checked, lambda: _unchanged_variants(checked), every_probe=every_probe)
+    return checked, issues + selection_issues(requests, context, checked.merged)
 
-    def point(number: int) -> dict[str, Json]:
-        """The axes that a claim may pin; what is chosen is none of them."""
-        values = checked.axes.point(judged[number].setting, judged[number].method)
-        return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    context = SelectionContext(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
-    return replace(context, chosen=path)
+PASSES: tuple[Pass, ...] = (
+    _read,
+    _resolve,
+    _request,
+    _continue,
+    _measure,
+    _cite,
+    _answer,
+    _select,
+    _tune,
+    _bound,
+    _check_other_profiles,
+    _find,
+)
+"""All of them, in this order. Each sees what those before it have added."""
+PASSES_OF_A_PROFILE = (_read, _resolve, _request, _select)
+"""Those that need neither a file nor every point of the sweep."""
+_PASSES_OF_RUNS = (_resolve, _select, _tune)
+"""Those that say which runs there are."""
 
 
 def _unchanged_variants(checked: Checked) -> Variants | None:
     """The variants of the spec without profile and overrides; None where it has none of its own."""
-    base = merge_spec(checked.document, None, [])
-    reading = read_experiment(base.data)
-    sweep = resolve_sweep(reading, base, checked.content_keys, memory=None)
-    tuning_plan, issues = _resolve_tuning(reading, base, sweep, Axes(sweep.axes, checked.content_keys.registries))
-    if sweep.issues or issues:
+    base, issues = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
+    if issues:
         return None
-    return variants_of(tuning_plan.assumed(sweep.settings)) if tuning_plan else Variants(sweep.settings, sweep.methods)
-
-
-def _names_training(data: Json) -> bool:
-    """Whether the file of a spec sets anything of training, in the base or in a grid."""
-    sweep = data.get("sweep")
-    grids = list(sweep.values()) if isinstance(sweep, dict) else sweep if isinstance(sweep, list) else []
-    swept = [key for grid in grids if isinstance(grid, dict) for key in grid]
-    return "train" in data or any(key.startswith("train.") for key in swept)
+    tuning, settings = base.tuning, base.settings
+    return variants_of(tuning.assumed(settings)) if tuning else Variants(settings, base.sweep.methods)

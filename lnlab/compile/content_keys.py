@@ -8,6 +8,7 @@ state = (trajectory, step), at step 0 the initial state alone   measurement = (s
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from lnlab.compile.interned import InternedSetting, interned
@@ -58,11 +59,19 @@ class ContentKeys:
         continued: by the canonical text of an init that continues another run, the content of that run.
     """
 
-    def __init__(self, registries: Registries, roots: Roots) -> None:
+    def __init__(
+        self, registries: Registries, roots: Roots, continued: Mapping[str, list[Json]] = MappingProxyType({})
+    ) -> None:
         self.registries = registries
         self.roots = roots
-        self.continued: Mapping[str, list[Json]] = {}
+        self.continued = continued
         self._keys: dict[tuple[str, ...], Json] = {}
+
+    def with_continued(self, continued: Mapping[str, list[Json]]) -> "ContentKeys":
+        """The same keys, but for inits that continue these runs."""
+        keys = ContentKeys(self.registries, self.roots, continued)
+        keys._keys = self._keys  # none of them holds what a run continues
+        return keys
 
     def of(self, resolved: ResolvedSetting) -> VariantKeys:
         """The identity of a resolved setting.

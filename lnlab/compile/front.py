@@ -6,7 +6,8 @@ What only a corpus knows, how many updates an epoch has, is left to the runs the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lnlab.compile.check import Checked, check_spec, parse_overrides
+from lnlab.compile.check import check_spec, parse_overrides
+from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision
 from lnlab.compile.interned import parts_of
 from lnlab.compile.resolve.choices import Registries

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lnlab.compile.check import Checked, check_spec
+from lnlab.compile.check import check_spec
+from lnlab.compile.checked import Checked
 from lnlab.compile.checks.data_checks import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from lnlab.compile.check import Checked
+from lnlab.compile.checked import Checked
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.selection.requested import ResolvedRequest

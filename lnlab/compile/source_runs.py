@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from lnlab.compile.content_keys import VariantKeys
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.sweep.overlay import Issues
 from lnlab.compile.work import ResolvedSetting, StateAddress
 from lnlab.errors import SpecError, nearest
 from lnlab.keys import Json, canonical
@@ -22,7 +21,7 @@ from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 
 if TYPE_CHECKING:
-    from lnlab.compile.check import Checked
+    from lnlab.compile.checked import Checked
 
 _CheckSpec = Callable[[SpecDocument, str | None], "Checked"]
 """Checks another spec in one of its profiles."""
@@ -62,36 +61,33 @@ class SourceRun:
 
 
 def resolve_sources(
-    checked: "Checked", profile: str | None, ancestors: tuple[Path, ...], check_spec: Callable[..., "Checked"]
-) -> Issues:
-    """Find the runs of other specs that those of a spec begin with, by which its keys are made; what is wrong.
+    checked: "Checked", check_spec: Callable[..., "Checked"]
+) -> tuple[dict[str, SourceRun], tuple[Input, ...], list[Flaw]]:
+    """The runs of other specs that those of a spec begin with, the files they depend on, and what is wrong.
 
     Args:
         checked: the spec, its sweep resolved.
-        profile: that it is checked in.
-        ancestors: the specs whose runs begin with these.
         check_spec: checks another one.
     """
-    keys, lineage = checked.content_keys, (*ancestors, checked.document.path.resolve())
+    keys, lineage = checked.content_keys, (*checked.ancestors, checked.document.path.resolve())
 
     def check(document: SpecDocument, of_profile: str | None) -> "Checked":
         _refuse_cycle(document, lineage)
         return check_spec(document, keys.registries, keys.roots, profile=of_profile, overrides=(), ancestors=lineage)
 
+    sources: dict[str, SourceRun] = {}
     inputs: dict[str, Input] = {}
     flaws: list[Flaw] = []
-    for text, choice in {canonical(setting["init"]): setting["init"] for setting in checked.settings}.items():
+    for text, choice in {setting.texts["init"]: setting["init"] for setting in checked.settings}.items():
         if keys.registries["init"][choice["kind"]].facts.continues:
             try:
-                run = _source_run(choice, checked.document, profile, check)
+                run = _source_run(choice, checked.document, checked.profile, check)
             except Flawed as error:
                 flaws += [flaw.below("init") for flaw in error.flaws]
                 continue
-            checked.sources[text] = run
+            sources[text] = run
             inputs |= {file.path: file for file in (input_of(run.checked.document.path), *run.checked.inputs)}
-    checked.source_files = tuple(inputs.values())
-    keys.continued = {text: run.content for text, run in checked.sources.items()}
-    return checked.merged.located(flaws)
+    return sources, tuple(inputs.values()), flaws
 
 
 def _source_run(choice: Choice, document: SpecDocument, profile: str | None, check: _CheckSpec) -> SourceRun:

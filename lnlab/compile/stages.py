@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from lnlab.compile.check import Checked
+from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.tuning.problems import TuningPlan, TuningProblem

@@ -65,24 +65,23 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
     return list({canonical(value): value for value in values}.values())
 
 
-def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> Issues:
-    """Replace ``grid`` in every selection of the requests.
+def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> tuple[ResolvedRequests, Issues]:
+    """The requests with conditions in place of ``grid`` in every selection, and what is wrong with its names.
 
-    Those that name a grid wrongly are left out, as whatever else their selections lack follows from it; their issues
-    are returned.
+    Those that name a grid wrongly are left out, as whatever else their selections lack follows from it.
     """
     issues: Issues = []
-    for kind in (requests.sections, requests.claims, requests.requires):
-        remaining = []
-        for request in kind:
+    replaced: dict[str, list[ResolvedRequest]] = {}
+    for kind in ("sections", "claims", "requires"):
+        remaining = replaced[kind] = []
+        for request in getattr(requests, kind):
             try:
                 remaining.append(_without_grid(request, grids))
             except Flawed as error:
                 for flaw in error.flaws:
                     location = merged.location((*request.path, *flaw.path))
                     issues.append((location, flaw.below(*request.name)))
-        kind[:] = remaining
-    return issues
+    return replace(requests, **replaced), issues
 
 
 def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experiment:

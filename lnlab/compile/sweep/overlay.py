@@ -4,7 +4,7 @@ At a path that some grid sweeps, a value pins the axis to itself, and a list is 
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
@@ -77,7 +77,7 @@ class MergedSpec:
         return [(self.location(flaw.path), replace(flaw, path=self.stated_path(flaw.path))) for flaw in flaws]
 
 
-def merge_spec(document: SpecDocument, profile: str | None, overrides: list[Override]) -> MergedSpec:
+def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[Override]) -> MergedSpec:
     """``document`` merged with one of its profiles and the overrides; the flaws of every profile are reported."""
     merged = MergedSpec(dict(document.data), touched=profile is not None or bool(overrides))
     profiles = document.data.get("profiles") or {}

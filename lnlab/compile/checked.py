@@ -1,0 +1,100 @@
+"""A spec as far as it has been checked: what each pass of ``compile.check`` reads and adds to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.digests import Input
+from lnlab.compile.interned import InternedSetting
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolved_sweep import ResolvedSweep
+from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.source_runs import SourceRun
+from lnlab.compile.sweep.methods import METHODS
+from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.compile.tuning.problems import TuningPlan
+from lnlab.compile.tuning.select import SELECT, ResolvedSelect
+from lnlab.errors import Problem
+from lnlab.keys import Json
+from lnlab.specfile.experiment import SETTING, Experiment
+from lnlab.specfile.load import SpecDocument
+from lnlab.specfile.read import Reading
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A checked spec with what was derived on the way. It is valid where ``problems`` is empty.
+
+    Attributes:
+        document: the spec's file.
+        profile: that it is checked in.
+        merged: with profile and overrides.
+        reading: of what is merged, by the grammar.
+        experiment: what was read; once runs are known, without names of grids in what its claims require.
+        content_keys: of its settings.
+        memory: bytes that one run may need at its peak; None: unlimited, and no file is read.
+        limit: number of points of the sweep that are checked; None: all.
+        sweep: its settings.
+        axes: what they vary in.
+        ancestors: the specs whose runs begin with these.
+        requests: its probes, sections and claims.
+        select: what it chooses on tuning seeds.
+        tuning: how it does.
+        cited: the files of verdicts that its claims cite.
+        sources: the runs of other specs that its own begin with, by the canonical text of their init.
+        source_files: what these depend on.
+        problems: what is wrong with it.
+    """
+
+    document: SpecDocument
+    profile: str | None
+    merged: MergedSpec
+    reading: Reading
+    experiment: Experiment
+    content_keys: ContentKeys
+    memory: int | None
+    limit: int | None
+    sweep: ResolvedSweep
+    axes: Axes
+    ancestors: tuple[Path, ...] = ()
+    requests: ResolvedRequests = field(default_factory=ResolvedRequests)
+    select: ResolvedSelect | None = None
+    tuning: TuningPlan | None = None
+    cited: tuple[Input, ...] = ()
+    sources: Mapping[str, SourceRun] = field(default_factory=dict)
+    source_files: tuple[Input, ...] = ()
+    problems: Sequence[Problem] = ()
+
+    @property
+    def registries(self) -> Registries:
+        """Of what choices name."""
+        return self.content_keys.registries
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether corpora and other specs are read."""
+        return self.memory is not None
+
+    @property
+    def settings(self) -> list[InternedSetting]:
+        """The resolved settings, each once, in the order of the sweep."""
+        return self.sweep.settings
+
+    @property
+    def knows_its_runs(self) -> bool:
+        """Whether no mistake hides runs: only then is it a mistake of its own that a selection selects none."""
+        hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds")
+        chosen = self.tuning is not None or self.experiment.select is None
+        grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.flaws)
+        return chosen and not (self.merged.issues or self.sweep.issues or grammar)
+
+    def point(self, number: int) -> dict[str, Json]:
+        """The values of the axes at a setting, by its number."""
+        return self.axes.point(self.settings[number], self.sweep.methods[number])
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files whose content the plan depends on."""
+        return (*self.sweep.inputs, *self.cited, *self.source_files)
