@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from lnlab.compile.content_keys import VariantKeys
 from lnlab.compile.digests import Input, input_of
+from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.work import ResolvedSetting, StateAddress
+from lnlab.compile.work import StateAddress
 from lnlab.errors import SpecError, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed
@@ -41,7 +42,7 @@ class SourceRun:
     """
 
     checked: "Checked"
-    setting: ResolvedSetting
+    setting: InternedSetting
     keys: VariantKeys
     step: int
     seed: int | None

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 
 from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.tuning.problems import TuningPlan, TuningProblem
-from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
 from lnlab.specfile.columns import TIMES
@@ -28,7 +28,7 @@ class Stage:
     """
 
     experiment: Experiment
-    settings: tuple[tuple[ResolvedSetting, dict[str, Json]], ...]
+    settings: tuple[tuple[InternedSetting, dict[str, Json]], ...]
     axes: tuple[str, ...]
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()

@@ -71,17 +71,20 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
     Those that name a grid wrongly are left out, as whatever else their selections lack follows from it.
     """
     issues: Issues = []
-    replaced: dict[str, list[ResolvedRequest]] = {}
-    for kind in ("sections", "claims", "requires"):
-        remaining = replaced[kind] = []
-        for request in getattr(requests, kind):
+
+    def without_grids(named: list[ResolvedRequest]) -> list[ResolvedRequest]:
+        remaining = []
+        for request in named:
             try:
                 remaining.append(_without_grid(request, grids))
             except Flawed as error:
                 for flaw in error.flaws:
                     location = merged.location((*request.path, *flaw.path))
                     issues.append((location, flaw.below(*request.name)))
-    return replace(requests, **replaced), issues
+        return remaining
+
+    sections, claims = without_grids(requests.sections), without_grids(requests.claims)
+    return replace(requests, sections=sections, claims=claims, requires=without_grids(requests.requires)), issues
 
 
 def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experiment:
