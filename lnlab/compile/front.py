@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lnlab.compile.check import check_spec, parse_overrides
 from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision
-from lnlab.compile.interned import parts_of
+from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.selection.inheritance import with_claims_written_out
@@ -113,7 +113,7 @@ def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]
         if train.get("epochs") is not None:
             train = {key: value for key, value in train.items() if key != "steps"}
         parts = {**setting, "train": train}
-        resolved, _ = resolver.setting(parts_of(parts))
+        resolved, _ = resolver.setting(interned_parts(parts))
         return canonical(parts if resolved is None else resolved)
 
     return name

@@ -45,8 +45,8 @@ def part_of(raw: Json) -> SettingPart:
     return SettingPart(raw, canonical(raw))
 
 
-def parts_of(raw: Mapping[str, Json]) -> dict[str, SettingPart]:
-    """The parts of a setting, written or resolved."""
+def interned_parts(raw: Mapping[str, Json]) -> dict[str, SettingPart]:
+    """The parts of a setting, written or resolved, each with its text."""
     return {key: part_of(value) for key, value in raw.items()}
 
 

@@ -6,7 +6,7 @@ the axis which replaces a part of it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from lnlab.compile.interned import parts_of
+from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
@@ -84,7 +84,7 @@ def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Flaw, 
 
     What is not written is left out, as an axis may set it.
     """
-    _, flaws = resolver.setting(parts_of(raw))
+    _, flaws = resolver.setting(interned_parts(raw))
     for flaw in flaws:
         path: Where = flaw.path
         if path[0] == INTERVENTIONS and path[1:]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lnlab.compile.interned import InternedSetting, SettingPart, part_of, parts_of
+from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts, part_of
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.resolve.stacks import STACK_KEYS, resolve_stacks
 from lnlab.compile.resolve.training import resolve_train
@@ -24,7 +24,7 @@ def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> In
     Raises:
         Flawed: everything wrong with it, with paths as the spec writes them.
     """
-    setting, flaws = Resolver(registries).setting(parts_of(raw_parts))
+    setting, flaws = Resolver(registries).setting(interned_parts(raw_parts))
     if setting is None:
         raise Flawed(*flaws)
     return setting

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lnlab.compile.interned import InternedSetting, parts_of
+from lnlab.compile.interned import InternedSetting, interned_parts
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.work import ResolvedSetting
@@ -37,7 +37,7 @@ class TuningGroup:
 
     def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Flaw]]:
         """The setting of this group with another value, or None and what is wrong with it."""
-        return resolver.setting(parts_of(self._put(value)))
+        return resolver.setting(interned_parts(self._put(value)))
 
     def _put(self, value: Json) -> ResolvedSetting:
         setting: ResolvedSetting = self.setting
