@@ -1,8 +1,14 @@
 """Flaws of the experiment as a whole, and what overlays excuse."""
 
+from pathlib import Path
+
 import pytest
 
+from lnlab.compile.check import PASSES, check_spec
 from lnlab.errors import SpecError
+from lnlab.specfile.load import parse_spec
+
+PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 
 
 def problems(plan, text, **options):
@@ -164,3 +170,22 @@ def test_a_selected_stack_must_be_one_of_the_models(plan, base):
     claim = "\nclaims: [{id: a, says: A., kind: bound, of: {quantity: gradient_norm, stack: encoder}, at_most: 1}]\n"
     (found,) = problems(plan, text + claim)
     assert "claims.a.of.stack: no model has a stack 'encoder'; there is decoder" in found
+
+
+@pytest.mark.parametrize("path", sorted(PAIRS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatch):
+    def twice(apply):
+        def applied(checked):
+            result, issues = apply(checked)
+            assert apply(checked)[1] == issues
+            return result, issues
+
+        return applied
+
+    def problems_of():
+        document = parse_spec(path.read_text(), Path(path.name))
+        return check_spec(document, registries, (), profile=None, overrides=(), memory=2**34).problems
+
+    once = problems_of()
+    monkeypatch.setattr("lnlab.compile.check.PASSES", tuple(map(twice, PASSES)))
+    assert problems_of() == once
