@@ -2,10 +2,16 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+
+sys.path.append(str(Path(__file__).parent / "torture"))
+from forking import Server
 
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
 
@@ -19,6 +25,36 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The speed of this machine is measured under other work here: it is not kept for the user."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Callable[..., tuple[int, object]]]:
+    """``forked(job, *arguments)``: exit status and answer of a job of ``forked_jobs``, in a process of its own."""
+    server = Server()
+
+    def run(job: str, *arguments: object) -> tuple[int, object]:
+        answer: tuple[int, object] = server.call(f"tests.forked_jobs:{job}", *arguments)
+        assert server.process.poll() is None
+        return answer
+
+    yield run
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def lnlab_process(forked: Callable[..., tuple[int, object]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``lnlab_process(words, folder)``: a command in a process of its own, which has imported lnlab already."""
+
+    def run(
+        words: Sequence[str], folder: Path, environment: Mapping[str, str] = os.environ
+    ) -> subprocess.CompletedProcess[str]:
+        with TemporaryDirectory() as output:
+            status, code = forked("command", list(words), str(folder), dict(environment), output)
+            printed = [(Path(output) / name).read_text() for name in ("stdout", "stderr")]
+        assert status == 0, f"lnlab {' '.join(words)} ended with {status}: {code}\n{printed[1]}"
+        return subprocess.CompletedProcess(words, int(str(code)), *printed)
+
+    return run
 
 
 @pytest.fixture

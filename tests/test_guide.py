@@ -71,15 +71,14 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying"])
-def test_its_commands_run_as_written(page, tmp_path):
+def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
     shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    environment |= {"PYTHONPATH": str(ROOT)}
-    environment.pop("LNLAB_STORE", None)
+    environment = {name: value for name, value in os.environ.items() if name != "LNLAB_STORE"}
     outputs = {}
     for line in "".join(blocks(page, "sh")).splitlines():
-        command = shlex.split(line, comments=True)
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+        name, *words = shlex.split(line, comments=True)
+        assert name == "lnlab"
+        done = lnlab_process(words, tmp_path, environment)
         expected = int("exit code 1" in line.partition("#")[2])
         assert done.returncode == expected, f"{line}\n{done.stdout}\n{done.stderr}"
         outputs[line.partition("#")[0].strip()] = done.stdout

@@ -14,10 +14,10 @@ from lnlab.cli import main
 BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" for b in "defg" for c in "hijklm")
 
 
-def lnlab(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, as what a file registers stays registered."""
-    command = [sys.executable, "-m", "lnlab", "--with", "mine.py", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def lnlab(lnlab_process):
+    """``lnlab(folder, *words)`` in a process of its own, as what a file registers stays registered."""
+    return lambda folder, *words: lnlab_process(["--with", "mine.py", *words], folder)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def folder(tmp_path_factory, request) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(folder) -> str:
+def page(folder, lnlab) -> str:
     ran = lnlab(folder, "run", "small.yaml", "--workers", "1")
     assert ran.returncode == 0, ran.stderr
     drawn = lnlab(folder, "report", "small.yaml")
@@ -123,16 +123,12 @@ WRONG = {
 }
 
 
-def test_what_does_not_suit_a_model_of_ones_own_is_refused(folder):
+def test_what_does_not_suit_a_model_of_ones_own_is_refused(folder, lnlab):
     spec = (folder / "small.yaml").read_text()
     for number, (there, instead) in enumerate(WRONG.values()):
         assert there in spec
         (folder / f"wrong{number}.yaml").write_text(spec.replace(there, instead))
-    program = f"""from lnlab.cli import main
-for number in range({len(WRONG)}):
-    main(["--with", "mine.py", "check", f"wrong{{number}}.yaml"])"""
-    ran = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
-    problems = ran.stderr.splitlines()
+    problems = lnlab(folder, "check", *(f"wrong{number}.yaml" for number in range(len(WRONG)))).stderr.splitlines()
     for number, message in enumerate(WRONG):
         assert [line for line in problems if line.startswith(f"wrong{number}.yaml:") and message in line], problems
 
@@ -173,7 +169,7 @@ print(json.dumps(norms))
     assert sites.sort("layer")["value"].to_list() == pytest.approx(norms, rel=1e-6)
 
 
-def test_a_stream_of_which_nothing_is_known_is_refused_with_how_to_name_it(folder, tmp_path):
+def test_a_stream_of_which_nothing_is_known_is_refused_with_how_to_name_it(folder, lnlab, tmp_path):
     source = (folder / "mine.py").read_text()
     named = '    stream={"blocks.{layer}": "feed_forward.out"},\n'
     assert named in source
@@ -214,7 +210,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_builder_or_a_model_that_is_wrong_is_named(folder, name, tmp_path):
+def test_a_builder_or_a_model_that_is_wrong_is_named(lnlab, name, tmp_path):
     body, message = MODELS[name]
     (tmp_path / "mine.py").write_text(
         "import torch\nfrom lnlab.own_model.registered import register_model\n\n\n@register_model('wrong')\n"

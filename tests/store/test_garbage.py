@@ -1,9 +1,5 @@
 """What nobody needs goes, what anybody needs stays whole, whatever happens while it goes."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from store_toys import plan_of, record, record_all, trajectory_of
 
@@ -18,27 +14,8 @@ from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 from lnlab.store.usage import trajectory_sizes
 
-HERE = str(Path(__file__).parent)
 SMALL, LARGE = plan_of(variants=1, seeds=2, name="small"), plan_of(variants=2, seeds=3, name="large")
 SURPLUS = sorted({unit.key for unit in LARGE.trajectories} - {unit.key for unit in SMALL.trajectories})
-
-KILLED = f"""
-import os, signal, sys
-sys.path.insert(0, {HERE!r})
-from pathlib import Path
-from lnlab.store import files
-from lnlab.store.garbage import remove_garbage
-root, n, plan, keys = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4].split()
-done = 0
-def before(operation, path):
-    global done
-    done += 1
-    if done == n:
-        os.kill(os.getpid(), signal.SIGKILL)
-files.before = before
-remove_garbage(root, [plan], keys)
-print(done)
-"""
 
 
 @pytest.fixture
@@ -93,17 +70,16 @@ def test_sizes_are_those_of_the_files(two):
     assert sizes[loose.name] == sum(path.stat().st_size for path in loose.rglob("*") if path.is_file())
 
 
-def test_killed_before_any_operation_nothing_that_stays_is_touched_and_the_same_call_ends_it(two, tmp_path):
-    def python(store, n):
-        arguments = [str(store.root), str(n), LARGE.digest, " ".join(SURPLUS)]
-        return subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, text=True)
+def test_killed_before_any_operation_nothing_that_stays_is_touched_and_the_same_call_ends_it(two, forked):
+    def kill(store, n):
+        return forked("remove_until", str(store.root), n, LARGE.digest, SURPLUS)
 
-    total = int(python(two("whole"), 0).stdout)
+    _, total = kill(two("whole"), 0)
     assert total > 20
     for n in range(1, total + 1, 4):
         store = two(f"killed {n}")
         before = results_digest(store.results(SMALL.digest))
-        assert python(store, n).returncode == -9
+        assert kill(store, n)[0] == -9
         assert results_digest(store.results(SMALL.digest)) == before, n
         assert store.damage() == []
         damaged = [key for unit in LARGE.trajectories for key in read_trajectory(store.root, unit.key).damaged]

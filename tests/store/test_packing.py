@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -242,30 +241,7 @@ def test_a_stretch_that_alone_holds_something_is_never_dropped(store, root):
     assert [each.folder.name for each in superseded_records(records)] == [twice.folder.name]
 
 
-KILLED = f"""
-import os, signal, sys
-sys.path.insert(0, {HERE!r})
-from pathlib import Path
-from lnlab.errors import StoreError
-from lnlab.store import files, packing
-packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 2, 12_000, 1
-root, n, done = Path(sys.argv[1]), int(sys.argv[2]), 0
-def before(operation, path):
-    global done
-    done += 1
-    if done == n:
-        os.kill(os.getpid(), signal.SIGKILL)
-files.before = before
-packing.pack_store(root)
-print(done)
-"""
-
-
-def python(script, *arguments):
-    return subprocess.run([sys.executable, "-c", script, *map(str, arguments)], capture_output=True, text=True)
-
-
-def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidies(full, root, plan, tmp_path):
+def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidies(full, root, plan, forked, tmp_path):
     """With one pack there already, so that two are joined as well."""
     full.pack()
     more = plan_of(variants=2, seeds=3)
@@ -274,13 +250,13 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
     expected, seen = results_digest(full.results(more.digest)), held(root, more)
     base = tmp_path / "base"
     shutil.copytree(root, base)
-    total = int(python(KILLED, root, 0).stdout)
+    _, total = forked("pack_until", str(root), 0)
     assert total > 25
 
-    def kill(n):
+    for n in range(1, total + 1):
         other = tmp_path / f"killed {n}"
         shutil.copytree(base, other)
-        assert python(KILLED, other, n).returncode == -signal.SIGKILL
+        assert forked("pack_until", str(other), n)[0] == -signal.SIGKILL
         store = Store(other)
         assert results_digest(store.results(more.digest)) == expected
         assert [len(each.records) for each in (read_trajectory(other, unit.key) for unit in more.trajectories)] == [
@@ -294,9 +270,6 @@ def test_killed_at_any_operation_everything_is_there_once_and_the_next_one_tidie
         unit = store.open_unit(more.trajectories[-1].key)
         assert unit.missing([each.key for each in more.trajectories[-1].measurements]) == []
         unit.abandon()
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(kill, range(1, total + 1)))
     assert [records for records, _, _ in held(root, more)] == [records for records, _, _ in seen]
 
 

@@ -1,0 +1,58 @@
+"""What tests do in a process of its own that costs a fork: a command of lnlab, and work that is killed half-way."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import lnlab.catalogue
+import lnlab.report.registries  # noqa: F401 - imported once, before any job is forked
+from lnlab.cli import main
+from lnlab.store import files, packing
+from lnlab.store.garbage import remove_garbage
+
+
+def command(words: Sequence[str], folder: str, environment: dict[str, str], output: str) -> int:
+    """The exit code of a command in a folder; it prints into two files, and has five minutes."""
+    signal.alarm(300)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for handle, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(Path(output) / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), handle)
+    sys.path.insert(0, "")
+    try:
+        return main(words)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _kill_before(operation: int) -> list[None]:
+    """The operations on files from now on, a None each; this process is killed before that of this number."""
+    operations: list[None] = []
+
+    def before(*_: object) -> None:
+        operations.append(None)
+        if len(operations) == operation:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    files.before = before
+    return operations
+
+
+def pack_until(root: str, operation: int) -> int:
+    """Pack a store, in small packs, until an operation on a file (0: to the end), and count these."""
+    packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 2, 12_000, 1
+    operations = _kill_before(operation)
+    packing.pack_store(Path(root))
+    return len(operations)
+
+
+def remove_until(root: str, operation: int, plan: str, keys: Sequence[str]) -> int:
+    """Remove a plan and trajectories from a store until an operation on a file (0: to the end), and count these."""
+    operations = _kill_before(operation)
+    remove_garbage(Path(root), [plan], keys)
+    return len(operations)
