@@ -109,6 +109,7 @@ OF_THE_GRAMMAR = re.compile(
 SEVERAL_LINES = "what several lines say together"
 BEHIND_DOTS = "what stands behind a dotted path, whose kind another line chooses"
 IN_A_CONDITION = "what a condition does not say and has from its claim"
+LIST_IN_A_PROFILE = "a list in a profile, which is right where another line sweeps that path"
 LARGE_INTEGER = "the bound of all integers"
 SET_BY_AN_AXIS = "accepted, as an axis of the sweep sets the parameter that the schema misses"
 
@@ -129,6 +130,8 @@ def beyond_a_schema(path: Where, changed: Any, problems: Sequence[Problem]) -> s
         return BEHIND_DOTS
     if "requires" in path:
         return IN_A_CONDITION
+    if path[0] == "profiles" and len(path) == len(("profiles", "name", "path")) and isinstance(changed, list):
+        return LIST_IN_A_PROFILE
     return LARGE_INTEGER if all("integers lie within" in message for message in stated) else None
 
 
