@@ -106,7 +106,9 @@ def stream_over_upper_bound(results: Results) -> pl.DataFrame:
 @quantities.register(
     "norm_over_dt_fixup_factor",
     words=QuantityWords(
-        "norm over DT-Fixup's factor", "", "norm of a matrix over the factor that DT-Fixup's formula has for its stack"
+        "norm over DT-Fixup's factor",
+        "Frobenius",
+        "norm of a matrix over the factor that DT-Fixup's formula has for its stack",
     ),
     of=("parameter_norm", "input_norm_max"),
 )
