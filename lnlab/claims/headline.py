@@ -19,6 +19,8 @@ from lnlab.claims.region import Region
 ERROR_LEVEL = 0.05
 SHARE_KINDS = ("status", "everywhere")
 """Kinds that count seeds."""
+PREDICTION_KINDS = ("printed_mean",)
+"""Kinds that ask whether a published number lies where ours put the middle 95 %."""
 DECISIVE_LABELS: tuple[VerdictLabel, ...] = ("supported", "contradicted")
 
 
@@ -56,6 +58,8 @@ def p_value(verdict: Verdict) -> float:
     """
     if verdict.verdict not in DECISIVE_LABELS or verdict.estimate is None:
         return 1.0
+    if verdict.kind in PREDICTION_KINDS:
+        return ERROR_LEVEL if verdict.verdict == "contradicted" else 1.0  # that nothing speaks against it is no test
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
     allowed, numbers = _tested_region(verdict), list(verdict.seeds.values())

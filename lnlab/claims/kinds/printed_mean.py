@@ -1,0 +1,82 @@
+"""A printed mean of few draws: could it be a mean of so many of ours?
+
+    m* = log mean_k exp(mu* + sigma* z_k),   sigma*² = (n - 1) s² / chi²(n - 1),   mu* = mean + sigma* z / √n
+
+``mean`` and ``s`` are those of the logarithms of our n seeds, z are independent N(0, 1), k runs over the printed draws.
+So drawn, m* has the uncertainty of both samples (the generalized pivots of Krishnamoorthy & Mathew, 2003, for the mean
+of log-normal numbers). The accepted range is the middle 95 % of it: a mean of as many draws of ours lies outside one
+time in twenty. A range that is wide accepts much, and is shown; that the two are equal is not what is judged.
+"""
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from lnlab.analyse.select.series import select_series
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.region import Region, number_text
+from lnlab.claims.sample import (
+    exclusion_notes,
+    min_seeds,
+    one_number_per_seed,
+    reason_counted,
+    reason_uncountable,
+    reason_undecided,
+    series_sample,
+)
+from lnlab.claims.student import undecided_finding
+from lnlab.keys import Json
+from lnlab.tables import Results
+
+_MEANS = 20_000
+_MIDDLE = (0.025, 0.975)
+
+
+@claims.register("printed_mean")
+def printed_mean(
+    results: Results,
+    *,
+    of: dict[str, Json],
+    mean: Annotated[float, Field(gt=0)],
+    draws: Annotated[int, Field(ge=1, le=1000)],
+) -> Finding:
+    """``q(0.025) <= m <= q(0.975)``: a printed mean is one that so many draws of ours make (Krishnamoorthy, 2003).
+
+    ``mean`` is the printed number, an arithmetic mean, and ``draws`` how many it is of. Accepted is the middle 95 % of
+    such means, by the logarithms of our seeds.
+    """
+    observed = select_series(results, of)
+    sample = series_sample(observed, one_number_per_seed(observed), log=True)
+    statistic = f"printed mean of {draws} draws"
+    undecided = reason_undecided(sample, min_seeds(sample))
+    if not undecided and reason_counted(sample):
+        undecided = reason_uncountable(sample, "has no mean")
+    region = Region() if undecided else predicted_means(list(sample.numbers.values()), draws)
+    counted = undecided_finding(statistic, sample, region)
+    ours = f"the mean of our {len(sample.numbers)} is {number_text(float(np.mean([*sample.numbers.values()])))}"
+    reason = undecided or f"of {draws} draws such as ours 95 % have a mean {region}; {ours}"
+    return Finding(
+        "undecided" if undecided else "supported" if mean in region else "contradicted",
+        statistic,
+        reason + exclusion_notes(sample),
+        estimate=mean,
+        region_low=region.low,
+        region_high=region.high,
+        n=counted.n,
+        inside=counted.inside,
+        seeds=counted.seeds,
+    )
+
+
+def predicted_means(numbers: list[float], draws: int) -> Region:
+    """Where the middle 95 % of means of so many further draws lie, by the logarithms of these."""
+    logs, random = np.log(numbers), np.random.Generator(np.random.PCG64(0))
+    n, means = logs.size, np.zeros(_MEANS)
+    sd = logs.std(ddof=1) * np.sqrt((n - 1) / random.chisquare(n - 1, _MEANS))
+    center = logs.mean() + sd * random.standard_normal(_MEANS) / math.sqrt(n)
+    for _ in range(draws):
+        means += np.exp(center + sd * random.standard_normal(_MEANS)) / draws
+    low, high = np.quantile(means, _MIDDLE)
+    return Region(float(low), float(high))

@@ -1,0 +1,60 @@
+"""Printed means: Student's prediction interval as the oracle, and how often a mean of the same law is refused."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lnlab.claims.headline import p_value
+from lnlab.claims.kinds.printed_mean import predicted_means
+
+MEAN = {"kind": "printed_mean", "draws": 10}
+RNG = np.random.default_rng(6)
+
+
+@pytest.mark.parametrize(("n", "sd"), [(3, 0.2), (10, 1.0), (30, 0.5)])
+def test_one_further_draw_lies_in_students_prediction_interval(exactly, n, sd):
+    found = predicted_means(exactly(2.0, sd, n).tolist(), 1)
+    half = stats.t.ppf(0.975, n - 1) * sd * math.sqrt(1 + 1 / n)
+    assert np.log([found.low, found.high]) == pytest.approx([math.log(2) - half, math.log(2) + half], abs=0.05 * half)
+
+
+def test_means_of_many_draws_of_a_known_law_lie_around_its_mean(exactly):
+    found = predicted_means(exactly(1.0, 0.5, 4000).tolist(), 100)
+    law = stats.lognorm(0.5)
+    simulated = np.quantile(law.rvs((20_000, 100), random_state=1).mean(1), [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx(tuple(simulated), rel=0.02)
+
+
+@pytest.mark.parametrize("shape", ["log-normal", "gamma"])
+@pytest.mark.parametrize("n", [10, 30])
+def test_a_mean_of_the_same_law_is_refused_one_time_in_twenty(shape, n):
+    """The gamma law has the scatter of a log-normal one and another shape."""
+    law = stats.lognorm(1.0) if shape == "log-normal" else stats.gamma(2.0)
+    ours, printed = law.rvs((300, n), random_state=n), law.rvs((300, 10), random_state=n + 1).mean(1)
+    refused = np.mean([m not in predicted_means(x.tolist(), 10) for x, m in zip(ours, printed, strict=True)])
+    assert refused <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_verdicts(verdict, exactly):
+    draws = exactly(1.0, 0.5, 30)
+    near, far = verdict(draws, **MEAN, mean=1.2), verdict(draws, **MEAN, mean=2.5)
+    assert (near.verdict, far.verdict) == ("supported", "contradicted"), near.reason
+    assert near.estimate == 1.2
+    assert near.region_low < 1.2 < near.region_high
+    assert near.inside == sum(near.region_low <= x <= near.region_high for x in draws)
+    assert f"the mean of our 30 is {draws.mean():.3g}" in near.reason
+    assert (p_value(near), p_value(far)) == (1.0, 0.05)
+
+
+def test_the_same_seeds_have_the_same_range(verdict, exactly):
+    one, other = (verdict(exactly(1.0, 0.5, 10), **MEAN, mean=1.0) for _ in range(2))
+    assert (one.region_low, one.region_high) == (other.region_low, other.region_high)
+
+
+def test_too_few_seeds_and_failures_decide_nothing(verdict):
+    assert verdict([1.0, 2.0], **MEAN, mean=1.0).reason == "2 seeds; a verdict needs 3, by rule"
+    failed = verdict([math.nan] * 4 + [1.0, 1.1, 1.2, 0.9, 0.8, 1.05], **MEAN, mean=1.0)
+    assert failed.verdict == "undecided"
+    assert failed.region_low is None
