@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.analyse.tuning.rules import TuningTrial, best, failing, trial_fractions
+from lnlab.analyse.tuning.rules import TuningTrial, best, failing, safest, trial_fractions
 from lnlab.errors import LabError
 
 
@@ -28,6 +28,13 @@ def test_a_run_that_diverged_ranks_worst():
     found = best(trials([inf, inf], [inf, 1], [inf, inf]), inf)
     assert (found.number, found.met) == (0, False)
     assert found.reason == "all 3 candidates diverged; the first goes on"
+
+
+def test_the_safest_has_the_lowest_loss_on_its_worst_seed():
+    found = safest(trials([3, 3, 3], [2.5, 2.5, 9], [1, 4, 4]), 2.5)
+    assert (found.number, found.met, found.scores) == (0, True, (3, 9, 4))
+    assert found.reason.startswith("the best of 3 candidates, worst validation NLL 3 nats")
+    assert safest(trials([1, 1, inf], [5, 5, 5]), 1).number == 1
 
 
 @pytest.mark.parametrize(("losses", "end"), [(([1], [2], [3]), "smallest"), (([3], [2], [1]), "largest")])

@@ -1,6 +1,7 @@
 r"""Rules that choose one of several candidates by how training ended on tuning seeds.
 
     best:    argmin_c median_s L(c, s)
+    safest:  argmin_c max_s L(c, s)
     failing: min {c: median_s phi(c, s) < below},   phi = (H1 - L) / (H1 - L_ref)
 
 L is the final validation NLL in nats, infinite where the run diverged; H1 is the entropy of single targets, the loss of
@@ -79,12 +80,26 @@ def best(trials: Sequence[TuningTrial], reference: float) -> ChosenCandidate:  #
     A run that diverged ranks worst; of equals, the first is chosen. Of an optimum at the edge of the candidates it is
     said that the true one may lie beyond.
     """
-    scores = tuple(median(trial.losses) for trial in trials)
+    return _lowest(trials, tuple(median(trial.losses) for trial in trials), "median")
+
+
+@rules.register("safest")
+def safest(trials: Sequence[TuningTrial], reference: float) -> ChosenCandidate:  # noqa: ARG001 - what the lab supplies
+    """``argmin max L``: the lowest final validation NLL on the worst tuning seed (Wald, 1945).
+
+    For variants that train on some seeds and fail on others at the rate of the lowest median. A run that diverged ranks
+    worst, and an optimum at the edge is pointed out, as in ``best``.
+    """
+    return _lowest(trials, tuple(max(trial.losses) for trial in trials), "worst")
+
+
+def _lowest(trials: Sequence[TuningTrial], scores: tuple[float, ...], statistic: str) -> ChosenCandidate:
+    """The first of the lowest scores."""
     number = min(range(len(scores)), key=scores.__getitem__)
     if not isfinite(scores[number]):
         reason = f"all {len(trials)} candidates diverged; the first goes on"
         return ChosenCandidate(number, False, "validation NLL", scores, reason)
-    reason = f"the best of {len(trials)} candidates, median validation NLL {scores[number]:.4g} nats"
+    reason = f"the best of {len(trials)} candidates, {statistic} validation NLL {scores[number]:.4g} nats"
     return ChosenCandidate(number, True, "validation NLL", scores, reason + _edge_remark(trials, number))
 
 
