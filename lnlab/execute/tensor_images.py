@@ -40,7 +40,7 @@ def images_of(tensors: Mapping[str, Tensor]) -> Images:
     }
 
 
-def differences(later: Images, earlier: Images) -> dict[str, Tensor]:
+def tensor_differences(later: Images, earlier: Images) -> dict[str, Tensor]:
     """What was added to each of the same tensors, by name."""
     images = (TensorImage(image.shapes, image.values - earlier[key].values) for key, image in later.items())
     return {name: tensor for image in images for name, tensor in image.tensors().items()}

@@ -23,7 +23,7 @@ from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import updates_an_epoch
-from lnlab.execute.tensor_images import differences, images_of
+from lnlab.execute.tensor_images import images_of, tensor_differences
 from lnlab.execute.unit import SAVE_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
@@ -146,7 +146,7 @@ class Trainer:
         before = images_of(updates.parameters) if watched else None
         rate = updates.apply_update()
         self.state.last_rate = rate
-        self.state.last_update = differences(images_of(updates.parameters), before) if before else None
+        self.state.last_update = tensor_differences(images_of(updates.parameters), before) if before else None
         self._record(self.state.step, "train", learning_rate=rate)
 
     def _measure_due(self) -> Ending | None:

@@ -7,7 +7,7 @@ from toy_pieces import REGISTRIES
 from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import build
-from lnlab.execute.tensor_images import differences, images_of
+from lnlab.execute.tensor_images import images_of, tensor_differences
 
 
 def test_rows_carry_the_key_of_their_measurement(unit_of):
@@ -73,7 +73,7 @@ def test_an_update_is_the_difference_of_every_parameter_whatever_its_type():
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter))
-    added = differences(images_of(dict(model.named_parameters())), before)
+    added = tensor_differences(images_of(dict(model.named_parameters())), before)
     assert added.keys() == old.keys()
     for name, parameter in model.named_parameters():
         assert added[name].dtype == parameter.dtype
