@@ -85,7 +85,7 @@ def best(trials: Sequence[TuningTrial], reference: float) -> ChosenCandidate:  #
 
 @rules.register("safest")
 def safest(trials: Sequence[TuningTrial], reference: float) -> ChosenCandidate:  # noqa: ARG001 - what the lab supplies
-    """``argmin max L``: the lowest final validation NLL on the worst tuning seed (Wald, 1945).
+    """``argmin max L``: lowest final validation NLL on the worst tuning seed (Wald, 1945).
 
     For variants that train on some seeds and fail on others at the rate of the lowest median. A run that diverged ranks
     worst, and an optimum at the edge is pointed out, as in ``best``.

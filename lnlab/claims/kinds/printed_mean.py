@@ -42,10 +42,10 @@ def printed_mean(
     mean: Annotated[float, Field(gt=0)],
     draws: Annotated[int, Field(ge=1, le=1000)],
 ) -> Finding:
-    """``q(0.025) <= m <= q(0.975)``: a printed mean is one that so many draws of ours make (Krishnamoorthy, 2003).
+    """``q(0.025) <= m <= q(0.975)``: a printed mean is one of so many draws of ours (Krishnamoorthy, 2003).
 
-    ``mean`` is the printed number, an arithmetic mean, and ``draws`` how many it is of. Accepted is the middle 95 % of
-    such means, by the logarithms of our seeds.
+    ``mean`` is printed, an arithmetic one. It averages ``draws`` values. Accepted is the middle 95 % of such means, by
+    the logarithms of our seeds.
     """
     observed = select_series(results, of)
     sample = series_sample(observed, one_number_per_seed(observed), log=True)
