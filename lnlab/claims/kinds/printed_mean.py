@@ -44,8 +44,8 @@ def printed_mean(
 ) -> Finding:
     """``q(0.025) <= m <= q(0.975)``: a printed mean is one of so many draws of ours (Krishnamoorthy, 2003).
 
-    ``mean`` is printed, an arithmetic one. It averages ``draws`` values. Accepted is the middle 95 % of such means, by
-    the logarithms of our seeds.
+    ``mean`` is the printed number, an arithmetic mean. ``draws`` is how many numbers it is the mean of. Accepted
+    is the middle 95 % of such means, by the logarithms of our seeds.
     """
     observed = select_series(results, of)
     sample = series_sample(observed, one_number_per_seed(observed), log=True)
