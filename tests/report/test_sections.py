@@ -13,7 +13,7 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.depth_profile import depth_profile
-from lnlab.report.sections.size_plot import size_exponents, size_plot
+from lnlab.report.sections.size_plot import exponent_range, size_exponents, size_plot
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
@@ -277,6 +277,11 @@ def test_a_heading_has_room_for_four_exponents_and_else_tells_the_range(results)
     assert section.finding.startswith("With the number of layers, 5 exponents from ")
     assert f"({low}) to " in section.finding
     assert section.finding.endswith(f"({high})")
+
+
+def test_exponents_that_read_alike_are_no_range():
+    assert exponent_range({"a": -0.5, "b": -0.499, "c": -0.501}) == "3 exponents, all of them −0.5"
+    assert exponent_range({"a": -0.5, "b": 0.25}) == "2 exponents from −0.5 (a) to 0.25 (b)"
 
 
 def test_a_closed_form_is_a_thin_line_through_its_own_numbers(results):

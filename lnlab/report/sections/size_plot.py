@@ -175,17 +175,20 @@ def _finding(series: LabelledSeries, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     slopes = {name: size_exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
     if len(slopes) > MAX_NAMED and all(slopes.values()):
-        return f"With {size_name}, {_exponent_range({name: fmean(values) for name, values in slopes.items()})}"
+        return f"With {size_name}, {exponent_range({name: fmean(values) for name, values in slopes.items()})}"
     subjects = {name: f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name for name in slopes}
     clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
     return f"With {size_name}, {two_at_most(clauses)}"
 
 
-def _exponent_range(means: Mapping[str, float]) -> str:
+def exponent_range(means: Mapping[str, float]) -> str:
     """Many series at once: the smallest and the largest exponent."""
-    low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
-    extremes = (f"{format_value(round(means[name], 2) + 0.0)} ({name})" for name in (low, high))
-    return f"{len(means)} exponents from {' to '.join(extremes)}"
+    extremes = [pick(means, key=lambda name: means[name]) for pick in (min, max)]
+    numbers = [format_value(round(means[name], 2) + 0.0) for name in extremes]
+    if len({*numbers}) == 1:
+        return f"{len(means)} exponents, all of them {numbers[0]}"
+    low, high = (f"{number} ({name})" for number, name in zip(numbers, extremes, strict=True))
+    return f"{len(means)} exponents from {low} to {high}"
 
 
 def _exponent_text(slopes: Sequence[float]) -> str:
