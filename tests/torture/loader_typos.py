@@ -11,6 +11,7 @@ from loader_faults import GROUP, SPECS
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.check import check_spec
+from lnlab.corpora.files.fetch import data_roots
 from lnlab.errors import Problem, SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec
@@ -19,8 +20,11 @@ PROMISE = "a misspelt key is reported with its line and column, and 95 % with th
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 SUGGESTED = 0.95
 OF_THE_SUITE, PORTION = 80, 40
-NAMES_BELOW = (("methods",), ("guesses",), ("lines",), ("published",), ("profiles",), ("sweep",), ("nodes",))
-"""What stands right below these is called as its author likes."""
+_NAMING = ("methods", "guesses", "lines", "published", "profiles", "sweep", "nodes", "parts")
+NAMES_BELOW = tuple((word,) for word in _NAMING)
+"""What stands right below these is called as its author likes, or by the names that a model's parts have."""
+SELECTIONS = ("of", "to", "where", "reference")
+"""What selects runs: a value in it is one that runs have, and is reported as a whole."""
 
 
 Typo = tuple[int, int, str, str]
@@ -46,6 +50,17 @@ def keys_of(document: SpecDocument) -> list[tuple[int, int, str]]:
     return [(*place, word) for place, word in sorted(places.items())]
 
 
+def places_of(document: SpecDocument, line: int, column: int) -> set[str]:
+    """Where a typo in the key at a place is to be reported: there, or at the value that a selection names with it."""
+    places = {(line, column)}
+    for path, (mark, _) in document.marks.items():
+        if (mark.line, mark.column) == (line, column) and path[:1] in (("report",), ("claims",)):
+            conditions = (n for n, word in enumerate(path[:-2]) if word in SELECTIONS and path[n + 1] not in SELECTIONS)
+            whole = (document.marks[path[: n + 2]][1] for n in conditions)
+            places |= {(value.line, value.column) for value in whole}
+    return {f"{document.path}:{line}:{column}" for line, column in places}
+
+
 def typos_of(document: SpecDocument, known: frozenset[str]) -> Iterator[Typo]:
     """One typo in each key, drawn from the spec's name."""
     draw = Random(document.path.stem)
@@ -54,14 +69,21 @@ def typos_of(document: SpecDocument, known: frozenset[str]) -> Iterator[Typo]:
             yield line, column, word, wrong
 
 
-def problems_of(text: str, spec: Path) -> list[Problem]:
-    """Everything that is wrong with a text, as ``lnlab check`` says it."""
+def problems_at(places: set[str], text: str, spec: Path) -> list[Problem]:
+    """What ``lnlab check`` says of these places: first without profile and files, and if that is nothing, with them."""
     try:
         document, faults = parse_leniently(text, spec)
     except SpecError as error:
-        return list(error.problems)
-    checked = check_spec(document, EVERY, (), profile=None, overrides=(), files=False)
-    return [*faults, *checked.problems]
+        return [problem for problem in error.problems if problem.where.split(": ")[0] in places]
+    profiles = document.data.get("profiles")
+    for profile in (None, *(profiles if isinstance(profiles, dict) else ())):
+        for files in (False, True):
+            roots = data_roots(spec.parent) if files else ()
+            checked = check_spec(document, EVERY, roots, profile=profile, overrides=(), files=files)
+            here = [problem for problem in (*faults, *checked.problems) if problem.where.split(": ")[0] in places]
+            if here:
+                return here
+    return []
 
 
 def is_meant(word: str, wrong: str, remedy: str) -> bool:
@@ -75,14 +97,15 @@ def is_meant(word: str, wrong: str, remedy: str) -> bool:
 def typo_job(name: str, typos: Sequence[Typo]) -> tuple[list[str], list[str]]:
     """The typos of a spec that are not reported at their place, and those without the word that was meant."""
     spec = next(path for path in SPECS if path.stem == name)
-    lines = spec.read_text().splitlines(keepends=True)
+    document = parse_spec(spec.read_text(), spec)
+    lines = document.text.splitlines(keepends=True)
     misplaced, unguided = [], []
     for line, column, word, wrong in typos:
         before, after = lines[line - 1][: column - 1], lines[line - 1][column - 1 + len(word) :]
         text = "".join([*lines[: line - 1], before, wrong, after, *lines[line:]])
-        place, typo = f"{spec}:{line}:{column}", f"{name}:{line}: {wrong} for {word}"
+        typo = f"{name}:{line}: {wrong} for {word}"
         try:
-            reported = [problem for problem in problems_of(text, spec) if problem.where.split(": ")[0] == place]
+            reported = problems_at(places_of(document, line, column), text, spec)
         except Exception as error:  # the user would see its traceback
             misplaced.append(f"{typo}: {type(error).__name__}: {error!s:.80}")
             continue
