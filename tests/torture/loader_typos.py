@@ -16,7 +16,10 @@ from lnlab.errors import Problem, SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec
 
-PROMISE = "a misspelt key is reported with its line and column, and 95 % with the word that was meant"
+PROMISE = (
+    "a misspelt key is reported with its line and column, or those of the value that a selection names with it, "
+    "and 95 % with the word that was meant"
+)
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 SUGGESTED = 0.95
 OF_THE_SUITE, PORTION = 80, 40
