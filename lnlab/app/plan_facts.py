@@ -20,7 +20,7 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
     """``{"report": the metadata of a page, "claims": every claim, resolved}``."""
     return {
         "report": facts_to_json(_report(request, plan, document, known)),
-        "claims": claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True)),
+        "claims": claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True)),
     }
 
 

@@ -70,7 +70,7 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
     path, document = _document(folder, facts, spec)
     decisions = [decision(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    matched = match_runs(results, front.settings, front.experiment.seeds, setting_namer(known))
+    matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
     if matched.dropped and into.resolve() == folder.resolve():
         what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
         raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
@@ -80,7 +80,7 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
         verdicts={verdict.claim: verdict for verdict in verdicts},
         kept_rows=facts.kept,
     )
-    claims = claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
+    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
 
@@ -110,7 +110,7 @@ def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str
 def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Claim]":
     """The claims as they were when they were judged last, by id, as far as they can be read today."""
     document, _ = parse_leniently(facts.spec, Path(facts.path))
-    claims = claims_with_choices(sound_claims(document, known, facts.profile, facts.overrides))
+    claims = claims_with_choices(*sound_claims(document, known, facts.profile, facts.overrides))
     return {claim["id"]: claim for claim in claims}
 
 

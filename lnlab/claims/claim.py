@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 from lnlab.analyse.select.select import NothingSelected
-from lnlab.claims.claim_scope import claim_scope
+from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
@@ -114,7 +114,7 @@ claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 
 A claim about other claims is supplied with ``verdicts``, a sequence, in place of ``results``.
 """
-_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration")
+_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds")
 """Fields of every claim; the others are parameters of its kind."""
 
 
@@ -159,7 +159,7 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
     Raises:
         LabError: no rows could answer it, or its calibration seeds are among the judged ones.
     """
-    return _verdict_at(f"claims.{claim['id']}", claim, results, verdicts)
+    return _verdict_at(f"claims.{claim['id']}", claim, results_of_claim(claim, results), verdicts)
 
 
 def _verdict_at(where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:

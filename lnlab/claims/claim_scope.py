@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lnlab.analyse.select.scope import scope_sentence
+from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.keys import Json
@@ -16,6 +17,11 @@ def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
     claim = with_compared_reference(claim)
     of, to = claim["of"], claim.get("to")
     return [of] if to is None else [of, {**of, **to}]
+
+
+def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
+    """The results of the seeds that a claim is judged on; all of them where it names none."""
+    return results_of_seeds(results, claim.get("seeds"))
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 
 from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows
 from lnlab.claims.claim import Claim
-from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
 from lnlab.tables import Results
 
@@ -23,6 +23,7 @@ def rows_digest(claim: Claim, results: Results) -> str:
     Raises:
         LabError: a key of its selections is unknown.
     """
+    results = results_of_claim(claim, results)
     statements = [claim, *(claim.get("requires") or ())]
     parts: list[Json] = [
         _selection_digests(results, s, statement.get("over"))

@@ -31,12 +31,14 @@ class Front:
         experiment: after profile and overrides.
         settings: resolved, each with the values of its axes, in the order of the sweep; steps that
             follow from epochs mean nothing.
+        seeds: of each setting.
         claims: resolved parameters of each claim's kind, in the order of the spec.
         sections: the same of each section.
     """
 
     experiment: Experiment
     settings: tuple[tuple[ResolvedSetting, dict[str, Json]], ...]
+    seeds: Sequence[tuple[int, ...]]
     claims: tuple[Choice, ...]
     sections: tuple[Choice, ...]
 
@@ -58,10 +60,11 @@ def compile_front(
     checked = _checked(document, registries, profile, overrides)
     if checked.problems:
         raise SpecError(*checked.problems)
-    requests = checked.requests
+    requests, stage = checked.requests, final_stage(checked, decisions)
     return Front(
         checked.experiment,
-        final_stage(checked, decisions).settings,
+        stage.settings,
+        stage.seeds,
         claims=tuple(claim.choice for claim in requests.claims),
         sections=tuple(section.choice for section in requests.sections),
     )
@@ -69,11 +72,11 @@ def compile_front(
 
 def sound_claims(
     document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
-) -> list[tuple[ClaimText, Choice]]:
+) -> tuple[Experiment, list[tuple[ClaimText, Choice]]]:
     """Every claim that can be resolved with its resolved parameters, whatever is wrong with the others."""
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
-    return [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
+    return checked.experiment, [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
 
 
 def claim_location(

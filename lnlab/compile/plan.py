@@ -76,9 +76,9 @@ def _source_plans(checked: Checked, plan: Plan) -> tuple[Plan, ...]:
 
 
 def _source_plan(runs: list[SourceRun], plan: Plan, number: int) -> Plan:
-    other, builder = runs[0].checked, plan_source(runs, plan.experiment.seeds)
+    other, builder = runs[0].checked, plan_source(runs, dict.fromkeys(run.seed for run in plan.runs))
     seeds = tuple(sorted({run.seed for run in builder.runs}))
-    nothing = {"probes": (), "report": (), "claims": ()}
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
     before = Plan(
         name=other.document.path.stem,
         digest=digest([plan.digest, "source", number]),

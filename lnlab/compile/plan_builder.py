@@ -113,14 +113,14 @@ def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
     builder, content_keys = PlanBuilder(checked.sources), checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
-    for setting, point in stage.settings:
+    for (setting, point), seeds in zip(stage.settings, stage.seeds, strict=True):
         variant_keys = content_keys.of(setting)
         timed_probes = _probes_of_run(probes, setting, content_keys)
         epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
         schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]))
         if schedule_key not in schedules:
             schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
-        builder.add(setting, point, variant_keys, schedules[schedule_key], stage.experiment.seeds)
+        builder.add(setting, point, variant_keys, schedules[schedule_key], seeds)
     return builder
 
 

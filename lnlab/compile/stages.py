@@ -1,13 +1,16 @@
 """An experiment in stages: first the tuning runs of what is not decided yet, then the runs that are judged."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from lnlab.compile.checked import Checked
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.interned import InternedSetting
+from lnlab.compile.selection.claim_seeds import seeds_of_variants
+from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.selection.selection import kind_label
-from lnlab.compile.tuning.problems import TuningPlan, TuningProblem
+from lnlab.compile.selection.variants import Variants
+from lnlab.compile.tuning.problems import TuningPlan, TuningProblem, variants_of
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
 from lnlab.specfile.columns import TIMES
@@ -21,6 +24,7 @@ class Stage:
     Attributes:
         experiment: of this stage: tuning runs are not measured, and nothing is claimed of them.
         settings: resolved, each with the values of its axes.
+        seeds: of each setting.
         axes: what those axes are.
         undecided: what the runs are to choose; none: they are judged.
         decisions: what was chosen before.
@@ -29,6 +33,7 @@ class Stage:
 
     experiment: Experiment
     settings: tuple[tuple[InternedSetting, dict[str, Json]], ...]
+    seeds: Sequence[tuple[int, ...]]
     axes: tuple[str, ...]
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -47,7 +52,8 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     experiment, axes = checked.experiment, checked.axes.paths
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
-        return Stage(experiment, settings, axes)
+        variants = Variants(checked.settings, checked.sweep.methods)
+        return Stage(experiment, settings, _seeds_of_variants(checked, variants), axes)
     questions = [_undecided(problem, checked.tuning, checked) for problem in checked.tuning.problems]
     decided = {decision.key: decision for decision in decisions}
     pairs = zip(questions, checked.tuning.problems, strict=True)
@@ -93,17 +99,28 @@ def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision,
     judged = tuning.judged(checked.settings, [decision.value for decision in decided])
     points = ({**checked.axes.point(variant.setting, variant.method), TIMES: variant.times} for variant in judged)
     settings = tuple(zip((variant.setting for variant in judged), points, strict=True))
-    return Stage(checked.experiment, settings, (*checked.axes.paths, TIMES), decisions=decided)
+    seeds = _seeds_of_variants(checked, variants_of(judged))
+    return Stage(checked.experiment, settings, seeds, (*checked.axes.paths, TIMES), decisions=decided)
+
+
+def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[int, ...]]:
+    """On which seeds each variant is judged."""
+    experiment, against = checked.experiment, stated_facts(checked.registries, "reference")
+    if not experiment.claim_seeds:
+        return [experiment.seeds] * len(variants.settings)
+    return seeds_of_variants(variants, experiment, checked.requests, against)
 
 
 def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tuple[Undecided, TuningProblem]]) -> Stage:
     """The runs that choose."""
     numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
-    nothing = {"probes": (), "report": (), "claims": ()}
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
     experiment = checked.experiment.model_copy(update={"seeds": tuning.select.seeds, **nothing})
     settings = tuple((checked.settings[number], checked.point(number)) for number in numbers)
-    later = tuning.judged_variants * len(checked.experiment.seeds)
-    return Stage(experiment, settings, checked.axes.paths, tuple(question for question, _ in undecided), later=later)
+    later = sum(map(len, _seeds_of_variants(checked, variants_of(tuning.assumed(checked.settings)))))
+    seeds = [tuning.select.seeds] * len(settings)
+    questions = tuple(question for question, _ in undecided)
+    return Stage(experiment, settings, seeds, checked.axes.paths, questions, later=later)
 
 
 def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> Undecided:

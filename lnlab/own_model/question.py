@@ -80,7 +80,7 @@ def read_question(
                 flaws += [(merged.stated_path((*place, *flaw.path)), flaw) for flaw in error.flaws]
     if flaws:
         raise LabError(*(Problem(".".join(map(str, path)), flaw.what, flaw.remedy) for path, flaw in flaws))
-    resolved = claims_with_choices(zip(reading.experiment.claims, choices["claim"], strict=True))
+    resolved = claims_with_choices(reading.experiment, zip(reading.experiment.claims, choices["claim"], strict=True))
     fields = question_fields(reading.experiment, choices["section"], known)
     return Question(resolved, fields, spec_yaml({key: value for key, value in data.items() if value}))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
@@ -55,7 +56,7 @@ def build_parts(
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
     supplied = {
-        "results": results,
+        "results": results_of_seeds(results, facts.seeds),
         "decisions": facts.decisions,
         "verdicts": verdicts,
         "root": root,

@@ -11,6 +11,9 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
+_OPTIONAL = ("transfers", "seeds")
+"""Fields that are written only where they say anything."""
+
 
 @dataclass(frozen=True)
 class ReportFacts:
@@ -39,6 +42,7 @@ class ReportFacts:
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         formulas: by placement, the first line of its documentation, where a section draws them.
         transfers: what its runs take over from runs of other specs, in sentences.
+        seeds: of the experiment, where single claims are judged on others; else nothing.
         kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
     """
 
@@ -64,6 +68,7 @@ class ReportFacts:
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
@@ -76,9 +81,9 @@ class ReportFacts:
 
 
 def facts_to_json(facts: ReportFacts) -> dict[str, Json]:
-    """The facts as a JSON object, with the number of its format; what is taken over only where anything is."""
+    """The facts as a JSON object, with the number of its format, without the optional ones that say nothing."""
     values = {"format": FACTS_FORMAT, **asdict(facts)}
-    return values if facts.transfers else {name: value for name, value in values.items() if name != "transfers"}
+    return {name: value for name, value in values.items() if value or name not in _OPTIONAL}
 
 
 def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
@@ -87,7 +92,7 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
-    migrated = {"transfers": [], **_migrated(data)}
+    migrated = {**{name: [] for name in _OPTIONAL}, **_migrated(data)}
     if (number := migrated.pop("format")) != FACTS_FORMAT:
         raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}

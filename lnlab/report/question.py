@@ -9,9 +9,14 @@ from lnlab.registry import Choice, Registry, supplied_parameters
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 
 
-def claims_with_choices(claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
-    """Every claim: its common fields and the resolved parameters of its kind."""
-    return [{**_common(text), **choice} for text, choice in claims]
+def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
+    """Every claim: its common fields, its seeds where claims have other ones, the resolved parameters of its kind."""
+    return [{**_common(text), **_seeds(experiment, text), **choice} for text, choice in claims]
+
+
+def _seeds(experiment: Experiment, text: ClaimText) -> dict[str, Json]:
+    seeds = experiment.seeds_of_claim(text.id)
+    return {} if seeds is None else {"seeds": list(seeds)}
 
 
 def question_fields(
@@ -31,6 +36,7 @@ def question_fields(
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
         "words": _registered_words(experiment, sections, known),
         "formulas": _placement_formulas(sections, known),
+        "seeds": experiment.seeds if experiment.claim_seeds else (),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
 

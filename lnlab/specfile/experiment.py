@@ -30,7 +30,7 @@ SETTING = (
     "interventions",
 )
 """Top-level keys that determine a run."""
-REPLACEABLE = ("seeds", "methods", "sweep", "select", "probes", "report")
+REPLACEABLE = ("seeds", "claim_seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 Sentence = Annotated[str, Field(min_length=1)]
@@ -144,7 +144,11 @@ class AuthorAnswer(BaseModel):
 
 
 class Experiment(BaseModel):
-    """One question: what a spec file says, profile and overrides applied."""
+    """One question: what a spec file says, profile and overrides applied.
+
+    ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or
+    on fresh ones. Of these seeds only what the claim selects is run, and no other claim and no section reads it.
+    """
 
     model_config = _CLOSED
     lnlab: Version
@@ -168,6 +172,7 @@ class Experiment(BaseModel):
     train: Any = None
     interventions: Any = None
     seeds: Seeds = (1,)
+    claim_seeds: Mapping[_ClaimId, Seeds] = {}
     select: SelectText | None = None
     methods: Mapping[_MethodName, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, _AxisValues], ...], Field(min_length=1)] | None = None
@@ -175,6 +180,15 @@ class Experiment(BaseModel):
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
     profiles: Mapping[_Identifier, Overlay] = {}
+
+    def seeds_of_claim(self, claim: str) -> tuple[int, ...] | None:
+        """The seeds that a claim is judged on; None: all that are run, as every claim is."""
+        return self.claim_seeds.get(claim, self.seeds) if self.claim_seeds else None
+
+    @property
+    def all_seeds(self) -> tuple[int, ...]:
+        """The seeds of the experiment, and of single claims."""
+        return tuple(dict.fromkeys(seed for seeds in (self.seeds, *self.claim_seeds.values()) for seed in seeds))
 
 
 def kind_and_parameters(text: BaseModel) -> Choice:

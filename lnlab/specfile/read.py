@@ -154,12 +154,15 @@ def _flaw_of_unknown(path: Where) -> Flaw:
 def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]:
     """What no claim can see alone: ids given twice, too many primaries, judged seeds that set a margin."""
     flaws, seen = [], set()
+    ids = [claim.id for claim in experiment.claims]
+    for word in (word for word in experiment.claim_seeds if word not in ids):
+        flaws.append(Flaw(("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))
     for position, claim in zip(positions, experiment.claims, strict=True):
         if claim.id in seen:
             flaws.append(Flaw(("claims", position, "id"), f"two claims are called '{claim.id}'", "rename one of them"))
         seen.add(claim.id)
         pilot = claim.calibration.seeds if claim.calibration else ()
-        if shared := sorted(set(pilot) & set(experiment.seeds)):
+        if shared := sorted(set(pilot) & set(experiment.seeds_of_claim(claim.id) or experiment.seeds)):
             what = f"seed {shared[0]} sets the margin and is judged too"
             flaws.append(
                 Flaw(("claims", position, "calibration", "seeds"), what, "calibrate on seeds that are not run")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypeAliasType
 
 from lnlab.keys import Json
 
@@ -74,4 +75,5 @@ def parse_seeds(value: Json) -> tuple[int, ...]:
     return seeds
 
 
-Seeds = Annotated[tuple[int, ...], BeforeValidator(parse_seeds), WithJsonSchema(_SCHEMA)]
+Seeds = TypeAliasType("Seeds", Annotated[tuple[int, ...], BeforeValidator(parse_seeds), WithJsonSchema(_SCHEMA)])
+"""Named, so that the JSON Schema has it once."""

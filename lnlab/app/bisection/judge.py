@@ -14,6 +14,7 @@ from lnlab.app.request import compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.claims.claim import Claim, Verdict, judge_all
+from lnlab.claims.claim_scope import results_of_claim
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError, Problem
@@ -70,7 +71,7 @@ class ClaimJudge:
                 break
             self._compute(plan, request)
             decisions = (*decisions, *decide_open_choices(plan, self.store))
-        claims = claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True))
+        claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
         claim = next((entry for entry in claims if entry["id"] == self.claim), None)
         if claim is None or not claim_selections(claim):
             what = "is not in this spec" if claim is None else "is judged from verdicts of other claims"
@@ -118,11 +119,12 @@ class ClaimJudge:
 def restricted(plan: Plan, claim: Claim) -> Plan:
     """The runs that a claim selects, with all that is measured of them."""
     frames = plan_frames(plan)
-    results = Results(frames["runs"].with_columns(status=pl.lit(None, pl.String)), frames["axes"])
+    every_run = Results(frames["runs"].with_columns(status=pl.lit(None, pl.String)), frames["axes"])
+    results = results_of_claim(claim, every_run)
     try:
         selected = {run for s in claim_selections(claim) for run in runs_with(results, s)["run"]}
     except NothingSelected:  # the claim's verdict says so
-        selected = set(frames["runs"]["run"])
+        selected = set(results.runs["run"])
     runs = tuple(run for run in plan.runs if run.key in selected)
     trajectory_of_run = {run.key: run.trajectory for run in runs}
     needs = tuple(need for need in plan.needs if need[0] in trajectory_of_run)

@@ -168,7 +168,7 @@ def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sit
     from lnlab.app.judging import locate_claim_problem
     from lnlab.report.question import claims_with_choices
 
-    claims = claims_with_choices(zip(plan.experiment.claims, plan.claims, strict=True))
+    claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)
     if site_mistakes := site_problems(plan, claims, sites, absent=unchanged):
         overlays = request.profile, request.overrides

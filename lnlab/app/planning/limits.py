@@ -47,17 +47,19 @@ def within_minutes(
     planned = plan_memory(pending, known, worker_count(workers), min(machine_memory(), memory or machine_memory()))
     pace = expected_pace(store, plan, known)
     seeds = tuple(plan.experiment.seeds)
+    whole = _seconds(plan, planned.units, plan.experiment.all_seeds, pace, known, planned.workers)
     needed = [_seconds(plan, planned.units, seeds[:n], pace, known, planned.workers) for n in range(len(seeds) + 1)]
-    if needed[-1] <= 60 * minutes:
+    if whole <= 60 * minutes:
         return request, ""
     fitting = max((n for n, seconds in enumerate(needed) if seconds <= 60 * minutes), default=0)
     option = f"--max-minutes {minutes:g}"
     if fitting < FEWEST_SEEDS:
         fewest = needed[min(FEWEST_SEEDS, len(seeds))]
-        what = f"all that is missing takes about {format_duration(needed[-1])}, {FEWEST_SEEDS} seeds of it about "
+        what = f"all that is missing takes about {format_duration(whole)}, {FEWEST_SEEDS} seeds of it about "
         remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
         raise LabError(Problem(option, what + format_duration(fewest), remedy))
-    trimmed = replace(request, overrides=(*request.overrides, f"seeds={json.dumps(list(seeds[:fitting]))}"))
+    fewer = [f"seeds={json.dumps(list(seeds[:fitting]))}", *(["claim_seeds={}"] if plan.experiment.claim_seeds else [])]
+    trimmed = replace(request, overrides=(*request.overrides, *fewer))
     compile_request(trimmed, known)
     left = ", ".join(map(str, seeds[fitting:]))
     return trimmed, (

@@ -217,7 +217,7 @@ def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", know
         "parameters": (min(parameters), max(parameters)),
         "flops": WorkAmount(sum(c.flops for c in all_costs), sum(c.flops for c in missing_costs)),
         "claims": tuple(
-            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, choice))
+            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
             for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
         ),
     }

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
     from lnlab.registry import Choice
+    from lnlab.specfile.experiment import ClaimText
 
 
-def judged_seeds(plan: "Plan", claim: "Choice") -> int:
+def judged_seeds(plan: "Plan", text: "ClaimText", claim: "Choice") -> int:
     """How many seeds a claim is judged on."""
-    seeds = (claim.get("of") or {}).get("seed", plan.experiment.seeds)
-    return len(set(plan.experiment.seeds) & set(seeds if isinstance(seeds, list | tuple) else [seeds]))
+    run_seeds = plan.experiment.seeds_of_claim(text.id) or plan.experiment.seeds
+    seeds = (claim.get("of") or {}).get("seed", run_seeds)
+    return len(set(run_seeds) & set(seeds if isinstance(seeds, list | tuple) else [seeds]))
 
 
 def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
@@ -24,8 +26,8 @@ def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
 
     steps = _steps(plan)
     too_few = []
-    for claim in plan.claims:
-        n = judged_seeds(plan, claim)
+    for text, claim in zip(plan.experiment.claims, plan.claims, strict=True):
+        n = judged_seeds(plan, text, claim)
         if n < fewest_seeds(claim, trained=_trained(claim, plan, steps, known)):
             too_few.append(n)
     return too_few

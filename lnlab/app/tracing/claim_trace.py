@@ -12,7 +12,7 @@ from lnlab.app.locks.folder_contents import seeds_text
 from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.app.tracing.sources import TracedExperiment
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
@@ -110,6 +110,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
     facts, folder = source.facts, source.folder
     declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
+    results = source.results if claim is None else results_of_claim(claim, source.results)
     stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
     return ClaimTrace(
         source.name,
@@ -120,7 +121,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
         f"{(folder / 'data/verdicts.parquet').as_posix()}, row {number}" if folder else stored,
         f"{(folder / 'index.html').as_posix()}#claim-{number}" if folder and (folder / "index.html").is_file() else "",
         facts.digest,
-        tuple(_traced(role, s, source.results, known, most_rows) for role, s in _selections(claim)),
+        tuple(_traced(role, s, results, known, most_rows) for role, s in _selections(claim)),
         tuple(f"{c.spec}:{c.claim} (profile {c.profile})" for c in citations_of(claim)) if claim else (),
     )
 

@@ -11,7 +11,7 @@ import polars as pl
 from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.app.comparison.sides import variant_names
 from lnlab.app.tracing.sources import TracedExperiment, runs_of_key
-from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.store.records.records import StoreReader
@@ -142,6 +142,7 @@ def _claims_reading(source: TracedExperiment, run: str, known: "Registries") -> 
 
 def _selects(source: TracedExperiment, claim: Mapping[str, Json], run: str) -> bool:
     try:
-        return any(run in runs_with(source.results, s)["run"] for s in selections_of_claim(claim))
+        results = results_of_claim(claim, source.results)
+        return any(run in runs_with(results, s)["run"] for s in selections_of_claim(claim))
     except NothingSelected:
         return False

@@ -68,8 +68,8 @@ class TracedExperiment:
         if self.plan is not None:
             return {claim["id"]: claim for claim in self.plan.facts["claims"]}
         document, _ = parse_leniently(self.facts.spec, Path(self.facts.path))
-        texts = sound_claims(document, known, self.facts.profile, self.facts.overrides)
-        return {claim["id"]: claim for claim in claims_with_choices(texts)}
+        claims = claims_with_choices(*sound_claims(document, known, self.facts.profile, self.facts.overrides))
+        return {claim["id"]: claim for claim in claims}
 
 
 @dataclass(frozen=True)

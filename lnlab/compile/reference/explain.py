@@ -62,10 +62,13 @@ def _about(about: Mapping[str, Json]) -> str:
 
 def _runs(plan: Plan) -> list[str]:
     seeds = plan.experiment.seeds
+    claims = len(plan.experiment.claim_seeds)
+    further = len(plan.runs) - len(plan.settings) * len(seeds)
+    alone = f", and {_counted(further, 'run')} for {_counted(claims, 'claim')} alone" if further else ""
     seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
     lines = [
         f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} "
-        f"({seed_spans(seeds)})"
+        f"({seed_spans(seeds)}){alone}"
     ]
     variants = Counter(run.variant for run in plan.runs)
     for axis in plan.axes:

@@ -25,6 +25,7 @@ encoder: {...}                            # norm, placement, attention, layers o
 decoder: {...}                            # the same, and cross_attention
 interventions: none                       # or one, {kind: rescale, where: {tensor: sum}, factor: 2}, or a list
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
+claim_seeds: {post_grows: 1-40}           # optional: the seeds of a claim that needs more of them, or fresh ones
 methods:                                  # optional: names for several settings at once
   T-Fixup: {placement: pre, norm: none, init: t_fixup}
 sweep:                                    # a union of grids, each with a name; or a list of grids without names
@@ -62,8 +63,8 @@ profiles:
 - **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
   whole choice; giving a path below it sets one parameter.
 - **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
-  replace `seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes it), and set any
-  path that determines a run; nothing else.
+  replace `seeds`, `claim_seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes
+  it), and set any path that determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** `grid: depth` in a selection takes the runs of that grid, and `grid: [depth, untied]` those of either, so
   that axes which only other grids vary need no mention. A grid's name is part of no key. Shorter paths are set first,
@@ -118,6 +119,9 @@ profiles:
   `requires` (what must hold for the claim to be testable), `source`, `published`, `role` (`source`, `alternative`,
   `prediction` or `control`), `because: {verdict: sentence}`,
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
+- **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on `seeds`. Of
+  seeds that are not among `seeds` only the variants are run that the claim selects, and nothing else reads them: no
+  section, and no other claim, so that their verdicts stay as they were.
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst. One that a stop rule ended early is
   left out of every claim that reads it after step 0, except `kind: status`, which counts how runs end.
 - **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,

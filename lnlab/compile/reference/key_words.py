@@ -57,6 +57,7 @@ KEY_WORDS: Mapping[str, str] = {
     "says": "the claim, or the answer, as a sentence",
     "schedule": "factor of the learning rate at each training step",
     "section": "the section that is meant",
+    "claim_seeds": "seeds of single claims: more of them, or fresh ones; claim -> seeds",
     "seeds": "replicates: a number, a range such as 1-5, or a list of them",
     "select": "a value that is chosen on tuning seeds",
     "source": "the paper that asked first, or where in it the claim is",

@@ -49,7 +49,7 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         "against": stated_facts(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
-    seeds, tuning_plan = checked.experiment.seeds, checked.tuning
+    seeds, tuning_plan = checked.experiment.all_seeds, checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
         return SelectionContext(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)

@@ -91,7 +91,7 @@ def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
 
 def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Flaw]:
     """What is wrong with the fields besides the path."""
-    if both := sorted(set(text.seeds) & set(experiment.seeds)):
+    if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
         what = f"seed {both[0]} chooses, and is judged too"
         yield Flaw((SELECT, "seeds"), what, "tune on seeds that are not judged")
     others = [axis for axis in axes if axis not in _rules(text)]

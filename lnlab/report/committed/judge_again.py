@@ -8,6 +8,7 @@ from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
+from lnlab.claims.claim_scope import results_of_claim
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
@@ -15,8 +16,8 @@ from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import Results
 
-DESCRIPTIVE_FIELDS = ("says", "primary", "role", "because", "source", "published")
-"""Fields of a claim that do not decide its verdict."""
+DESCRIPTIVE_FIELDS = ("says", "primary", "role", "because", "source", "published", "seeds")
+"""Fields of a claim that do not decide its verdict, given the runs that it reads."""
 UNCOMPARED_FIELDS = ("seeds", "measure", "quantity")
 """Fields of a verdict that are compared apart, or say only what its numbers are."""
 _ROUNDING = 1e-9
@@ -138,7 +139,8 @@ def _unchanged(claim: Claim, results: Results, before: JudgedReport) -> bool:
         or canonical(_decisive(claim)) != canonical(_decisive(other))
     ):
         return False
-    return all(_runs(results, selection) == _runs(before.results, selection) for selection in claim_selections(claim))
+    today, then = results_of_claim(claim, results), results_of_claim(other, before.results)
+    return all(_runs(today, selection) == _runs(then, selection) for selection in claim_selections(claim))
 
 
 def _decisive(claim: Claim) -> dict[str, Json]:
@@ -156,7 +158,8 @@ def _absent_rows(claim: Claim, matched: MatchedRuns) -> str:
     """Which runs a claim is about that the data lack, in words, or nothing."""
     if not matched.absent:
         return ""
-    missing = [selection for selection in claim_selections(claim) if _runs(matched.results, selection) & matched.absent]
+    results = results_of_claim(claim, matched.results)
+    missing = [selection for selection in claim_selections(claim) if _runs(results, selection) & matched.absent]
     return missing_rows_sentence(missing) if missing else ""
 
 

@@ -33,7 +33,7 @@ class MatchedRuns:
 def match_runs(
     results: Results,
     settings: Sequence[tuple[_Setting, _Point]],
-    seeds: Sequence[int],
+    seeds: Sequence[Sequence[int]],
     name: Callable[[_Setting], str],
 ) -> MatchedRuns:
     """Find the run of every setting and seed.
@@ -41,7 +41,7 @@ def match_runs(
     Args:
         results: the tables of the report.
         settings: resolved, each with the values of its axes.
-        seeds: of every setting.
+        seeds: of each setting.
         name: of a resolved setting; equal settings have equal names.
     """
     variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
@@ -49,11 +49,11 @@ def match_runs(
     runs_by_variant = {(variant, seed): run for variant, seed, run in runs_of_data}
     points: dict[str, _Point] = {}
     planned, absent = [], set()
-    for setting, point in settings:
+    for (setting, point), own_seeds in zip(settings, seeds, strict=True):
         setting_name = name(setting)
         variant, text = variants_by_name.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))
         points[variant] = point
-        for seed in seeds:
+        for seed in own_seeds:
             run = runs_by_variant.get((variant, seed))
             if run is None:
                 run = digest(["absent", setting_name, seed])

@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
+import polars as pl
+
+from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item
@@ -68,7 +71,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
         *(described if trained_on_task else (_own_models(results),)),
         " ".join(facts.transfers),
         _measured(facts),
-        _replicates(results),
+        _replicates(facts, results),
     )
     return [paragraph for paragraph in paragraphs if paragraph]
 
@@ -218,14 +221,18 @@ def _probe(probe: Mapping[str, Json]) -> str:
     return f"{probe.get('kind', '')}{at}{_bracket(parameters)}"
 
 
-def _replicates(results: Results) -> str:
-    seeds = sorted(results.runs["seed"].unique().to_list())
-    variants = results.runs["variant"].n_unique()
+def _replicates(facts: ReportFacts, results: Results) -> str:
+    drawn_runs = results_of_seeds(results, facts.seeds).runs
+    seeds = sorted(drawn_runs["seed"].unique().to_list())
+    variants = drawn_runs["variant"].n_unique()
+    further = results.runs.filter(~pl.col("seed").is_in(seeds))["seed"].to_list()
+    alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
     return (
         f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
-        f"{count_noun(results.runs.height, 'run')} in all. Random numbers are keyed by seed and purpose, so that the "
-        "variants of a seed share them where they can and are compared in pairs. Intervals are Student intervals over "
-        "seeds, on the logarithmic scale for positive numbers."
+        f"{count_noun(drawn_runs.height, 'run')} in all. "
+        f"{f'Single claims alone read {alone}. ' if further else ''}Random numbers are keyed by seed and purpose, so "
+        "that the variants of a seed share them where they can and are compared in pairs. Intervals are Student "
+        "intervals over seeds, on the logarithmic scale for positive numbers."
     )
 
 

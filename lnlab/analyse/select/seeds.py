@@ -1,0 +1,32 @@
+"""The results of some seeds: those on which a claim is judged, or those that sections and all other claims read."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import polars as pl
+
+from lnlab.tables import Results
+
+
+def results_of_seeds(results: Results, seeds: Collection[int] | None) -> Results:
+    """The results as they would be if nothing but these seeds had been run; built once for each set of seeds.
+
+    What is derived over seeds, such as the median of a reference, is that of these seeds, too. None: of all seeds.
+    """
+    if not seeds:
+        return results
+    return results.once(f"results of seeds {sorted(seeds)}", lambda whole: _of_seeds(whole, seeds))
+
+
+def _of_seeds(results: Results, seeds: Collection[int]) -> Results:
+    runs = results.runs.filter(pl.col("seed").is_in(list(seeds)))
+    if runs.height == results.runs.height:
+        return results
+    selected = pl.col("run").is_in(runs["run"].implode())
+    return replace(
+        results,
+        runs=runs,
+        axes=results.axes.filter(selected),
+        tables={name: table.filter(selected) for name, table in results.tables.items()},
+        scans={name: scan.filter(selected) for name, scan in results.scans.items()},
+    )

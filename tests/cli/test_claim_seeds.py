@@ -1,0 +1,74 @@
+"""A claim with seeds of its own, from the run to the page that is made again from its folder."""
+
+import pytest
+
+import lnlab
+from lnlab.cli import main
+from lnlab.report.folder import read_folder
+
+SPEC = """\
+lnlab: 2
+title: Seeds of single claims
+question: Does the gradient grow?
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
+model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
+placement: post
+seeds: 3
+sweep: [{placement: [post, pre]}]
+probes: [{kind: gradient_norm, at: init, batches: 1}]
+report:
+  - kind: depth_profile
+    title: The gradient
+    quantity: gradient_norm
+    where: {stack: decoder, tensor: w2}
+    claims:
+      - {id: post_grows, says: Post grows., kind: bound, of: {placement: post}, reduce: last/first, at_least: 1}
+      - {id: pre_grows, says: Pre grows., kind: bound, of: {placement: pre}, reduce: last/first, at_least: 1}
+"""
+FURTHER = SPEC.replace("seeds: 3\n", "seeds: 3\nclaim_seeds: {post_grows: 2-6}\n")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("LNLAB_DATA", "LNLAB_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in (("plain", SPEC), ("further", FURTHER), ("five", SPEC.replace("seeds: 3", "seeds: 2-6"))):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def numbers(verdict):
+    return verdict.n, verdict.estimate, verdict.low, verdict.high, dict(verdict.seeds), verdict.verdict
+
+
+def test_its_verdict_is_that_of_an_experiment_with_its_seeds_and_nothing_else_moves(folder):
+    for name in ("plain", "further", "five"):
+        assert main(["run", f"{name}.yaml", "-w", "1", "-q"]) == 0
+        assert main(["report", f"{name}.yaml", "-q"]) == 0
+    verdicts = {name: {v.claim: v for v in lnlab.judge(f"{name}.yaml")} for name in ("plain", "further", "five")}
+    assert numbers(verdicts["further"]["post_grows"]) == numbers(verdicts["five"]["post_grows"])
+    assert numbers(verdicts["further"]["pre_grows"]) == numbers(verdicts["plain"]["pre_grows"])
+    assert verdicts["further"]["post_grows"].scope.endswith("5 seeds")
+
+    figures = [(folder / f"reports/{name}/figures/figure-1.parquet").read_bytes() for name in ("plain", "further")]
+    assert figures[0] == figures[1]
+    page = (folder / "reports/further/index.html").read_text()
+    assert (
+        "2 variants with 3 seeds each (1–3), 6 runs in all. Single claims alone read 3 more runs (seeds 4–6)." in page
+    )
+
+    files = {path: path.read_bytes() for path in sorted((folder / "reports/further").rglob("*")) if path.is_file()}
+    assert main(["report", "--from", "reports/further", "-q"]) == 0
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_a_folder_that_lacks_the_further_seeds_says_so_of_that_claim_alone(folder):
+    assert main(["run", "plain.yaml", "-w", "1", "-q"]) == 0
+    assert main(["report", "plain.yaml", "-q"]) == 0
+    (folder / "plain.yaml").write_text(FURTHER)
+    assert main(["report", "--from", "reports/plain", "-q"]) == 0
+    verdicts = {verdict.claim: verdict for verdict in read_folder(folder / "reports/plain")[2]}
+    assert verdicts["post_grows"].verdict == "not testable here"
+    assert "are not in this report's data" in verdicts["post_grows"].reason
+    assert verdicts["pre_grows"].verdict != "not testable here"

@@ -1,0 +1,96 @@
+"""Seeds of single claims: which runs they add, and that no other claim's verdict moves."""
+
+import pytest
+
+from lnlab.compile.selection.claim_seeds import seeds_of_variants
+from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.variants import Variants
+from lnlab.errors import SpecError
+from lnlab.specfile.experiment import Experiment
+
+SPEC = """\
+lnlab: 2
+title: A title
+task: {kind: translation, corpus: toy}
+model: {kind: encoder_decoder, layers: 2}
+placement: post
+optimizer: {kind: adam, lr: 1}
+train: {steps: 10}
+seeds: 3
+sweep: [{placement: [post, pre], model.layers: [2, 4]}]
+probes: [{kind: gradient_norm, at: end}]
+claims:
+  - {id: post, says: b, kind: bound, of: {quantity: gradient_norm, placement: post, model.layers: 2}, at_most: 3}
+  - {id: pre, says: b, kind: bound, of: {quantity: gradient_norm, placement: pre, model.layers: 2}, at_most: 3}
+"""
+
+
+def runs_of(plan, *axes):
+    return {(*(plan.points[run.variant].get(axis) for axis in axes), run.seed) for run in plan.runs}
+
+
+def with_seeds(line):
+    return SPEC.replace("seeds: 3\n", f"seeds: 3\nclaim_seeds: {line}\n")
+
+
+def test_only_what_the_claim_selects_runs_on_its_further_seeds(plan):
+    axes = ("placement", "model.layers")
+    every = runs_of(plan(SPEC), *axes)
+    assert runs_of(plan(with_seeds("{post: 1-5}")), *axes) - every == {("post", 2, 4), ("post", 2, 5)}
+    assert runs_of(plan(with_seeds("{post: [2, 7], pre: 7}")), *axes) - every == {
+        ("post", 2, 7),
+        *(("pre", 2, seed) for seed in (4, 5, 6, 7)),
+    }
+    assert runs_of(plan(with_seeds("{post: 2-3}")), *axes) == every  # fewer seeds run nothing
+
+
+def test_runs_that_are_there_keep_their_keys(plan):
+    assert {run.key for run in plan(SPEC).runs} < {run.key for run in plan(with_seeds("{post: 1-5}")).runs}
+
+
+@pytest.mark.parametrize(
+    ("of", "variants"),
+    [
+        ({"placement": "post", "model.layers": 2}, {0}),
+        ({"placement": "post", "model.layers": 2, "reference": {"placement": "pre", "model.layers": 4}}, {0, 3}),
+        ({"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}, {0, 1, 3}),
+        ({"placement": "post", "model.layers": 2, "reference": "best"}, {0, 1, 2, 3}),
+        ({"placement": "post", "model.layers": 2, "quantity": "share_of_best"}, {0, 1, 2, 3}),
+        ({"placement": "post", "model.layers": 2, "quantity": "time_of_compared"}, {0}),
+    ],
+)
+def test_what_a_quantity_is_measured_against_runs_too(of, variants):
+    settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
+    experiment = Experiment(lnlab=2, title="t", seeds=2, claim_seeds={"a": "2-3"})
+    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
+    against = {"share_of_best": "best", "time_of_compared": "compared"}
+    seeds = seeds_of_variants(Variants(settings), experiment, ResolvedRequests(claims=[claim]), against)
+    assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
+
+
+def test_a_profile_sets_them_whole(plan):
+    spec = with_seeds("{post: 1-5}") + "profiles: {real: {seeds: 11-12, claim_seeds: {pre: 11-14}}}\n"
+    assert {run.seed for run in plan(spec, profile="real").runs} == {11, 12, 13, 14}
+    assert runs_of(plan(spec, profile="real"), "placement") >= {("pre", 14)}
+    assert ("post", 14) not in runs_of(plan(spec, profile="real"), "placement")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{pst: 1-5}", "no claim is called 'pst'; did you mean 'post'?"),
+        ("{post: 0}", "at least one seed is needed"),
+        ("{post: 5-3}", "5-3"),
+    ],
+)
+def test_what_is_wrong_with_them_is_reported_where_it_stands(plan, line, message):
+    with pytest.raises(SpecError, match=":9:") as error:
+        plan(with_seeds(line))
+    assert message in str(error.value)
+
+
+def test_seeds_that_set_a_margin_are_not_judged(plan):
+    spec = with_seeds("{post: 1-5}").replace("2}, at_most: 3}\n  -", "2}, at_most: 3, calibration: {seeds: 5}}\n  -")
+    with pytest.raises(SpecError, match="seed 1 sets the margin and is judged too"):
+        plan(spec)
+    plan(spec.replace("calibration: {seeds: 5}", 'calibration: {seeds: "6-7"}'))
