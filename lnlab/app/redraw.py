@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lnlab import __version__
+from lnlab.app.added_runs import CommittedRuns, ExtendedResults, RunSource
 from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
 from lnlab.compile.decisions import decision_from_json as decision
@@ -12,9 +14,10 @@ from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer, sound_claims
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, digest
+from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
 from lnlab.report.committed.held_rows import is_drawable, missing_rows_sentence, section_selections
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
-from lnlab.report.committed.matching import match_runs
+from lnlab.report.committed.matching import MatchedRuns, match_runs
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, save_folder
 from lnlab.report.question import claims_with_choices, question_fields
@@ -23,8 +26,11 @@ from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spe
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
-    from lnlab.claims.claim import Claim
+    from lnlab.claims.claim import Claim, Verdict
     from lnlab.specfile.load import SpecDocument
+    from lnlab.tables import Results
+
+_UNTESTABLE = "not testable here"
 
 
 @dataclass(frozen=True)
@@ -36,23 +42,31 @@ class RejudgeSummary:
         judged: how many claims were judged on the tables of the report.
         carried: how many unchanged claims keep their verdict, as not all of their rows are in the tables.
         absent: how many runs the spec asks for that the tables lack.
+        added: how many runs were taken from a store; None: no store was asked.
+        untestable: how many claims had a verdict on the runs before, and have rows of some of these runs only.
     """
 
     path: str
     judged: int
     carried: int
     absent: int
+    added: int | None = None
+    untestable: int = 0
 
     @property
     def summary(self) -> str:
         """The summary in words, for the end of a line."""
         parts = [f"{self.path}: {count_noun(self.judged, 'claim')} judged"]
         parts += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
+        parts += [f"{count_noun(self.added, 'run')} added"] if self.added is not None else []
+        parts += [f"{count_noun(self.untestable, 'claim')} no longer testable"] if self.untestable else []
         parts += [f"{count_noun(self.absent, 'run')} not in the tables"] if self.absent else []
         return f"; {', '.join(parts)}"
 
 
-def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries") -> RejudgeSummary:
+def judge_tables(
+    folder: Path, into: Path, spec: Path | None, known: "Registries", source: RunSource | None = None
+) -> RejudgeSummary:
     """Judge the claims of a spec on the tables of a report, and write tables, verdicts and spec into a folder.
 
     Args:
@@ -60,17 +74,30 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
         into: where the tables are written; the same folder, or another.
         spec: its path; None: the file that the report names, or else the text in the report.
         known: the registries of both wings.
+        source: where the runs are that the spec asks for and the tables lack; None: they stay absent.
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: the report cannot be read or written, or would lose runs that the spec does not ask for.
+        ReportError: the report cannot be read or written, would lose runs that the spec does not ask for, or has runs
+            that would be computed in another way today than those to be added.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
     path, document = _document(folder, facts, spec)
     decisions = [decision(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
+    name = setting_namer(known)
+
+    def runs_of_spec(available: "Results") -> MatchedRuns:
+        return match_runs(available, front.settings, front.seeds, name)
+
+    matched = runs_of_spec(results)
+    extended: ExtendedResults | None = None
+    if source is not None and not matched.results.ended:
+        plan = source.plan(document, folder, facts, known)
+        committed = CommittedRuns(folder=folder, facts=facts, results=results, plan=plan, name=name)
+        extended = committed.extended(source.store, known)
+        matched = runs_of_spec(extended.results)
     if matched.dropped and into.resolve() == folder.resolve():
         what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
         raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
@@ -81,6 +108,12 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
         kept_rows=facts.kept,
     )
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
+    fields = question_fields(front.experiment, front.sections, known)
+    if extended is not None and extended.added:
+        drawn = replace(facts, seeds=fields["seeds"])
+        keeper = RowKeeper(drawn, (*before.claims.values(), *claims), verdicts)
+        matched = replace(matched, results=cut_added_rows(matched.results, extended.added, keeper, str(folder)))
+        before = replace(before, kept_rows=record_after_adding(drawn, claims, matched.results, extended.added))
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
 
@@ -88,13 +121,27 @@ def judge_tables(folder: Path, into: Path, spec: Path | None, known: "Registries
         return locate_claim_problem(problem, document, facts.profile, facts.overrides)
 
     judged = judge_again(claims, matched, before, locate)
-    fields = question_fields(front.experiment, front.sections, known)
-    fields["sections"] = tuple(_with_absence(section, facts.kept) for section in fields["sections"])
-    new = replace(facts, **fields, **_text_fields(facts, document, path, results.runs["run"]))
+    fields["sections"] = tuple(_with_absence(section, before.kept_rows) for section in fields["sections"])
+    new = replace(
+        facts, kept=tuple(before.kept_rows), **fields, **_text_fields(facts, document, path, results.runs["run"])
+    )
+    if extended is not None and extended.added:
+        new = replace(new, digest=extended.digest, version=__version__)
     save_folder(into, new, matched.results, judged.verdicts)
     return RejudgeSummary(
-        path, len(judged.verdicts) - len(judged.carried), carried=len(judged.carried), absent=len(matched.absent)
+        path,
+        len(judged.verdicts) - len(judged.carried),
+        carried=len(judged.carried),
+        absent=len(matched.absent),
+        added=None if source is None else 0 if extended is None else len(extended.added),
+        untestable=0 if source is None else _newly_untestable(verdicts, judged.verdicts),
     )
+
+
+def _newly_untestable(before: "Sequence[Verdict]", verdicts: "Sequence[Verdict]") -> int:
+    """How many claims that had a verdict are not testable on these rows."""
+    testable = {verdict.claim for verdict in before if verdict.verdict != _UNTESTABLE}
+    return sum(verdict.verdict == _UNTESTABLE and verdict.claim in testable for verdict in verdicts)
 
 
 def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, SpecDocument]":

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lnlab.app.added_runs import RunSource
 from lnlab.app.redraw import judge_tables
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.app.request import load_registries
@@ -17,6 +18,7 @@ from lnlab.report.write import render_report
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
+    from lnlab.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,14 @@ class RedrawRequest:
         target: the folder to write to; None: the same folder.
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
+        store: where the runs are taken from that a spec asks for and its report lacks; None: they stay absent.
     """
 
     paths: tuple[Path, ...]
     target: Path | None
     plugins: tuple[Path, ...] = ()
     as_judged: bool = False
+    store: "Store | None" = None
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -90,11 +94,15 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
     refuse_without_plugins(facts.plugins, request.plugins)
     template_folders(drawing.templates)
     known = load_registries(request.plugins)
+    if request.store is not None and not facts.path:
+        what = "was measured from Python, and no spec asks for further runs"
+        raise ReportError(Problem(str(folder), what, "leave --add-runs out"))
     if request.as_judged or not facts.path:  # measurements from Python have no spec
         save_folder(into, facts, results, verdicts)
         note, path = "", facts.path
     else:
-        judged = judge_tables(folder, into, spec, known)
+        source = None if request.store is None else RunSource(request.store, request.plugins)
+        judged = judge_tables(folder, into, spec, known, source)
         note, path = judged.summary, judged.path
     report = render_report(into, **drawing.options)
     print_report(report, into, path, drawing, note)

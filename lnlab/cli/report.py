@@ -39,6 +39,12 @@ def report_run(
         typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own tables; several may follow."),
     ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
+    add_runs: Annotated[
+        bool,
+        typer.Option(
+            "--add-runs", help="With --from: take runs that the spec asks for and a report lacks from the store."
+        ),
+    ] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
@@ -60,6 +66,9 @@ def report_run(
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
     report names, below the working folder or a folder that holds the report, or the text that the report keeps.
 
+    With --add-runs, those of its runs that the tables lack are taken from the store, where they have ended: further
+    seeds of a report need not be computed beside its own. Runs whose keys have changed since are refused.
+
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
     drawing = DrawingOptions(single_file=single_file, png=png, templates=templates, as_json=as_json, quiet=quiet)
@@ -67,12 +76,17 @@ def report_run(
         if profile or overrides:
             what = "--profile and -s are those of the report"
             raise ReportError(Problem("lnlab report --from", what, "leave them out"))
+        if add_runs and as_judged:
+            what = "--as-judged keeps the verdicts, and --add-runs judges anew"
+            raise ReportError(Problem("lnlab report --from", what, "leave one of them out"))
         from lnlab.cli.again import RedrawRequest, redraw
 
-        request = RedrawRequest((source, *(paths or ())), target, tuple(plugins), as_judged=as_judged)
+        reports, store_of_runs = (source, *(paths or ())), open_store(folder) if add_runs else None
+        request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs)
         raise typer.Exit(redraw(request, drawing))
-    if as_judged or len(paths or ()) > 1:
-        what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
+    if as_judged or add_runs or len(paths or ()) > 1:
+        option = "--as-judged" if as_judged else "--add-runs" if add_runs else ""
+        what = f"{option} goes with --from" if option else "one report is of one spec"
         raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
     spec = paths[0] if paths else None
     store = open_store(folder)

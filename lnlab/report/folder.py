@@ -46,9 +46,13 @@ def write_folder(
         for claim, verdict in zip(claims, verdicts, strict=False)
         if verdict_follows(claim, reduced, verdict, verdicts)
     ]
-    runs = results.runs.with_columns(pl.lit(None, results.runs.schema[c]).alias(c) for c in _UNSTABLE_COLUMNS)
-    complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections))
-    return save_folder(out, complete_facts, replace(reduced, runs=runs), verdicts)
+    complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections, facts.seeds))
+    return save_folder(out, complete_facts, replace(reduced, runs=stable_runs(results.runs)), verdicts)
+
+
+def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs without what differs between two equal ones."""
+    return runs.with_columns(pl.lit(None, runs.schema[name]).alias(name) for name in _UNSTABLE_COLUMNS)
 
 
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:

@@ -189,7 +189,7 @@ def make_facts(**changed):
 
 def claims_of_spec():
     front = compiled_spec()
-    return claims_with_choices(zip(front.experiment.claims, front.claims, strict=True))
+    return claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
 
 
 @pytest.fixture(scope="session")

@@ -39,8 +39,10 @@ DISPLAY_PARAMETERS = (
 
 
 def claim_selections(claim: Claim) -> list[Selection]:
-    """Every selection that a claim reads, those of its requirements included."""
-    return [selection for part in (claim, *(claim.get("requires") or ())) for selection in selections_of_claim(part)]
+    """Every selection that a claim reads, those of its requirements included, on its own seeds if it has any."""
+    own: Selection = {"seed": claim["seeds"]} if claim.get("seeds") else {}
+    parts = (claim, *(claim.get("requires") or ()))
+    return [{**own, **selection} for part in parts for selection in selections_of_claim(part)]
 
 
 def section_selections(section: _Section) -> list[Selection]:
@@ -50,10 +52,23 @@ def section_selections(section: _Section) -> list[Selection]:
     return list(selections_of_claim(section)) if section.get("of") else []
 
 
-def record_kept_rows(claims: Iterable[Claim], sections: Iterable[_Section]) -> tuple[Mapping[str, Json], ...]:
-    """The record of the rows that a report keeps for these claims and sections: selections and whole sections."""
-    entries = [{"selection": dict(selection)} for claim in claims for selection in claim_selections(claim)]
-    entries += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in sections]
+def record_kept_rows(
+    claims: Iterable[Claim], sections: Iterable[_Section], seeds: Sequence[int] = ()
+) -> tuple[Mapping[str, Json], ...]:
+    """The record of the rows that a report keeps for these claims and sections: selections and whole sections.
+
+    Args:
+        claims: resolved.
+        sections: resolved.
+        seeds: that sections draw, where single claims are judged on others.
+    """
+    entries: list[dict[str, Json]] = [
+        {"selection": dict(selection)} for claim in claims for selection in claim_selections(claim)
+    ]
+    of_seeds = {"seeds": list(seeds)} if seeds else {}
+    entries += [
+        {"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}, **of_seeds} for section in sections
+    ]
     return tuple({canonical(entry): entry for entry in entries}.values())
 
 
@@ -62,13 +77,11 @@ def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Selection
     complete: list[Selection] = []
     for entry in entries:
         section = entry.get("section")
-        complete += (
-            [entry["selection"]]
-            if section is None
-            else section_selections(section)
-            if section["kind"] in COMPLETE_SECTIONS
-            else []
-        )
+        if section is None:
+            complete.append(entry["selection"])
+        elif section["kind"] in COMPLETE_SECTIONS:
+            own: Selection = {"seed": entry["seeds"]} if "seeds" in entry else {}
+            complete += [{**own, **selection} for selection in section_selections(section)]
     return complete
 
 
