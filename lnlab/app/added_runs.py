@@ -74,11 +74,28 @@ class ExtendedResults:
         results: of both; the rows of added runs in full.
         added: keys of these runs.
         digest: of the plan that asks for all of them.
+        measured_otherwise: quantities of the report whose measurements would have other keys today.
     """
 
     results: Results
     added: frozenset[str]
     digest: str
+    measured_otherwise: frozenset[str] = frozenset()
+
+    def refuse_other_measurements(self, tables: Mapping[str, pl.DataFrame], where: Path) -> None:
+        """See to it that no quantity has rows of added runs beside rows that were measured in another way.
+
+        Args:
+            tables: the rows that the report keeps.
+            where: its folder, for messages.
+
+        Raises:
+            ReportError: one has.
+        """
+        rows = [table.filter(_is_one_of(self.added)) for table in tables.values() if "measurement" in table.columns]
+        quantities = {name for table in rows if "quantity" in table.columns for name in table["quantity"].unique()}
+        if others := sorted(quantities & self.measured_otherwise):
+            raise _of_another_kind(where, f"measurements of {', '.join(others)}")
 
 
 @dataclass(frozen=True)
@@ -110,7 +127,7 @@ class CommittedRuns:
         planned = {(names[run.variant], run.seed): run for run in self.plan.runs}
         committed = {place: row for place, row in self._rows_by_place() if place in planned}
         ended = {place: row for place, row in committed.items() if row["status"] in ENDED_STATUSES}
-        self._refuse_other_keys({row["run"]: planned[place].key for place, row in ended.items()})
+        others = self._measured_otherwise({row["run"]: planned[place].key for place, row in ended.items()})
         self._refuse_other_probes(known)
         lacking = [run.key for place, run in planned.items() if place not in ended]
         computed = _ended_runs(self.plan, lacking, store)
@@ -122,7 +139,7 @@ class CommittedRuns:
         variants = {name: (row["variant"], row["setting"]) for (name, _), row in ended.items()}
         same_setting = {variant: variants[name] for variant, name in names.items() if name in variants}
         joined = self._joined(_with_variants(computed, same_setting), replaced)
-        return ExtendedResults(joined, added, self.plan.digest)
+        return ExtendedResults(joined, added, self.plan.digest, others)
 
     def _rows_by_place(self) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
         """The name of the setting and the seed of each run, with its row."""
@@ -141,15 +158,19 @@ class CommittedRuns:
         runs = pl.concat([self.results.runs.filter(stays), stable_runs(computed.runs)], how="diagonal")
         return Results(runs, self.results.axes, tables, self.results.evidence)
 
-    def _refuse_other_keys(self, keys_of_today: Mapping[str, str]) -> None:
-        """See to it that runs of the report and what was measured of them have the keys that they would have today."""
+    def _measured_otherwise(self, keys_of_today: Mapping[str, str]) -> frozenset[str]:
+        """The quantities whose measurements have other keys today than in the report.
+
+        Raises:
+            ReportError: runs have.
+        """
         others = sum(key != today for key, today in keys_of_today.items())
         if others:
             raise _of_another_kind(self.folder, f"{others} of its {self.results.runs.height} runs")
-        tables = [table for table in self.results.tables.values() if "measurement" in table.columns]
-        rows = [table.filter(_is_one_of(keys_of_today)) for table in tables]
-        if not {key for table in rows for key in table["measurement"].unique()} <= {key for *_, key in self.plan.needs}:
-            raise _of_another_kind(self.folder, "measurements of its runs")
+        tables = [table for table in self.results.tables.values() if {"measurement", "quantity"} <= {*table.columns}]
+        known = pl.Series(list({key for *_, key in self.plan.needs}), dtype=pl.String)
+        unknown = _is_one_of(keys_of_today) & ~pl.col("measurement").is_in(known.implode())
+        return frozenset(name for table in tables for name in table.filter(unknown)["quantity"].unique())
 
     def _refuse_other_probes(self, known: "Registries") -> None:
         """See to it that all runs are measured in one way, as rows of a curve do not say which probe made them."""

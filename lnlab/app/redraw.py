@@ -113,6 +113,7 @@ def judge_tables(
         drawn = replace(facts, seeds=fields["seeds"])
         keeper = RowKeeper(drawn, (*before.claims.values(), *claims), verdicts)
         matched = replace(matched, results=cut_added_rows(matched.results, extended.added, keeper, str(folder)))
+        extended.refuse_other_measurements(matched.results.tables, folder)
         before = replace(before, kept_rows=record_after_adding(drawn, claims, matched.results, extended.added))
     evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))

@@ -225,7 +225,7 @@ def test_what_another_version_computed_is_refused(lnlab, whole):
 def test_what_another_version_of_a_probe_measured_is_refused(lnlab, whole):
     path = REPORT / "data" / "sites.parquet"
     pl.read_parquet(path).with_columns(measurement=pl.lit("0" * 64)).write_parquet(path)
-    assert refused(lnlab).startswith("reports/more: measurements of its runs would have other keys today: ")
+    assert refused(lnlab).startswith("reports/more: measurements of gradient_norm would have other keys today: ")
 
 
 def test_what_is_measured_in_another_way_today_is_refused(lnlab, whole):
