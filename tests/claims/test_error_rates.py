@@ -19,6 +19,7 @@ from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import lack_of_fit, log_log_slopes, opposite_trend
 from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
 from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.local_exponents import local_exponent_member, local_exponents
 from lnlab.claims.region import Region, interval_verdict
 from lnlab.claims.sample import Sample, contrast_sample
 from lnlab.claims.student import judge_sample, sign_test_finding
@@ -58,9 +59,9 @@ def a_series(numbers):
     return SeedSeries(frame, failed, {}, (), False)
 
 
-def limit(shape="gaussian"):
+def limit(shape="gaussian", sides=2):
     """The rate that is promised, and three standard errors of 2,000 repeats."""
-    rate = 0.08 if shape == "t3" else 0.05
+    rate = (0.08 if shape == "t3" else 0.05) * sides / 2
     return rate + 3 * math.sqrt(rate * (1 - rate) / REPEATS)
 
 
@@ -141,6 +142,65 @@ def test_opposite_trends_of_curves_that_are_no_power_laws(shape, n):
     if n == 3:
         assert found.count("contradicted")
         assert rate(without_interval(x, matrix, region) for matrix in every) > limit(shape)
+
+
+def curves_of(local, shape, n):
+    """``(repeats, seeds, levels)``: each seed has its own local exponents, which scatter about these."""
+    x = np.array([6.0, 8, 10, 12, 14])
+    steps = (np.array(local) + 0.1 * noise(shape, REPEATS, n, len(local))) * np.diff(np.log(x))
+    return x, np.exp(np.cumsum(np.pad(steps, ((0, 0), (0, 0), (1, 0))), axis=2))
+
+
+def local_verdict(x, matrix, region):
+    """The verdict on a curve that is no power law; undecided where it is one."""
+    if not lack_of_fit(x, matrix):
+        return "undecided"
+    fitted = Member("exponent", a_sample(log_log_slopes(x, matrix), log=False), region, "bent")
+    member = local_exponent_member(fitted, local_exponents(x, matrix))
+    return "undecided" if member is None else intersection_union([member], 3).verdict
+
+
+@some_n
+@pytest.mark.parametrize("shape", SHAPES[:3])
+@pytest.mark.parametrize(
+    ("region", "false"),
+    [(Region(low=0.1), "supported"), (Region(-9, 0.1), "contradicted")],
+    ids=str,
+)
+def test_local_exponents_on_the_edge(region, false, shape, n):
+    """The smallest is on the edge and all others lie clear of it, so that only one side can be wrong."""
+    x, every = curves_of([0.1, 2, 4, 6], shape, n)
+    found = [local_verdict(x, matrix, region) for matrix in every]
+    assert 0 < found.count(false) / REPEATS <= limit(shape, sides=1)
+    assert set(found) == {false, "undecided"}
+
+
+@some_n
+def test_local_exponents_decide_nothing_that_the_slope_would_not(n):
+    """So that a fitted exponent on the edge is no more often misjudged than by its own interval."""
+    x, every = curves_of([0.1, 2, 4, 6], "gaussian", n)
+    for region in (Region(low=0.0), Region(high=0.0), Region(-1, 6.1)):
+        words = [local_verdict(x, matrix, region) for matrix in every[:300]]
+        slopes = (a_sample(log_log_slopes(x, matrix), log=False) for matrix in every)
+        assert all(
+            w in ("undecided", judge_sample("", s, region, 3).verdict) for w, s in zip(words, slopes, strict=False)
+        )
+        assert len({*words}) > 1
+
+
+def any_of_them(x, matrix, region):
+    """The tempting rule: contradicted where one local exponent lies beyond the edge."""
+    columns = local_exponents(x, matrix).T if lack_of_fit(x, matrix) else ()
+    words = [judge_sample("", a_sample(column, log=False), region, 3).verdict for column in columns]
+    return "contradicted" if "contradicted" in words else "undecided"
+
+
+def test_one_local_exponent_beyond_the_edge_is_not_enough():
+    """Three of four on the edge: each has its chance."""
+    x, every = curves_of([6, 0.1, 0.1, 0.1], "gaussian", 6)
+    region = Region(low=0.1)
+    assert rate(any_of_them(x, matrix, region) for matrix in every) > limit()
+    assert rate(local_verdict(x, matrix, region) for matrix in every) <= limit(sides=1)
 
 
 @every_n

@@ -2,9 +2,11 @@
 
 Never one line through pooled points: the levels of a seed share weights and batches, so they are no replicates. Lack
 of fit: if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves the line by more
-than 10 %, there is no power law here and the exponent decides nothing. Except where growth was declared and every seed
+than 10 %, there is no power law here and that slope decides nothing. Then the local exponents between neighbouring
+levels decide, ``log(y_(i+1) / y_i) / log(x_(i+1) / x_i)``: supported if the interval of each lies in the region, and
+contradicted if each lies beyond the same edge (``local_exponents``). Except where growth was declared and every seed
 falls from each level to the next, or the reverse: no curve of that kind has an exponent of the declared sign, so the
-interval of the slope (a weighted mean of the slopes between neighbouring levels) decides as usual.
+interval of the slope (a weighted mean of the local exponents) decides as usual.
 """
 
 import math
@@ -19,6 +21,7 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.local_exponents import local_exponent_member, local_exponents, local_range_text
 from lnlab.claims.region import Region, declared_region, number_text
 from lnlab.claims.sample import (
     N_INIT,
@@ -56,10 +59,11 @@ def power_law(
     """``y ~ x^e``: the slope of log y on log x within each seed (Student, 1908).
 
     ``exponent: e`` is the region e ± 0.15, or e ± 0.10 where x spans at least a factor 8. ``big_o: e`` tests the
-    exponent of y = O(x^e): at most e + 0.05. At least 4 levels that span at least a factor 2. With ``to``, y is the
-    ratio of the selection to the same with what ``to`` changes, at every x that both have and paired by seed: its
-    exponent is the difference of their exponents. With ``each: [layer, ...]`` it holds for every place that these
-    columns tell apart.
+    exponent of y = O(x^e): at most e + 0.05. At least 4 levels that span at least a factor 2. Where the curve is no
+    power law, the local exponents from each level to the next must all lie in the region; all beyond the same edge
+    contradict it. With ``to``, y is the ratio of the selection to the same with what ``to`` changes, at every x that
+    both have and paired by seed: its exponent is the difference of their exponents. With ``each: [layer, ...]`` it
+    holds for every place that these columns tell apart.
     """
     declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []
@@ -93,15 +97,27 @@ def _member(
     if reason := unfit_reason(observed, x, over, MIN_EXPONENT_SPAN):
         return unfit_finding(observed, statistic, reason, allowed)
     sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False)
+    fitted = Member(statistic, sample, allowed)
     if reason_undecided(sample, _least_seeds(sample)) is not None:
-        return Member(statistic, sample, allowed)
-    by_count = bool(reason_counted(sample))
-    reason = reason_uncountable(sample, "has no exponent") if by_count else lack_of_fit(x, matrix)
-    if reason and not by_count and (trend := opposite_trend(matrix, allowed)):
-        return Member(statistic, sample, allowed, f"{trend} ({reason})")
-    if reason:
-        return replace(undecided_finding(statistic, sample, allowed), reason=reason + exclusion_notes(sample))
-    return Member(statistic, sample, allowed)
+        return fitted
+    if reason_counted(sample):
+        return _undecided(fitted, reason_uncountable(sample, "has no exponent"))
+    bend = lack_of_fit(x, matrix)
+    if bend is None:
+        return fitted
+    if trend := opposite_trend(matrix, allowed):
+        return replace(fitted, remark=f"{trend} ({bend})")
+    exponents = local_exponents(x, matrix)
+    if (local := local_exponent_member(replace(fitted, remark=bend), exponents)) is not None:
+        return local
+    outlook = f"neither all in the region ({allowed}) nor all beyond one edge of it"
+    return _undecided(fitted, f"{bend}; {local_range_text(exponents)}, {outlook}")
+
+
+def _undecided(fitted: Member, reason: str) -> Finding:
+    """The fitted exponents, without a verdict."""
+    finding = undecided_finding(fitted.statistic, fitted.sample, fitted.allowed)
+    return replace(finding, reason=reason + exclusion_notes(fitted.sample))
 
 
 def _least_seeds(sample: Sample) -> int:
