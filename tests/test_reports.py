@@ -28,7 +28,7 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
         [decision_from_json(each) for each in facts.decisions],
     )
     front = compile_front(document, EVERY, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    matched = match_runs(results, front.settings, front.experiment.seeds, setting_namer(EVERY))
+    matched = match_runs(results, front.settings, front.seeds, setting_namer(EVERY))
     assert not matched.absent
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)
