@@ -32,7 +32,7 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert not matched.absent
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)
-    assert all(is_drawable(section, facts.kept) for section in front.sections)
+    assert all(is_drawable(section, facts.kept, facts.seeds) for section in front.sections)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     pairs = [
         (c, v)

@@ -122,7 +122,9 @@ def judge_tables(
         return locate_claim_problem(problem, document, facts.profile, facts.overrides)
 
     judged = judge_again(claims, matched, before, locate)
-    fields["sections"] = tuple(_with_absence(section, before.kept_rows) for section in fields["sections"])
+    fields["sections"] = tuple(
+        _with_absence(section, before.kept_rows, fields["seeds"]) for section in fields["sections"]
+    )
     new = replace(
         facts, kept=tuple(before.kept_rows), **fields, **_text_fields(facts, document, path, results.runs["run"])
     )
@@ -162,11 +164,13 @@ def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Cla
     return {claim["id"]: claim for claim in claims}
 
 
-def _with_absence(section: dict[str, Json], kept_rows: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+def _with_absence(
+    section: dict[str, Json], kept_rows: Sequence[Mapping[str, Json]], seeds: Sequence[int]
+) -> dict[str, Json]:
     """A section, with the reason where the data lack its rows."""
     return (
         section
-        if is_drawable(section, kept_rows)
+        if is_drawable(section, kept_rows, seeds)
         else {**section, "absent": missing_rows_sentence(section_selections(section))}
     )
 

@@ -99,13 +99,20 @@ def _within(inner: Json, outer: Json) -> bool:
     return {canonical(value) for value in value_list(inner)} <= {canonical(value) for value in value_list(outer)}
 
 
-def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether the data contain the rows of a section, if it reads any: those of an earlier one, or whole selections."""
+def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds: Sequence[int] = ()) -> bool:
+    """Whether the data contain the rows of a section, if it reads any: those of an earlier one, or whole selections.
+
+    Args:
+        section: resolved.
+        entries: the record of kept rows.
+        seeds: that sections draw, where single claims are judged on others.
+    """
     if section["kind"] in ROWLESS_SECTIONS or any(
         _same_rows(section, entry["section"]) for entry in entries if "section" in entry
     ):
         return True
-    required = section_selections(section)
+    own: Selection = {"seed": list(seeds)} if seeds else {}
+    required = [{**own, **selection} for selection in section_selections(section)]
     return bool(required) and section["kind"] != "curves" and are_covered(required, complete_selections(entries))
 
 
