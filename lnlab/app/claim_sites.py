@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, quantities
+from lnlab.analyse.select.quantity import SITE, quantities
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
 from lnlab.analyse.select.why_empty import why_empty
 from lnlab.claims.order_chain import parse_order

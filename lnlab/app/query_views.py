@@ -45,7 +45,7 @@ def derived_view(results: "Results") -> "pl.DataFrame":
     """
     import polars as pl
 
-    from lnlab.analyse.quantities.quantity import quantities
+    from lnlab.analyse.select.quantity import quantities
     from lnlab.analyse.select.select import quantity_rows
     from lnlab.report.registries import FRAME_REGISTRIES
 

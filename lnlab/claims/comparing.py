@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.select import setting_conditions
 from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json

@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 
 from lnlab.compile.checked import Checked
-from lnlab.compile.checks.answers import answer_issues
-from lnlab.compile.checks.citations import citation_issues, cited_inputs
-from lnlab.compile.checks.probe_times import probe_time_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
+from lnlab.compile.selectable import selection_context
+from lnlab.compile.selection.answers import answer_issues
 from lnlab.compile.selection.axes import Axes
+from lnlab.compile.selection.citations import citation_issues, cited_inputs
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.selection.probe_times import probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests, selection_issues
-from lnlab.compile.selection.selectable import selection_context
 from lnlab.compile.selection.variants import Variants
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import SourceLocation, as_problems, problems_in_order

@@ -10,7 +10,7 @@ from typing import Any
 
 from lnlab.compile.check import check_spec
 from lnlab.compile.checked import Checked
-from lnlab.compile.checks.data_checks import data_passes
+from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
 from lnlab.compile.plan_builder import plan_source, plan_stage

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lnlab.compile.checks.data_checks import asks_for_data, inits_of
+from lnlab.compile.cost.data_passes import asks_for_data, inits_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError, Problem

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.compile.checks.data_checks import asks_for_data
+from lnlab.compile.cost.data_passes import asks_for_data
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.errors import LabError, Problem

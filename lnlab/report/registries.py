@@ -9,7 +9,7 @@ import lnlab.analyse
 import lnlab.claims
 import lnlab.report.sections
 from lnlab.analyse.convergence.rules import convergences
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.tuning.rules import rules
 from lnlab.claims.claim import claims
 from lnlab.registry import Registry

@@ -9,8 +9,8 @@ import pytest
 import lnlab.analyse.quantities.curvature
 import lnlab.analyse.quantities.ggn_share
 import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
-from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.spectra import part_spectra, spectral_number
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.select import select_measured_rows
 from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.analyse.quantities.quantity import STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.quantity import STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.select import select_measured_rows
 
 

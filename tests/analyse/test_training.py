@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.training import sum_learning_rate
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.select import select_measured_rows
 from lnlab.analyse.select.series import select_series
 

@@ -14,7 +14,7 @@ PIECES = '''
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region
 from lnlab.claims.sample import one_number_per_seed, series_sample

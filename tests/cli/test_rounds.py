@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from torch.optim import SGD
 
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.app.rounds import units
 from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers

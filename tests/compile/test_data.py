@@ -7,8 +7,8 @@ import pytest
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.checks.data_checks import DATA_CHECKS
 from lnlab.compile.cost.cost import cost
+from lnlab.compile.cost.data_passes import DATA_CHECKS
 from lnlab.compile.reference.explain import explain
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import SpecError

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs

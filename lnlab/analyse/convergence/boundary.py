@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_quantity_rows
-from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.spectra import (
     LOSS_UNIT,
     SPECTRUM_KEYS,
@@ -17,6 +16,7 @@ from lnlab.analyse.quantities.spectra import (
     full_batch_spectra,
     spectral_number,
 )
+from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 

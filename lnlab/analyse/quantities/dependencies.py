@@ -7,8 +7,8 @@ Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.quantities.variance_growth import init_gains
+from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.facts import QuantityWords

@@ -10,8 +10,8 @@ it does not divide by √v̂.
 import polars as pl
 
 from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, with_task
-from lnlab.analyse.quantities.quantity import STATE, quantities, stored_rows
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
+from lnlab.analyse.select.quantity import STATE, quantities, stored_rows
 from lnlab.analyse.select.settings import SettingMap, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
-from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
+from lnlab.analyse.select.quantity import STATE, quantities
 from lnlab.analyse.select.settings import keys_without_path, path_labels
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results

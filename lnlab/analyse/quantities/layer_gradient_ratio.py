@@ -8,7 +8,7 @@ and g_k from the gradients on both sides of the addition. A norm also loses two 
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results

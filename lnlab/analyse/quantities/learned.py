@@ -11,8 +11,8 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
+from lnlab.analyse.select.quantity import STATE, quantities
 from lnlab.analyse.select.references import reference_variants
 from lnlab.analyse.select.settings import variant_settings
 from lnlab.facts import QuantityWords

@@ -11,8 +11,8 @@ matrix that was diagonalized, where every eigenvalue is known and none is more i
 import polars as pl
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
-from lnlab.analyse.quantities.quantity import quantities
 from lnlab.analyse.quantities.spectra import LOSS_UNIT, SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra
+from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 

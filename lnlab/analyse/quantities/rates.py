@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learned_fractions
-from lnlab.analyse.quantities.quantity import STATE, quantities
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
+from lnlab.analyse.select.quantity import STATE, quantities
 from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json

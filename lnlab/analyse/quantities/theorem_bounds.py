@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
 from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.setting import STACKS

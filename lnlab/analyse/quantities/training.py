@@ -7,8 +7,8 @@ import math
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
 from lnlab.analyse.select.early_stops import stopped_early
+from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.facts import QuantityWords
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 

@@ -8,7 +8,7 @@ the share c of its own input (Zhang, Dauphin and Ma, 2019, for any residual netw
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.select import QUANTITY_TABLES, Selection, value_list
 from lnlab.keys import Json
 from lnlab.specfile.columns import EVALUATIONS, RECORDED

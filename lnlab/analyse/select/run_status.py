@@ -6,8 +6,8 @@ are cut where the rule decided, so that no number taken after step 0 is comparab
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantity_fact
 from lnlab.analyse.select.early_stops import STOPPED, any_unfinished, stopped_early
+from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.select import Selection, runs_with
 from lnlab.tables import Results
 

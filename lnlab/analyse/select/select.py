@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantities, quantity_fact
 from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.analyse.select.pushdown import condition_of_files
+from lnlab.analyse.select.quantity import quantities, quantity_fact
 from lnlab.analyse.select.references import NoReference
 from lnlab.analyse.select.settings import (
     all_setting_paths,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantity_fact
 from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
 from lnlab.analyse.select.missed_measurements import missed_seeds
+from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
 from lnlab.analyse.select.run_status import ending_text, run_endings
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows

@@ -1,6 +1,6 @@
 """Why a selection takes nothing: which of its conditions leaves nothing, and what there was to take."""
 
-from lnlab.analyse.quantities.quantity import quantities, quantity_fact
+from lnlab.analyse.select.quantity import quantities, quantity_fact
 from lnlab.analyse.select.select import (
     QUANTITY_TABLES,
     Selection,

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from lnlab import tables
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 

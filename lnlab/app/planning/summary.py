@@ -187,9 +187,9 @@ def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> st
 
 def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries") -> dict[str, Any]:
     """The fields of a summary that say what is to do."""
-    from lnlab.compile.checks.citations import cited_verdicts
     from lnlab.compile.cost.cost import cost
     from lnlab.compile.decisions import decisions_to_json
+    from lnlab.compile.selection.citations import cited_verdicts
 
     units = [unit for unit, _ in pending]
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]

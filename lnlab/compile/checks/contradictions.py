@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from lnlab.compile.checks.data_checks import DATA_CHECKS
 from lnlab.compile.checks.model_checks import GRAPH_CHECKS
 from lnlab.compile.cost.cost import cost
+from lnlab.compile.cost.data_passes import DATA_CHECKS
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.compile.work import ResolvedSetting

@@ -1,6 +1,6 @@
 """Pieces of a model that do not go together: each check reads what the pieces say of themselves, their facts."""
 
-from lnlab.compile.checks.data_checks import inits_of
+from lnlab.compile.cost.data_passes import inits_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import ResolvedSetting

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from lnlab.compile.checks.data_checks import init_passes
+from lnlab.compile.cost.data_passes import init_passes
 from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed, forward_passes, reference_overhead
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from lnlab.compile.checks.citations import cited_verdicts
 from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.selection.citations import cited_verdicts
 from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from lnlab.compile.checks.graph_edges import flaws_of_edges
-from lnlab.compile.checks.published_tables import flaws_of_tables
-from lnlab.compile.checks.references import flaws_of_reference
 from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.selection.graph_edges import flaws_of_edges
 from lnlab.compile.selection.inheritance import FOR_EACH
+from lnlab.compile.selection.published_tables import flaws_of_tables
+from lnlab.compile.selection.references import flaws_of_reference
 from lnlab.compile.selection.selection import (
     SelectionContext,
     ambiguity,

@@ -7,7 +7,7 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.select import QUANTITY_TABLES, reference_of, runs_with, select_measured_rows
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series

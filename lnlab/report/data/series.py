@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
 from lnlab.analyse.select.series import leading_runs
 from lnlab.analyse.select.settings import path_labels

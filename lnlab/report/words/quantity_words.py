@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lnlab.analyse.quantities.quantity import quantities
+from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.report.loss_units import fill_units
 from lnlab.report.words.glossary import GLOSSARY

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lnlab.analyse.quantities.quantity import quantity_fact
+from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.references import has_one_kind
 from lnlab.analyse.select.select import reference_of
 from lnlab.keys import Json

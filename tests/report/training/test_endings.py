@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.page.unbroken_names import unbroken_names

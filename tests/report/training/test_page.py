@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from lnlab.analyse.quantities.quantity import SITE, STATE, quantities
+from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.report.write import write_report
 from lnlab.tables import table_schema
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
-from lnlab.compile.checks.data_checks import reads_all
+from lnlab.compile.cost.data_passes import reads_all
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.resolved_sweep import ResolvedSweep
