@@ -14,14 +14,8 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.wording import (
-    format_short,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_short, format_value, join_words
 from lnlab.tables import Results
 
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}

@@ -16,15 +16,8 @@ from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_short, join_words
 from lnlab.tables import Results
 
 _LOSSES = ("loss", "nll")

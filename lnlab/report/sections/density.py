@@ -26,14 +26,8 @@ from lnlab.report.data.series import (
 )
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import two_at_most
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_short, join_words
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)

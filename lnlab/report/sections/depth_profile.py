@@ -17,7 +17,7 @@ from lnlab.report.data.series import LabelledSeries, collect_series, no_band, re
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.symbols import axis_title
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.wording import (
     format_line,
     format_number,
@@ -25,9 +25,6 @@ from lnlab.report.words.wording import (
     format_value,
     growth_in_words,
     join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
 )
 from lnlab.tables import Results
 

@@ -24,8 +24,9 @@ from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.spectral_words import matrix_in_words
-from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking, quantity_name
+from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
 _RESIDUAL_OF_END: Mapping[str, str] = {

@@ -16,15 +16,8 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    growth_in_words,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_short, growth_in_words, join_words
 from lnlab.tables import Results
 
 

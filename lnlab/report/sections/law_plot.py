@@ -16,9 +16,9 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import two_at_most
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.sizes import size_names
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import join_words, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 
 _LawName = Literal["linear", "logarithmic", "exponential"]

@@ -18,15 +18,9 @@ from lnlab.report.data.run_outcomes import (
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.quantity_words import quantity_name, quantity_with_unit
 from lnlab.report.words.reference_words import has_reference, reference_text
-from lnlab.report.words.wording import (
-    count_noun,
-    format_number,
-    join_words,
-    nonbreaking,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.wording import count_noun, format_number, join_words, nonbreaking
 from lnlab.tables import Results
 
 _LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9

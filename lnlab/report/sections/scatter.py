@@ -18,15 +18,8 @@ from lnlab.report.data.series import LabelledSeries, collect_series, mean_points
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.wording import (
-    format_interval,
-    format_power,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_interval, format_power, format_value, join_words
 from lnlab.tables import Results
 
 _PLACE = ["panel", "series", "line", "along"]

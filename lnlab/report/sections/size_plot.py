@@ -19,17 +19,9 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.headings import MAX_NAMED, two_at_most
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.sizes import SizeNames, size_names
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    format_interval,
-    format_power,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.wording import format_interval, format_power, format_value, join_words
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]

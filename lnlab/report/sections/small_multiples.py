@@ -17,16 +17,8 @@ from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    format_interval,
-    format_short,
-    join_words,
-    nonbreaking,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
 _NEAR = 2.0

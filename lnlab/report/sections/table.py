@@ -29,17 +29,8 @@ from lnlab.report.data.table_cells import (
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.wording import (
-    count_noun,
-    format_interval,
-    format_short,
-    format_value,
-    join_words,
-    nonbreaking,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, join_words, nonbreaking
 from lnlab.tables import Results
 
 _STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {

@@ -24,8 +24,9 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import OUTCOME_HEADINGS, OUTCOME_SCHEMA, median_with_range
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.headings import MAX_NAMED
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.reference_words import reference_text
-from lnlab.report.words.wording import count_noun, format_short, format_value, join_words, quantity_name
+from lnlab.report.words.wording import count_noun, format_short, format_value, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
 _UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"
