@@ -102,12 +102,12 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
         "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
-        line_charts.forest_chart([v.claim for v in group], x, marks),
-        points,
-        pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
-        _HEADINGS,
-        f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
-        caption,
+        spec=line_charts.forest_chart([v.claim for v in group], x, marks),
+        points=points,
+        seeds=pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
+        headings=_HEADINGS,
+        alt=f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
+        caption=caption,
         log=x.log,
     )
 

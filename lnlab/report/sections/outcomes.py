@@ -61,7 +61,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
         return Section("No run has ended yet", missing=missing_runs_sentence(runs), rows=rows)
     columns = [q for q in quantities if q != _LEARNED and any(variant.numbers[q] for variant in variants)]
     table = _table(variants, quantities, columns, selection)
-    return Section(_finding(variants, quantities), (), (table,), missing_runs_sentence(runs), rows)
+    return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
 
 
 def _table(

@@ -13,6 +13,8 @@ from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
 
 MINUS = "−"
+MAX_NAMED = 2
+"""Series that a heading which a template makes names at most, as a longer list says nothing at a glance."""
 WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
@@ -184,6 +186,19 @@ def join_words(words: Iterable[str], last: str = "and") -> str:
     """``a, b and c``."""
     parts = list(words)
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
+
+
+def two_at_most(clauses: Iterable[str], *, sentences: bool = True) -> str:
+    """The clauses of a heading, one for each series; of more than two the first two, and how many more there are.
+
+    Args:
+        clauses: in the order of the series.
+        sentences: whether each could stand alone; else they are a list.
+    """
+    texts = list(clauses)
+    if (more := len(texts) - MAX_NAMED) > 0:
+        texts = [*texts[:MAX_NAMED], f"{more} more in the figure"]
+    return "; ".join(texts) if sentences else join_words(texts)
 
 
 def numbers_first(values: Iterable[Json]) -> list[Json]:
