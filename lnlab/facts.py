@@ -56,7 +56,8 @@ class QuantityWords:
         name: in the middle of a sentence, singular: ``gradient norm``.
         unit: unit or scale; ``{nats}`` and ``{item}`` stand for the unit of the loss and what it is a mean over.
         definition: what it is, without its name.
-        symbol: in a formula, or nothing.
+        symbol: as papers write it, for the title of an axis, in letters that every font has (a converter sets a whole
+            title in another font for one that is missing); ``{W}`` stands for the weight. Or nothing.
     """
 
     name: str

@@ -12,19 +12,20 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.hidden_states import ACTIVATION_MOMENTS
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
-_QUANTITIES = ("activation_mean", "activation_variance", "token_sigma", "branch_variance_share")
+_QUANTITIES = tuple(ACTIVATION_MOMENTS)
 
 
 @probes.register(
     "activation_moments",
     table="sites",
     passes=once,
-    quantities=_QUANTITIES,
+    quantities=ACTIVATION_MOMENTS,
     # Without the share, which has no number where the sum is constant.
     sites=lambda model, _: at_all_sites(_QUANTITIES[:3], stream_sites(model)),
     any_stream=True,

@@ -16,21 +16,14 @@ import torch
 from torch import Tensor
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.adam_moments import ADAPTIVE_RATE
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.training_state import require
 from lnlab.tables import Row
 
-_QUANTITIES = (
-    "adaptive_rate_median",
-    "adaptive_rate_min",
-    "adaptive_rate_max",
-    "near_epsilon_share",
-    "moment_ratio",
-    "total_moment_ratio",
-    "adaptive_rate_unresolved_share",
-)
+_QUANTITIES = tuple(ADAPTIVE_RATE)
 _NEAR = 10
 """An entry is near ε where sqrt(v̂) is below so many times it."""
 
@@ -40,7 +33,7 @@ _NEAR = 10
     version=2,
     table="sites",
     passes=lambda _: 0.0,
-    quantities=_QUANTITIES,
+    quantities=ADAPTIVE_RATE,
     trained=True,
     any_model=lambda _: True,
 )

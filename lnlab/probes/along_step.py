@@ -15,18 +15,13 @@ from typing import Annotated, Any
 import torch
 from pydantic import Field
 
+from lnlab.measured.curvature import ALONG_STEP
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.next_update_loss import LossAndGradient, NextUpdateLoss, joint_norm
 from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
 
 LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"
-LINE_QUANTITIES = (
-    *(LOSS, CHANGE),
-    *("loss_deviation", "gradient_deviation"),
-    *("loss_band_low", "loss_band_high", "gradient_predictiveness_low", "gradient_predictiveness_high"),
-    *("effective_lipschitz", "effective_smoothness"),
-)
 Positive = Annotated[float, Field(gt=0)]
 Line = Mapping[float, tuple[float, float]]
 """By α in units of the rate, the loss at W - α g, and how far its gradient is from g."""
@@ -38,7 +33,7 @@ def _passes(params: dict[str, Any]) -> float:
     return 3.0 * (1 + len(multiples))
 
 
-@probes.register("along_step", table="lines", passes=_passes, quantities=LINE_QUANTITIES, ahead=lambda _: True)
+@probes.register("along_step", table="lines", passes=_passes, quantities=ALONG_STEP, ahead=lambda _: True)
 def along_step(
     state: State, *, points: Annotated[int, Field(ge=2)] = 8, reach: tuple[Positive, Positive] = (0.5, 4.0)
 ) -> Iterator[Row]:

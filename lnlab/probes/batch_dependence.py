@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.func import functional_call
 
+from lnlab.measured.norms import BATCH_DEPENDENCE
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State, probes
@@ -31,7 +32,7 @@ def _passes(params: dict[str, Any]) -> float:
     return 4.0 * float(params["batches"])
 
 
-@probes.register("batch_dependence", table="sites", passes=_passes, quantities=tuple(_QUANTITIES))
+@probes.register("batch_dependence", table="sites", passes=_passes, quantities=BATCH_DEPENDENCE)
 @torch.no_grad()
 def batch_dependence(
     state: State,

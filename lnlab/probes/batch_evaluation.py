@@ -9,13 +9,13 @@ from typing import Literal
 
 import torch
 
+from lnlab.measured.training import BATCH_EVALUATION_CURVES
 from lnlab.nn.modes import in_mode
 from lnlab.probes.evaluation import scored
 from lnlab.probes.probe import State, probes
-from lnlab.specfile.columns import EVALUATIONS
 from lnlab.tables import Row
 
-_QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], strict=True))
+_QUANTITIES = dict(zip(("nll", "accuracy"), BATCH_EVALUATION_CURVES, strict=True))
 
 
 @probes.register(
@@ -23,7 +23,7 @@ _QUANTITIES = dict(zip(("nll", "accuracy"), EVALUATIONS["batch_evaluation"], str
     table="curves",
     passes=lambda _: 1.0,
     whole_split=True,
-    quantities=tuple(_QUANTITIES.values()),
+    quantities=BATCH_EVALUATION_CURVES,
     in_float32=True,
 )
 @torch.no_grad()

@@ -5,16 +5,17 @@ from typing import Annotated
 
 from pydantic import Field
 
+from lnlab.measured.training import BLEU
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.translating import Alpha, Beam, Number, Offset, Slope, Split, prefixes_read, translations_of
 from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search
 
-_QUANTITIES = ("bleu", "bleu_precision", "brevity_penalty", "length_ratio", "copy_bleu", "sentence_bleu")
+_QUANTITIES = tuple(BLEU)
 
 
-@probes.register("bleu", table="sites", passes=prefixes_read, quantities=_QUANTITIES, translates=True)
+@probes.register("bleu", table="sites", passes=prefixes_read, quantities=BLEU, translates=True)
 def bleu(
     state: State,
     *,

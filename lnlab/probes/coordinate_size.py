@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from lnlab.facts import QuantityWords
+from lnlab.measured.hidden_states import COORDINATE_SIZE
 from lnlab.nn.attention import DotProductAttention
 from lnlab.nn.sites import Site, activations
 from lnlab.nn.transformer import stacks
@@ -23,20 +23,14 @@ from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
-_SIZE, _CHANGE = "coordinate_rms", "coordinate_change_rms"
-_WORDS = {
-    _SIZE: QuantityWords("size of a coordinate", "r.m.s.", "root mean square over all coordinates and tokens"),
-    _CHANGE: QuantityWords(
-        "change of a coordinate", "r.m.s.", "root mean square over all coordinates and tokens of what training changed"
-    ),
-}
+_SIZE, _CHANGE = COORDINATE_SIZE
 
 
 @probes.register(
     "coordinate_size",
     table="sites",
     passes=lambda choice: 2.0 * choice["batches"],
-    quantities=_WORDS,
+    quantities=COORDINATE_SIZE,
     trained=True,
 )
 def coordinate_size(

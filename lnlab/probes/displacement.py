@@ -11,19 +11,14 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from lnlab.measured.parameters import DISPLACEMENT
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.training_state import initial
 from lnlab.tables import Row
 
-_QUANTITIES = (
-    "displacement",
-    "relative_displacement",
-    "total_displacement",
-    "total_relative_displacement",
-    "displacement_unresolved_share",
-)
+_QUANTITIES = tuple(DISPLACEMENT)
 
 
 @probes.register(
@@ -31,7 +26,7 @@ _QUANTITIES = (
     version=2,
     table="sites",
     passes=lambda _: 0.0,
-    quantities=_QUANTITIES,
+    quantities=DISPLACEMENT,
     trained=True,
     any_model=lambda _: True,
 )

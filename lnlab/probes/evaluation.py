@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from lnlab.measured.training import EVALUATION_CURVES
 from lnlab.probes.probe import State, probes
 from lnlab.specfile.columns import EVALUATED
 from lnlab.tables import Row
@@ -20,7 +21,7 @@ from lnlab.tasks.task import ENOUGH_BATCHES
     table="curves",
     passes=lambda _: 1.0,
     whole_split=True,
-    quantities=tuple(EVALUATED),
+    quantities=EVALUATION_CURVES,
     in_float32=True,
 )
 @torch.no_grad()

@@ -23,7 +23,7 @@ from torch.func import functional_call
 from torch.nn.functional import layer_norm
 
 from lnlab.errors import LabError, Problem
-from lnlab.facts import QuantityWords
+from lnlab.measured.outputs import FUTURE_DEPENDENCE
 from lnlab.nn.transformer import stacks
 from lnlab.probes.batch_dependence import relative_distance, single_sentence
 from lnlab.probes.probe import State, evaluating, probes
@@ -41,18 +41,7 @@ def _passes(params: dict[str, Any]) -> float:
     "future_dependence",
     table="sites",
     passes=_passes,
-    quantities={
-        "future_dependence": QuantityWords(
-            "dependence on the future",
-            "relative",
-            "distance between answers with and without the tokens that come later",
-        ),
-        "future_dependence_of_matrix_norm": QuantityWords(
-            "dependence on the future, matrix statistics",
-            "relative",
-            "distance between answers with and without the tokens that come later, with norms over a sentence's matrix",
-        ),
-    },
+    quantities=FUTURE_DEPENDENCE,
     causal=True,
 )
 @torch.no_grad()

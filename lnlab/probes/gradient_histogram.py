@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.gradients import GRADIENT_HISTOGRAM
 from lnlab.nn.sites import Site, separated, values_by_site
 from lnlab.probes.probe import State, of_next_update, probes, with_gradient
 from lnlab.probes.stream_gradient import site_gradients
@@ -27,7 +28,7 @@ QUANTITY = "gradient_size"
     "gradient_histogram",
     table="histograms",
     passes=with_gradient,
-    quantities=(QUANTITY,),
+    quantities=GRADIENT_HISTOGRAM,
     ahead=of_next_update,
     any_model=lambda choice: choice["of"] != "input",
 )

@@ -18,6 +18,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.rounding import noise_masks
@@ -29,14 +30,7 @@ from lnlab.tables import Row
 SAFE = (1e-10, 1e18)
 """Norms whose squares, and those of all entries that matter, are normal float32 numbers."""
 
-_QUANTITIES = (
-    "gradient_norm",
-    "gradient_norm_mean",
-    "gradient_rms",
-    "gradient_norm_unbiased_sq",
-    "gradient_noise_share",
-    "gradient_unresolved_share",
-)
+_QUANTITIES = tuple(GRADIENT_NORM)
 
 Measured = tuple[list[Site], dict[str, list[float]], dict[Site, float]]
 """The sites, by quantity a value for each of them, and shares of entries that are nothing but rounding."""
@@ -56,7 +50,7 @@ def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     "gradient_norm",
     table="sites",
     passes=with_gradient,
-    quantities=_QUANTITIES,
+    quantities=GRADIENT_NORM,
     ahead=of_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
     sites=_sites,

@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.gradients import GRADIENT_RECURSION
 from lnlab.nn.placements import Post, Pre
 from lnlab.nn.transformer import Stack, stacks
 from lnlab.probes.probe import State, evaluating, probes
@@ -41,7 +42,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(60 * params["batches"])
 
 
-@probes.register("gradient_recursion", table="sites", passes=_passes, quantities=tuple(POST))
+@probes.register("gradient_recursion", table="sites", passes=_passes, quantities=GRADIENT_RECURSION)
 def gradient_recursion(
     state: State,
     *,

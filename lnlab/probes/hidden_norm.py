@@ -10,19 +10,20 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.hidden_states import HIDDEN_NORM
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
-_QUANTITIES = ("hidden_norm_sq", "hidden_norm")
+_QUANTITIES = tuple(HIDDEN_NORM)
 
 
 @probes.register(
     "hidden_norm",
     table="sites",
     passes=once,
-    quantities=_QUANTITIES,
+    quantities=HIDDEN_NORM,
     sites=lambda model, _: at_all_sites(_QUANTITIES, stream_sites(model)),
     any_stream=True,
 )

@@ -11,12 +11,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.hidden_states import INPUT_NORM
 from lnlab.nn.data import input_norms
 from lnlab.nn.sites import Site
 from lnlab.probes.probe import State, probes
 from lnlab.tables import Row
 
-_QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
+_QUANTITIES = tuple(INPUT_NORM)
 
 
 @probes.register(
@@ -24,7 +25,7 @@ _QUANTITIES = ("input_norm_max", "input_norm_mean", "input_norm_p99")
     table="sites",
     passes=lambda _: 0.0,
     reads=lambda params: params["batches"],
-    quantities=_QUANTITIES,
+    quantities=INPUT_NORM,
 )
 def input_norm(
     state: State,

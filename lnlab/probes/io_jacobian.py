@@ -14,6 +14,7 @@ from pydantic import Field
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
+from lnlab.measured.outputs import IO_JACOBIAN
 from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
@@ -25,7 +26,7 @@ from lnlab.tasks.task import Batch
 _AT_ONCE = 256
 
 
-_QUANTITIES = ("jacobian_singular_value", "jacobian_mean_square")
+_QUANTITIES = tuple(IO_JACOBIAN)
 
 
 def _passes(params: dict[str, Any]) -> float:
@@ -33,7 +34,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"] * (16 if params["draws"] is None else 1))
 
 
-@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=_QUANTITIES)
+@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=IO_JACOBIAN)
 def io_jacobian(
     state: State,
     *,

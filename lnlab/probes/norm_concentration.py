@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.hidden_states import NORM_CONCENTRATION
 from lnlab.nn.sites import Site, activations
 from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.token_masks import stream_masks
@@ -22,7 +23,7 @@ WIDTH = 512
 """Of the paper's models."""
 
 
-@probes.register("norm_concentration", table="sites", passes=once, quantities=("norm_excess_share",), any_stream=True)
+@probes.register("norm_concentration", table="sites", passes=once, quantities=NORM_CONCENTRATION, any_stream=True)
 def norm_concentration(
     state: State,
     *,

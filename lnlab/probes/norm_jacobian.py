@@ -16,23 +16,17 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from lnlab.measured.norms import NORM_JACOBIAN
 from lnlab.nn.sites import Site, separated
 from lnlab.nn.transformer import Layer, stacks
 from lnlab.probes.probe import State, evaluating, probes, with_gradient
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
-_QUANTITIES = (
-    "norm_gradient_ratio",
-    "norm_inverse_sigma",
-    "norm_inverse_rms",
-    "norm_ratio_over_bound",
-    "norm_ratio_over_bound_max",
-    "norm_growth_share",
-)
+_QUANTITIES = tuple(NORM_JACOBIAN)
 
 
-@probes.register("norm_jacobian", table="sites", passes=with_gradient, quantities=_QUANTITIES)
+@probes.register("norm_jacobian", table="sites", passes=with_gradient, quantities=NORM_JACOBIAN)
 def norm_jacobian(
     state: State,
     *,

@@ -16,6 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.outputs import OUTPUT_PERTURBATION
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
@@ -27,8 +28,6 @@ from lnlab.tasks.task import Batch
 
 _Size = Annotated[float, Field(gt=0)] | None
 _STEPS = ("random", "random_relative", "gradient", "gradient_relative")
-MEASURES = ("output_change", "output_change_invariance", "first_order_error")
-_QUANTITIES = tuple(f"{measure}_{step}" for step in _STEPS for measure in MEASURES)
 SMALLER = 3.0
 
 
@@ -49,7 +48,7 @@ def _passes(params: dict[str, Any]) -> float:
     return float(params["batches"] * (bool(requested) + steps + checks + 3 * ("gradient" in requested)))
 
 
-@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=_QUANTITIES)
+@probes.register("output_perturbation", version=2, table="sites", passes=_passes, quantities=OUTPUT_PERTURBATION)
 def output_perturbation(
     state: State,
     *,

@@ -5,19 +5,20 @@ A parameter is measured wherever it is used: a table that serves an embedding an
 
 from collections.abc import Iterator
 
+from lnlab.measured.parameters import PARAMETER_SIZE
 from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.tables import Row
 
-_QUANTITIES = ("parameter_norm", "parameter_rms", "parameter_mean", "parameter_max")
+_QUANTITIES = tuple(PARAMETER_SIZE)
 
 
 @probes.register(
     "parameter_size",
     table="sites",
     passes=lambda _: 0.0,
-    quantities=_QUANTITIES,
+    quantities=PARAMETER_SIZE,
     sites=lambda model, _: at_all_sites(_QUANTITIES, [site for site, _ in parameter_uses(model)]),
     any_model=lambda _: True,
 )

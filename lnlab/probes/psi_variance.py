@@ -19,6 +19,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.adam_moments import PSI_VARIANCE
 from lnlab.probes.probe import State, probes
 from lnlab.randomness import Draw
 from lnlab.rectification import rectification
@@ -28,18 +29,10 @@ _Beta = Annotated[float, Field(gt=0, lt=1)]
 _FEWEST = 10
 """Trajectories of which a variance is taken."""
 
-_QUANTITIES = (
-    "psi_variance",
-    "psi_variance_of_samples",
-    "averaged_gradients",
-    "rectification",
-    "rectified_variance",
-    "psi_variance_law",
-    "psi_variance_first_order",
-)
+_QUANTITIES = tuple(PSI_VARIANCE)
 
 
-@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=_QUANTITIES)
+@probes.register("psi_variance", table="lines", passes=lambda _: 0.0, quantities=PSI_VARIANCE)
 def psi_variance(
     state: State,
     *,

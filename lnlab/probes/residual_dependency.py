@@ -19,6 +19,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from lnlab.errors import LabError, Problem
+from lnlab.measured.hidden_states import RESIDUAL_DEPENDENCY
 from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
 from lnlab.nn.transformer import Layer, Stack, stacks
@@ -26,10 +27,10 @@ from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
-_QUANTITIES = ("residual_dependency", "own_dependency", "own_dependency_inverse_sq")
+_QUANTITIES = tuple(RESIDUAL_DEPENDENCY)
 
 
-@probes.register("residual_dependency", table="sites", passes=once, quantities=_QUANTITIES)
+@probes.register("residual_dependency", table="sites", passes=once, quantities=RESIDUAL_DEPENDENCY)
 def residual_dependency(
     state: State,
     *,

@@ -17,6 +17,7 @@ from lnlab.curvature.operators import Operator, flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness, lanczos_sharpness
 from lnlab.errors import LabError, Problem
+from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise_masks, without_noise
 from lnlab.probes.support.operators import OPERATOR_PARTS, diagonal_at, operator_at, passes
@@ -27,10 +28,6 @@ from lnlab.tasks.task import Batch
 
 Coordinates = Literal["own", "adam", "adam_at_rest"]
 _NAMES = {"own": "sharpness", "adam": "adam_sharpness", "adam_at_rest": "adam_sharpness_at_rest"}
-SHARPNESS_QUANTITIES = (
-    *("sharpness", "sharpness_residual", "normalized_sharpness"),
-    *(f"{_NAMES[at]}{part}" for at in ("adam", "adam_at_rest") for part in ("", "_residual", "_excluded")),
-)
 _TYPICAL = 25
 """Products that a tolerance of a hundredth needs as a rule."""
 
@@ -62,7 +59,7 @@ def _memory(params: dict[str, Any], load: Workload) -> int:
     passes=_passes,
     memory=_memory,
     frugal={"keep": False},
-    quantities=SHARPNESS_QUANTITIES,
+    quantities=SHARPNESS,
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
     any_model=lambda choice: choice["coordinates"] != "adam",
 )

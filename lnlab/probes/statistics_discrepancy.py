@@ -15,6 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from lnlab.measured.norms import STATISTICS_DISCREPANCY
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
 from lnlab.nn.pooled import masked_moments
@@ -23,7 +24,7 @@ from lnlab.probes.norm_jacobian import norm_modules
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.tables import Row
 
-DISCREPANCY_QUANTITIES = ("mean_discrepancy", "variance_discrepancy", "output_discrepancy")
+_QUANTITIES = tuple(STATISTICS_DISCREPANCY)
 
 
 def _passes(params: dict[str, Any]) -> float:
@@ -32,7 +33,7 @@ def _passes(params: dict[str, Any]) -> float:
 
 
 @probes.register(
-    "statistics_discrepancy", table="sites", passes=_passes, quantities=DISCREPANCY_QUANTITIES, trained=True
+    "statistics_discrepancy", table="sites", passes=_passes, quantities=STATISTICS_DISCREPANCY, trained=True
 )
 @torch.no_grad()
 def statistics_discrepancy(
@@ -56,9 +57,9 @@ def statistics_discrepancy(
             moved += (state.model(batch).double() - trained).square().sum().item()
         size += trained.square().sum().item()
     for site, values in by_site.items():
-        for quantity, value in zip(DISCREPANCY_QUANTITIES, torch.stack(values).mean(0).tolist(), strict=False):
+        for quantity, value in zip(_QUANTITIES, torch.stack(values).mean(0).tolist(), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
-    yield {"quantity": DISCREPANCY_QUANTITIES[2], "value": sqrt(moved / size) if size else 0.0}
+    yield {"quantity": _QUANTITIES[2], "value": sqrt(moved / size) if size else 0.0}
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.gradients import STREAM_GRADIENT
 from lnlab.nn.sites import Site, separated
 from lnlab.probes.probe import State, probes, with_gradient
 from lnlab.probes.support.known_sites import stream_sites
@@ -28,7 +29,7 @@ from lnlab.tasks.task import Batch
     "stream_gradient",
     table="sites",
     passes=with_gradient,
-    quantities=("stream_gradient",),
+    quantities=STREAM_GRADIENT,
     sites=lambda model, _: {"stream_gradient": [site for site in stream_sites(model) if _reached(site)]},
     any_stream=True,
 )

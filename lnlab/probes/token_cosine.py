@@ -15,12 +15,13 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from lnlab.measured.hidden_states import TOKEN_COSINE
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.stream_sums import site_sums
 from lnlab.tables import Row
 
 
-@probes.register("token_cosine", table="sites", passes=once, quantities=("token_cosine", "rank_one_residual"))
+@probes.register("token_cosine", table="sites", passes=once, quantities=TOKEN_COSINE)
 def token_cosine(
     state: State,
     *,

@@ -12,27 +12,21 @@ import torch
 from pydantic import Field
 from torch.func import functional_call
 
-from lnlab.facts import QuantityWords
+from lnlab.measured.outputs import UPDATE_EFFECT
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
-_CHANGE, _AMPLIFICATION = "output_change_update", "update_amplification"
-_WORDS = {
-    _CHANGE: QuantityWords("output change", "squared norm", "by the last update, per {item}"),
-    _AMPLIFICATION: QuantityWords(
-        "amplification", "ratio of squares", "output change by the last update, over its squared length"
-    ),
-}
+_CHANGE, _AMPLIFICATION = UPDATE_EFFECT
 
 
 @probes.register(
     "update_effect",
     table="sites",
     passes=lambda choice: 2.0 * choice["batches"],
-    quantities=_WORDS,
+    quantities=UPDATE_EFFECT,
     trained=True,
     update=True,
 )

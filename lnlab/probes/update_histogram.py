@@ -8,19 +8,20 @@ remembers gradients that are no more. As 1 is an edge, rounding spreads the firs
 from collections.abc import Iterator
 from typing import Literal
 
+from lnlab.measured.parameters import UPDATE_HISTOGRAM
 from lnlab.probes.gradient_histogram import of_weights
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
-_QUANTITIES = ("update_over_rate_size", "update_size")
+_QUANTITIES = tuple(UPDATE_HISTOGRAM)
 
 
 @probes.register(
     "update_histogram",
     table="histograms",
     passes=lambda _: 0.0,
-    quantities=_QUANTITIES,
+    quantities=UPDATE_HISTOGRAM,
     trained=True,
     update=True,
     any_model=lambda _: True,

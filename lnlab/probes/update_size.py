@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from lnlab.measured.parameters import UPDATE_SIZE
 from lnlab.nn.sites import parameter_uses, values_by_site
 from lnlab.probes.probe import State, probes
 from lnlab.probes.rounding import last_noise_masks, resolved_entries, unresolved_shares
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
 
-_QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update_unresolved_share")
+_QUANTITIES = tuple(UPDATE_SIZE)
 
 
 @probes.register(
@@ -23,7 +24,7 @@ _QUANTITIES = ("update_rms", "update_over_rate_rms", "update_to_weight", "update
     version=2,
     table="sites",
     passes=lambda _: 0.0,
-    quantities=_QUANTITIES,
+    quantities=UPDATE_SIZE,
     trained=True,
     update=True,
     any_model=lambda _: True,

@@ -76,7 +76,7 @@ def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> Repo
     title, claims = str(section_spec.get("title") or ""), tuple(section_spec.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
     if absent := section_spec.get("absent"):
-        return ReportPart(0, title, claims, None, absent)
+        return ReportPart(number=0, title=title, claims=claims, section=None, error=absent)
     try:
         choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON_FIELDS})
         supplied_names = supplied_parameters(registry[choice["kind"]].build)
@@ -84,7 +84,7 @@ def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> Repo
             section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
         return ReportPart(0, title, claims, section, heading=str(section_spec.get("heading") or ""))
     except Exception as error:
-        return ReportPart(0, title, claims, None, error_line(error))
+        return ReportPart(number=0, title=title, claims=claims, section=None, error=error_line(error))
 
 
 def error_line(error: Exception) -> str:

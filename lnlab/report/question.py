@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lnlab.keys import Json, canonical
+from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry, supplied_parameters
 from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
 
@@ -44,10 +45,13 @@ def question_fields(
 def _registered_words(
     experiment: Experiment, sections: Iterable[Choice], known: Mapping[str, Registry[Any]]
 ) -> dict[str, dict[str, str]]:
-    """The words of the quantities that the probes measure, and of the derived ones that sections and claims name."""
+    """The words of the quantities that the probes measure, and of the derived ones that sections and claims name.
+
+    Without those of lnlab's own probes, which every lnlab has (``lnlab.measured``).
+    """
     measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
     stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
-    words = {name: quantities[name] for quantities in stated for name in quantities}
+    words = {name: quantities[name] for quantities in stated for name in quantities if name not in MEASURED}
     named = canonical([*sections, *(kind_and_parameters(claim) for claim in experiment.claims)])
     derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
     words |= {entry.name: entry.facts.words for entry in derived}

@@ -37,7 +37,7 @@ def reader_grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, f
     """The first rows of a frame for readers; the caption says if there are more."""
     first_rows = format_cells(rows.head(MAX_SHOWN_ROWS), headings)
     more = f" The first {MAX_SHOWN_ROWS} of {rows.height:,} rows." if rows.height > MAX_SHOWN_ROWS else ""
-    return Grid(caption + more, tuple(headings.values()), first_rows, file, stem)
+    return Grid(caption=caption + more, headings=tuple(headings.values()), rows=first_rows, file=file, stem=stem)
 
 
 def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:

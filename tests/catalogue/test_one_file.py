@@ -15,6 +15,7 @@ PIECES = '''
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region
 from lnlab.claims.sample import one_number_per_seed, series_sample
@@ -25,7 +26,6 @@ from lnlab.facts import QuantityWords
 from lnlab.probes.probe import probes
 from lnlab.report.data.series import source_rows_of
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.words.wording import quantity_name
 
 WEIGHT = QuantityWords("heft of all weights", "stones", "number of trainable elements over a thousand", "H")
 DOUBLE = QuantityWords("twofold heft", "double stones", "twice the heft")

@@ -12,7 +12,8 @@ from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard
 from lnlab.execute.program import build
 from lnlab.execute.updates import Updates
-from lnlab.probes.along_step import LINE_QUANTITIES, along_step, geometric_multiples, linear_multiples
+from lnlab.measured.curvature import ALONG_STEP
+from lnlab.probes.along_step import along_step, geometric_multiples, linear_multiples
 from lnlab.probes.probe import State
 from lnlab.probes.support.next_update_loss import NextUpdateLoss
 from lnlab.randomness import Draw
@@ -51,7 +52,7 @@ def quadratic(rate=0.1, batches=(4,)):
 def one(rows):
     """By quantity its number, and by quantity its numbers along x."""
     rows = list(rows)
-    assert {row["quantity"] for row in rows} == set(LINE_QUANTITIES)
+    assert {row["quantity"] for row in rows} == set(ALONG_STEP)
     numbers = {row["quantity"]: row["value"] for row in rows if "x" not in row}
     lines: dict[str, dict[float, float]] = {}
     for row in rows:
@@ -108,7 +109,7 @@ def test_a_stationary_point_has_no_ratios():
     with torch.no_grad():
         made.model.left.zero_(), made.model.right.zero_()
     names = {row["quantity"] for row in along_step(made)}
-    assert names == set(LINE_QUANTITIES) - {"effective_lipschitz", "effective_smoothness"}
+    assert names == set(ALONG_STEP) - {"effective_lipschitz", "effective_smoothness"}
 
 
 def test_a_loss_that_is_not_finite_on_the_way_is_a_nan_and_no_maximum():

@@ -8,7 +8,8 @@ import torch
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
-from lnlab.probes.sharpness import SHARPNESS_QUANTITIES, sharpness
+from lnlab.measured.curvature import SHARPNESS
+from lnlab.probes.sharpness import sharpness
 
 SIZE = {"layers": 1, "width": 4, "d_ff": 4}
 CLOSE = {"tolerance": 1e-6, "precision": "float64", "steps": 300}
@@ -54,7 +55,7 @@ def within(hessian_, p):
 
 def told(rows) -> dict[str, float]:
     found = {row["quantity"]: row["value"] for row in rows}
-    assert found.keys() < set(SHARPNESS_QUANTITIES)
+    assert found.keys() < set(SHARPNESS)
     return found
 
 

@@ -5,10 +5,11 @@ import math
 import pytest
 import torch
 
+from lnlab.measured.norms import STATISTICS_DISCREPANCY
 from lnlab.nn.batch_norm import BatchNorm
 from lnlab.nn.modes import in_mode
 from lnlab.probes.norm_jacobian import norm_modules
-from lnlab.probes.statistics_discrepancy import DISCREPANCY_QUANTITIES, discrepancies, statistics_discrepancy
+from lnlab.probes.statistics_discrepancy import discrepancies, statistics_discrepancy
 from lnlab.tables import frame
 
 
@@ -55,7 +56,7 @@ def test_both_are_means_over_batches_and_coordinates(classifier, naive):
             for which, value in enumerate((off, wide)):
                 expected[which][key] = expected[which].get(key, 0.0) + value
     for which, values in expected.items():
-        found = numbers(rows, DISCREPANCY_QUANTITIES[which])
+        found = numbers(rows, tuple(STATISTICS_DISCREPANCY)[which])
         assert len(found) == 4
         assert found == pytest.approx(values, rel=1e-5)
 

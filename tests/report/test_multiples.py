@@ -42,7 +42,7 @@ def variant(placement, layers):
 
 def test_panels_and_lines_are_in_the_order_of_the_spec_and_every_line_goes_from_0_to_1(methods):
     found = collect_profiles(methods, "gradient_norm", W2, PATHS, "layer")
-    assert (found.panels, found.lines) == (("Post-LN", PRE), LINES)
+    assert (found.panels, found.names) == (("Post-LN", PRE), LINES)
     for layers in (6, 14):
         line = found.points.filter(panel=PRE, series=f"{layers} layers")
         assert line["x"].to_list() == pytest.approx(np.linspace(0, 1, layers))
@@ -169,7 +169,7 @@ def test_a_long_line_is_drawn_in_fewer_places_with_its_ends_and_judged_in_all(me
 def test_other_paths_and_columns_make_panels_and_lines_too(methods):
     where = {"tensor": "w2", "model.layers": 6}
     found = collect_profiles(methods, "gradient_norm", where, ("stack", "method"), "layer")
-    assert (set(found.panels), found.lines) == ({"encoder", "decoder"}, ("Post-LN", PRE))
+    assert (set(found.panels), found.names) == ({"encoder", "decoder"}, ("Post-LN", PRE))
     assert to_svg(
         spec_with_data(
             small_multiples(methods, quantity="gradient_norm", where=where, panels="stack", lines="method").charts[0]

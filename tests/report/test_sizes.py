@@ -2,7 +2,7 @@
 
 import pytest
 
-from lnlab.report.words.sizes import size_names
+from lnlab.report.words.path_names import size_names
 
 
 @pytest.mark.parametrize(

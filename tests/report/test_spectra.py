@@ -12,9 +12,8 @@ from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.folder import joined_schema
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.cumulative_spectrum import cumulative_spectrum
 from lnlab.report.sections.extremes import OVER_BATCH_PARTS, OVER_SEEDS, OVER_START_VECTORS, RESIDUAL, extremes
-from lnlab.report.sections.spectral_density import spectral_density
+from lnlab.report.sections.spectra import cumulative_spectrum, spectral_density
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
 
 SIZE = 1000

@@ -6,13 +6,16 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.analyse.select.quantity import quantities
+from lnlab.catalogue import REGISTRIES
+from lnlab.measured.training import RECORDED_CURVES
+from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
-from lnlab.report.words.glossary import GLOSSARY
-from lnlab.report.words.wording import quantity_definition, quantity_with_unit
+from lnlab.report.words.quantity_words import quantity_definition, quantity_with_unit
+from lnlab.specfile.columns import RECORDED
 from lnlab.tables import Results
 
 SIX = {"stack": "decoder", "tensor": "w2", "decoder.cross_attention": True, "model.tied": "target", "model.layers": 6}
@@ -82,11 +85,19 @@ def test_tokens_stay_tokens_also_beside_a_classifier(facts, results):
 
 def test_every_unit_can_be_filled_in():
     with mean_over("sentence"):
-        names = [*GLOSSARY, *quantities.entries]
+        names = [*MEASURED, *quantities.entries]
         texts = [text for n in names for text in (quantity_with_unit(n, "bits"), quantity_definition(n, "bits"))]
     assert not [text for text in texts if "{" in text or "nats" in text or "per token" in text]
 
 
 def test_a_derived_quantity_has_its_words_where_it_is_registered_and_nowhere_else():
     assert [entry.name for entry in quantities if entry.facts.words is None] == []
-    assert quantities.entries.keys() & GLOSSARY.keys() == set()
+    assert quantities.entries.keys() & MEASURED.keys() == set()
+
+
+def test_a_measured_quantity_has_the_words_that_its_probe_is_registered_with():
+    measured = [entry.facts.quantities for entry in REGISTRIES["probe"] if entry.facts.table != "texts"]
+    words = {name: stated[name] for stated in measured for name in stated}
+    assert words == {name: MEASURED[name] for name in words}
+    assert MEASURED.keys() == words.keys() | set(RECORDED)
+    assert RECORDED_CURVES.keys() == set(RECORDED)

@@ -6,7 +6,7 @@ import pytest
 
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.path_names import join_value_names, path_name
-from lnlab.report.words.symbols import axis_title
+from lnlab.report.words.quantity_words import axis_title, quantity_name, quantity_with_unit
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -20,8 +20,6 @@ from lnlab.report.words.wording import (
     indefinite_article,
     join_words,
     numbers_first,
-    quantity_name,
-    quantity_with_unit,
     region_in_words,
 )
 

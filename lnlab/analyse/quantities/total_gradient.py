@@ -11,7 +11,10 @@ from lnlab.tables import Results
 @quantities.register(
     "total_gradient_norm",
     words=QuantityWords(
-        "total gradient norm", "{nats}", "norm of the mean gradient of all matrices and tables together"
+        "total gradient norm",
+        "{nats}",
+        "norm of the mean gradient of all matrices and tables together",
+        "||E ∂L/∂θ||",
     ),
     of=("gradient_norm",),
 )

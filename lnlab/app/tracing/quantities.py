@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lnlab.keys import Json, canonical
-from lnlab.report.words.quantity_words import quantity_words, using_words
-from lnlab.report.words.wording import quantity_definition
+from lnlab.report.words.quantity_words import quantity_definition, quantity_words, using_words
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries

@@ -12,6 +12,8 @@ from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
+_PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
+"""Of spectra, two beside each other."""
 _PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
 _THREE, _SHORTEST = ".3~r", "~r"
 
@@ -57,6 +59,33 @@ def _paneled(panels: Sequence[str], layers: Any) -> dict[str, Json]:
         return _finish(layers.properties(width=_WIDTH, height=_HEIGHT))
     panel = layers.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
     return _finish(side_by_side(panel, panels, 3))
+
+
+def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
+    """Densities of eigenvalues, a panel for each series: a line with its band, and a rug of those that are marked.
+
+    ``points`` holds ``panel series line x estimate low high n marks``, the panel being the series.
+
+    Args:
+        x: eigenvalues, the same axis for all.
+        y: densities, likewise.
+        style: of the series.
+    """
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
+    base = alt.Chart().encode(x=_x("x", x), color=colour)
+    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2="high:Q")
+    line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
+    tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
+    rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
+    layers = alt.layer(band, line, rug.encode(y=alt.value(_PANEL_HEIGHT - 6), tooltip=tips))
+    single = len(style.series) == 1
+    panel = layers.properties(
+        width=2 * _PANEL_WIDTH + _PANEL_GAP if single else _PANEL_WIDTH,
+        height=_PANEL_HEIGHT,
+        data=alt.NamedData("points"),
+    )
+    chart = panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP)
+    return _finish(chart)
 
 
 def size_chart(x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:

@@ -12,9 +12,9 @@ from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical
+from lnlab.report.data.figure import SEED_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     median_points,
     missing_runs_sentence,
     refuse_duplicates,
@@ -31,29 +31,17 @@ TUNING_QUANTITY = "final_nll"
 """The one quantity that tuning runs have: the last validation NLL."""
 
 
-@dataclass(frozen=True)
-class SweepRuns:
-    """Runs that have ended, each at its value of the swept path.
+@dataclass(frozen=True, kw_only=True)
+class SweepRuns(FigureData):
+    """Runs that have ended, each at its value of the swept path: medians over seeds, infinitely bad where one diverged.
 
     Attributes:
-        seeds: as ``SEED_SCHEMA`` of ``report.data.series``; infinitely bad where a run diverged.
-        points: medians over seeds, as ``median_points`` of that module.
         diverged: ``series line x gone runs``: how many diverged, where any did.
-        names: the series, in order.
-        families: for each series, the place of its value of the first axis that varies.
-        missing: a sentence about runs that have not finished, or nothing.
-        rows: the stored rows that were read, by table.
         dots: what a dot is, in words.
         chosen: ``series x y``: the value chosen on tuning seeds, at the median of its tuning runs.
     """
 
-    seeds: pl.DataFrame
-    points: pl.DataFrame
     diverged: pl.DataFrame
-    names: tuple[str, ...]
-    families: tuple[int, ...]
-    missing: str
-    rows: Mapping[str, pl.DataFrame]
     dots: str = "runs"
     chosen: Sequence[Mapping[str, Json]] = ()
 
@@ -75,10 +63,16 @@ def judged_runs(results: Results, selection: dict[str, Json], over: str, best: B
     ).drop_nulls("value")
     seeds = rows.join(labels, on="run", maintain_order="left").sort("line", "x", "seed")
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(pl.col("gone").sum(), runs=pl.len())
-    drawn = seeds.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
-    gone = counts.filter(pl.col("gone") > 0)
-    source_rows = source_rows_of(results, str(quantity), selected_rows)
-    return SweepRuns(drawn, median_points(drawn), gone, names, families, missing_runs_sentence(runs), source_rows)
+    drawn = as_seeds(seeds)
+    return SweepRuns(
+        seeds=drawn,
+        points=median_points(drawn),
+        diverged=counts.filter(pl.col("gone") > 0),
+        names=names,
+        families=families,
+        missing=missing_runs_sentence(runs),
+        rows=source_rows_of(results, str(quantity), selected_rows),
+    )
 
 
 def tuning_runs(

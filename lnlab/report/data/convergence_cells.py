@@ -140,7 +140,15 @@ def _cells(column: ReproducedColumn, judged_curves: _JudgedCurves) -> list[Conve
         seeds = runs.select("run", "seed").iter_rows()
         judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
         cells.append(
-            ConvergenceCell(printed.table, printed.word, rate, printed.cells[rate], majorities[rate], runs, judged)
+            ConvergenceCell(
+                table=printed.table,
+                word=printed.word,
+                rate=rate,
+                printed=printed.cells[rate],
+                majority=majorities[rate],
+                runs=runs,
+                judged=judged,
+            )
         )
     return cells
 

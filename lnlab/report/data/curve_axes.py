@@ -84,15 +84,15 @@ def curve_overlays(
     left = (~inside & was_inside).cum_sum().shift(1, fill_value=0).over("run", "panel")
     diverged_lines = curves.diverged.filter(was_inside & (left == 0)).with_columns(pl.col("value").clip(low, high))
     return training_curves.Overlays(
-        diverged_lines.drop("seed").to_dicts(),
-        last_points.select("series", "x", "value", "told").to_dicts(),
-        [
+        diverged=diverged_lines.drop("seed").to_dicts(),
+        crosses=last_points.select("series", "x", "value", "told").to_dicts(),
+        rules=[
             {"y": level, "label": name, **roomiest_corner(curves.points, level, len(name), x.domain, y.domain)}
             for name, level in levels.items()
         ],
-        curves.batches.to_dicts(),
-        _starts(curves, y),
-        curves.rates.to_dicts() if inset else (),
+        batches=curves.batches.to_dicts(),
+        starts=_starts(curves, y),
+        rates=curves.rates.to_dicts() if inset else (),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from lnlab.report.charts.downsample import thin_lines
-from lnlab.report.data.series import SEED_SCHEMA
+from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.specfile.columns import VOCABULARY
 
 MAX_CURVE_POINTS, _LEAST = 50, 8

@@ -14,8 +14,9 @@ from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.downsample import MAX_POINTS
+from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.labels import label_series
-from lnlab.report.data.series import SEED_SCHEMA, mean_points, missing_runs_sentence
+from lnlab.report.data.series import mean_points, missing_runs_sentence
 from lnlab.tables import Results
 
 MAX_HISTOGRAM_STEPS = 24
@@ -25,31 +26,21 @@ MIN_DRAWN_SHARE = 1e-3
 _PLACE = ["panel", "seed", "x"]
 
 
-@dataclass(frozen=True)
-class HistogramShares:
-    """Shares of the elements.
+@dataclass(frozen=True, kw_only=True)
+class HistogramShares(FigureData):
+    """Shares of the elements, a panel a variant: at step ``x`` in row ``line``, from 2^(octaves line) on.
 
     Attributes:
-        seeds: as ``SEED_SCHEMA``: the share of a run's elements at step ``x`` in row ``line``, from 2^(octaves line).
-        points: means over seeds, as ``POINT_SCHEMA`` of ``report.data.series``.
         medians: ``panel seed x value``: the median element, 0 where more than half are 0.
-        panels: the variants, in order.
         zeros: by panel, the largest share of elements that are exactly 0, over steps.
         odd: by panel, the largest share of elements that are not finite; without those that have none.
         dropped: steps that are not drawn.
-        missing: a sentence about runs that have not finished, or nothing.
-        rows: the stored rows that were read.
     """
 
-    seeds: pl.DataFrame
-    points: pl.DataFrame
     medians: pl.DataFrame
-    panels: tuple[str, ...]
     zeros: Mapping[str, float]
     odd: Mapping[str, float]
     dropped: int
-    missing: str
-    rows: pl.DataFrame
 
 
 def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json], octaves: int) -> HistogramShares:
@@ -78,15 +69,15 @@ def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json
     drawn_rows = rows.filter(pl.col("x").is_in(drawn_steps))
     seeds = _shares(drawn_rows)
     return HistogramShares(
-        seeds,
-        mean_points(seeds, log=False),
-        _medians(drawn_rows),
-        tuple(name for name in names if name in set(drawn_rows["panel"])),
-        _largest_shares(drawn_rows, pl.col("right") == 0),
-        {name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
-        rows["x"].n_unique() - len(drawn_steps),
-        missing_runs_sentence(runs),
-        drawn_rows.select(histograms.columns),
+        seeds=seeds,
+        points=mean_points(seeds, log=False),
+        panels=tuple(name for name in names if name in set(drawn_rows["panel"])),
+        medians=_medians(drawn_rows),
+        zeros=_largest_shares(drawn_rows, pl.col("right") == 0),
+        odd={name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
+        dropped=rows["x"].n_unique() - len(drawn_steps),
+        missing=missing_runs_sentence(runs),
+        rows={"histograms": drawn_rows.select(histograms.columns)},
     )
 
 
@@ -123,7 +114,7 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
     complete = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     labelled = complete.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
-    return labelled.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    return as_seeds(labelled)
 
 
 def _medians(rows: pl.DataFrame) -> pl.DataFrame:

@@ -13,8 +13,8 @@ from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval, t_interval
 from lnlab.keys import Json
 from lnlab.report.charts.downsample import thin_lines
+from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     labelled_values,
     mean_points,
     missing_runs_sentence,
@@ -44,33 +44,21 @@ class LineEnd:
     seeds: int
 
 
-@dataclass(frozen=True)
-class Profiles:
+@dataclass(frozen=True, kw_only=True)
+class Profiles(FigureData):
     """Profiles by panel and line, x from 0 (the first place) to 1 (the last).
 
+    Long lines are thinned; a number that cannot be drawn is null. ``names`` are the lines of each panel.
+
     Attributes:
-        panels: names, in order.
-        lines: the names of the lines of each panel, in order.
-        seeds: as ``SEED_SCHEMA`` of ``report.data.series``, long lines thinned; a number that cannot be drawn is null.
-        points: as ``POINT_SCHEMA`` of that module.
         line_ends: by panel and line.
         thinned: whether some line is so long that not all its points are in ``seeds`` and ``points``.
         notes: of a panel, what is not drawn in it.
-        left_out: sentences about all that is not drawn.
-        missing: a sentence about runs that have not finished, or nothing.
-        rows: the stored rows that were read, by table.
     """
 
-    panels: tuple[str, ...]
-    lines: tuple[str, ...]
-    seeds: pl.DataFrame
-    points: pl.DataFrame
     line_ends: Mapping[tuple[str, str], LineEnd]
     thinned: bool
     notes: Mapping[str, str]
-    left_out: tuple[str, ...]
-    missing: str
-    rows: Mapping[str, pl.DataFrame]
 
 
 def collect_profiles(
@@ -104,16 +92,18 @@ def collect_profiles(
     drawn = thin_lines(drawable, ["panel", "series"], MAX_PROFILE_POINTS)
     groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
     return Profiles(
-        tuple(panels.values()),
-        tuple(lines.values()),
-        drawn,
-        mean_points(drawn, log=True),
-        {place: _end(line_rows) for place, line_rows in groups.items()},
-        drawn.height < placed.height,
-        {panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()},
-        undrawn_numbers(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
-        missing_runs_sentence(runs_with(results, selection)),
-        source_rows_of(results, quantity, selected_rows),
+        seeds=drawn,
+        points=mean_points(drawn, log=True),
+        names=tuple(lines.values()),
+        panels=tuple(panels.values()),
+        line_ends={place: _end(line_rows) for place, line_rows in groups.items()},
+        thinned=drawn.height < placed.height,
+        notes={
+            panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()
+        },
+        left_out=undrawn_numbers(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
+        missing=missing_runs_sentence(runs_with(results, selection)),
+        rows=source_rows_of(results, quantity, selected_rows),
     )
 
 
@@ -125,7 +115,7 @@ def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> 
     order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)
     number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
     ordered = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
-    return ordered.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    return as_seeds(ordered)
 
 
 def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:

@@ -1,7 +1,6 @@
 """From a selection to labelled series with intervals over seeds, and sentences about numbers that are not drawn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -12,6 +11,7 @@ from lnlab.analyse.select.settings import path_labels
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
+from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
@@ -20,54 +20,11 @@ from lnlab.tables import ENDED_STATUSES, Results
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")
 MIN_BAND_SEEDS = 4
 """Seeds from which on an interval is drawn: of two or three it says more of Student's quantile than of the seeds."""
-SEED_SCHEMA = {
-    "panel": pl.String,
-    "series": pl.String,
-    "line": pl.Int32,
-    "x": pl.Float64,
-    "seed": pl.Int64,
-    "value": pl.Float64,
-}
-POINT_SCHEMA = {
-    "panel": pl.String,
-    "series": pl.String,
-    "line": pl.Int32,
-    "x": pl.Float64,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-}
-
-
-@dataclass(frozen=True)
-class LabelledSeries:
-    """Labelled numbers.
-
-    Attributes:
-        seeds: ``panel series line x seed value``: every number drawn.
-        points: ``panel series line x estimate low high n``: over seeds, with the 95 % Student interval.
-        names: the series, in order.
-        families: for each series, the place of its value of the first axis that varies.
-        panels: the panels, in order; none where there is only one.
-        left_out: sentences about numbers that are not drawn.
-        missing: a sentence about runs that have not finished, or nothing.
-        rows: the stored rows that were read, by table.
-    """
-
-    seeds: pl.DataFrame
-    points: pl.DataFrame
-    names: tuple[str, ...]
-    families: tuple[int, ...]
-    panels: tuple[str, ...]
-    left_out: tuple[str, ...]
-    missing: str
-    rows: Mapping[str, pl.DataFrame]
 
 
 def collect_series(
     results: Results, quantity: str, where: Mapping[str, Json], x: str, *, log: bool, panels: bool
-) -> LabelledSeries:
+) -> FigureData:
     """The numbers of one quantity along ``x``.
 
     Args:
@@ -93,16 +50,16 @@ def collect_series(
     refuse_duplicates(rows, x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
-    seeds = drawn.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()).sort("panel", "line", "x", "seed")
-    return LabelledSeries(
-        seeds,
-        mean_points(seeds, log=log),
-        names,
-        families,
-        tuple(rows["panel"].drop_nulls().unique().sort()),
-        undrawn_numbers(rows.height - finite.height, finite.height - drawn.height),
-        missing_runs_sentence(runs),
-        source_rows_of(results, quantity, rows),
+    seeds = as_seeds(drawn).sort("panel", "line", "x", "seed")
+    return FigureData(
+        seeds=seeds,
+        points=mean_points(seeds, log=log),
+        names=names,
+        families=families,
+        panels=tuple(rows["panel"].drop_nulls().unique().sort()),
+        left_out=undrawn_numbers(rows.height - finite.height, finite.height - drawn.height),
+        missing=missing_runs_sentence(runs),
+        rows=source_rows_of(results, quantity, rows),
     )
 
 

@@ -15,8 +15,10 @@ from lnlab.analyse.quantities.spectra import spectra_table
 from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
+from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import label_series
-from lnlab.report.data.series import POINT_SCHEMA, SEED_SCHEMA, missing_runs_sentence
+from lnlab.report.data.series import missing_runs_sentence
+from lnlab.report.section import Section
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
@@ -43,6 +45,22 @@ class Spectra:
     def of(self, name: str) -> pl.DataFrame:
         """The rows of a series."""
         return self.rows.filter(pl.col("series") == name)
+
+    def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
+        """The data of a figure: ``curves`` as of ``spectrum_curves``, over replicates as of ``range_points``."""
+        return FigureData(
+            seeds=curves,
+            points=range_points(curves, floor),
+            names=self.names,
+            families=self.families,
+            missing=self.missing,
+            rows=self.source_rows,
+        )
+
+    def unmeasured(self, matrix: str) -> Section:
+        """The section of a matrix without a spectrum."""
+        finding = f"No spectrum of the {matrix} has been measured yet"
+        return Section(finding, missing=self.missing, rows=self.source_rows)
 
 
 def collect_spectra(
@@ -75,7 +93,9 @@ def collect_spectra(
     share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
     replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
     ordered = replicates.sort("line", "replicate", maintain_order=True)
-    return Spectra(ordered, names, families, missing_runs_sentence(runs), source_rows)
+    return Spectra(
+        rows=ordered, names=names, families=families, missing=missing_runs_sentence(runs), source_rows=source_rows
+    )
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
@@ -94,13 +114,13 @@ _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
 
 
 def spectrum_curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
-    """One curve per replicate, as ``report.data.series.SEED_SCHEMA``; without ``panel``, one panel per series."""
+    """One curve per replicate, as ``SEED_SCHEMA``; without ``panel``, one panel per series."""
     parts = []
     for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
         values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])
         lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
         parts.append(pl.DataFrame({"x": x, "value": values}).with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
-    return pl.concat([part.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()) for part in parts])
+    return pl.concat(map(as_seeds, parts))
 
 
 def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:

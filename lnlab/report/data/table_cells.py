@@ -88,7 +88,9 @@ def collect_table_cells(
     }
     printed = {names[place]: number for place, number in published_numbers.items() if place in names}
     strays, dropped = len(published_numbers) - len(printed), selected_rows.height - finite.height
-    return TableCells(paths, rows, columns, intervals, printed, strays, dropped)
+    return TableCells(
+        paths=paths, rows=rows, columns=columns, intervals=intervals, printed=printed, strays=strays, dropped=dropped
+    )
 
 
 def agrees_with_printed(interval: Interval, printed: str) -> bool:

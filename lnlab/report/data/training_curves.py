@@ -12,6 +12,7 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
+from lnlab.report.charts.theme import SeriesStyle, series_style
 from lnlab.report.data.curve_windows import (
     LEVEL_SCHEMA,
     batch_means,
@@ -21,9 +22,9 @@ from lnlab.report.data.curve_windows import (
     thinned_runs,
     window_means,
 )
+from lnlab.report.data.figure import SEED_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     mean_points,
     missing_runs_sentence,
     refuse_duplicates,
@@ -37,43 +38,32 @@ CurveAxis = Literal["step", "epoch"]
 RUN_SCHEMA = {"run": pl.String, **SEED_SCHEMA}
 
 
-@dataclass(frozen=True)
-class TrainingCurves:
-    """Training curves; ``panel`` is the split.
+@dataclass(frozen=True, kw_only=True)
+class TrainingCurves(FigureData):
+    """Training curves of the runs that did not diverge; panels are the splits that are drawn, where there are several.
 
     Attributes:
-        seeds: as ``SEED_SCHEMA`` of ``report.data.series``, of the runs that did not diverge.
-        points: as ``POINT_SCHEMA`` of that module, over these seeds.
         diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
-        names: the series, in order.
-        families: for each series, the place of its value of the first axis that varies.
-        splits: those that are drawn, where there are several.
         split: the one that all numbers are of, or nothing.
         divergence_counts: by series, how many of its runs diverged, and how many there are.
         batches: ``series line x estimate``: means over seeds of single batches, where ``seeds`` are means over windows.
         epoch_steps: training steps of an epoch, where all drawn runs have the same number.
         rates: ``series line x estimate``: the learning rate of each series.
         entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
-        left_out: sentences about numbers that are not drawn.
-        missing: a sentence about runs that have not finished, or nothing.
-        rows: the stored rows that were read, by table.
     """
 
-    seeds: pl.DataFrame
-    points: pl.DataFrame
     diverged: pl.DataFrame
-    names: tuple[str, ...]
-    families: tuple[int, ...]
-    splits: tuple[str, ...]
     split: str
     divergence_counts: Mapping[str, tuple[int, int]]
     batches: pl.DataFrame
     epoch_steps: float | None
     rates: pl.DataFrame
     entropy: tuple[float, float] | None
-    left_out: tuple[str, ...]
-    missing: str
-    rows: Mapping[str, pl.DataFrame]
+
+    @property
+    def style(self) -> SeriesStyle:
+        """Splits differ in their dashes, so that colours alone tell the series apart."""
+        return series_style(self.names, range(len(self.names)) if self.panels else self.families)
 
 
 def collect_training_curves(
@@ -104,7 +94,7 @@ def collect_training_curves(
     surviving, diverged_rows = placed.filter(~diverged), _drawable(placed.filter(diverged), log=log)
     drawn = _drawable(surviving, log=log)
     thinned, diverged_curves = thinned_curves(drawn), thinned_runs(diverged_rows)
-    placed_seeds = thinned.sort("_split", "line", "x", "seed").select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    placed_seeds = as_seeds(thinned.sort("_split", "line", "x", "seed"))
     single_batches = of_single_batches(placed_seeds, splits)
     seeds = window_means(placed_seeds, single_batches, log=log)
     finite = surviving.filter(pl.col("value").is_finite()).height
@@ -116,21 +106,21 @@ def collect_training_curves(
     entropy = supporting_rows[1]["value"].drop_nans() / per
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     return TrainingCurves(
-        seeds,
-        mean_points(seeds, log=log),
-        diverged_curves.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
-        names,
-        families,
-        splits if len(splits) > 1 else (),
-        splits[0] if len(splits) == 1 else "",
-        _divergence_counts(labelled_runs),
-        batch_means(placed_seeds.filter(single_batches), log=log),
-        _epoch_steps(results, labelled_runs) if x == "step" else None,
-        rates,
-        (float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
-        undrawn_numbers(surviving.height - finite, finite - drawn.height),
-        missing_runs_sentence(runs),
-        _source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves]), supporting_rows),
+        seeds=seeds,
+        points=mean_points(seeds, log=log),
+        diverged=diverged_curves.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
+        names=names,
+        families=families,
+        panels=splits if len(splits) > 1 else (),
+        split=splits[0] if len(splits) == 1 else "",
+        divergence_counts=_divergence_counts(labelled_runs),
+        batches=batch_means(placed_seeds.filter(single_batches), log=log),
+        epoch_steps=_epoch_steps(results, labelled_runs) if x == "step" else None,
+        rates=rates,
+        entropy=(float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
+        left_out=undrawn_numbers(surviving.height - finite, finite - drawn.height),
+        missing=missing_runs_sentence(runs),
+        rows=_source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves]), supporting_rows),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -102,14 +103,21 @@ def _cited_claims(evidence: pl.DataFrame, claim: str, root: str | None) -> tuple
     """The claims of other experiments that one cites, in order; each with the address of its page."""
     return tuple(
         CitedClaim(
-            row["spec"],
-            row["says"] or row["claim"],
-            row["verdict"] or "missing",
-            nonbreaking(format_interval(row["estimate"], row["low"], row["high"])) if row["verdict"] else row["reason"],
-            cited_address(row, root),
+            spec=row["spec"],
+            says=row["says"] or row["claim"],
+            verdict=row["verdict"] or "missing",
+            estimate=_cited_estimate(row),
+            address=cited_address(row, root),
         )
         for row in evidence.filter(citing=claim).iter_rows(named=True)
     )
+
+
+def _cited_estimate(row: Mapping[str, Any]) -> str:
+    """The estimate with its interval, or why the report of the claim could not be read."""
+    if not row["verdict"]:
+        return str(row["reason"])
+    return nonbreaking(format_interval(row["estimate"], row["low"], row["high"]))
 
 
 def _row(
@@ -123,16 +131,16 @@ def _row(
     cited: tuple[CitedClaim, ...],
 ) -> ClaimRow:
     return ClaimRow(
-        number,
-        verdict,
-        estimate_in_words(verdict),
-        verdict_strip(verdict),
-        facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
-        criterion_text(verdict),
-        _aside(verdict, common),
-        tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
-        tuple(sections),
-        cited,
+        number=number,
+        verdict=verdict,
+        estimate=estimate_in_words(verdict),
+        dots=verdict_strip(verdict),
+        because=facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
+        criterion=criterion_text(verdict),
+        aside=_aside(verdict, common),
+        source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
+        sections=tuple(sections),
+        cited=cited,
     )
 
 

@@ -76,7 +76,7 @@ def _figure(number: int, chart: Chart) -> Figure:
     spec = spec_with_data(chart)
     caption = f"What figure {number} shows."
     table = reader_grid(chart.points, chart.headings, caption, f"tables/{stem}.csv", stem)
-    return Figure(number, stem, chart, spec, render.to_svg(spec), table)
+    return Figure(number=number, stem=stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=table)
 
 
 def spec_with_data(chart: Chart) -> dict[str, Json]:

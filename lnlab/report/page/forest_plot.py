@@ -15,8 +15,7 @@ from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Chart, Section
-from lnlab.report.words.quantity_words import quantity_unit
-from lnlab.report.words.wording import quantity_name
+from lnlab.report.words.quantity_words import quantity_name, quantity_unit
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
@@ -103,12 +102,12 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
         "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
-        line_charts.forest_chart([v.claim for v in group], x, marks),
-        points,
-        pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
-        _HEADINGS,
-        f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
-        caption,
+        spec=line_charts.forest_chart([v.claim for v in group], x, marks),
+        points=points,
+        seeds=pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
+        headings=_HEADINGS,
+        alt=f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
+        caption=caption,
         log=x.log,
     )
 

@@ -64,15 +64,15 @@ def verdict_strip(verdict: Verdict, other: Verdict | None = None) -> VerdictStri
         else None
     )
     return VerdictStrip(
-        tuple(place(v) for v in sorted(seeds)),
-        place(verdict.estimate) if is_finite_number(verdict.estimate) else None,
-        bar,
-        (
+        seeds=tuple(place(v) for v in sorted(seeds)),
+        estimate=place(verdict.estimate) if is_finite_number(verdict.estimate) else None,
+        bar=bar,
+        region=(
             place(verdict.region_low) if is_finite_number(verdict.region_low) else 0.0,
             place(verdict.region_high) if is_finite_number(verdict.region_high) else WIDTH,
         ),
-        tuple((place(edge), _edge_label(edge)) for edge in edges),
-        _alt(seeds, log),
+        edges=tuple((place(edge), _edge_label(edge)) for edge in edges),
+        alt=_alt(seeds, log),
     )
 
 

@@ -46,7 +46,9 @@ def cited_references(texts: Iterable[str]) -> list[Reference]:
         stem = re.sub(r"[^a-z]", "", surnames[0].lower()) + year
         same = sum(reference.key.rstrip("bcdef") == stem for reference in references)
         key = stem + ("", *"bcdef")[same]
-        references.append(Reference(key, surnames, year, titles.get(address, ""), address))
+        references.append(
+            Reference(key=key, authors=surnames, year=year, title=titles.get(address, ""), address=address)
+        )
     return references
 
 

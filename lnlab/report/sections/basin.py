@@ -7,21 +7,15 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.charts import learning_rate_basin, theme
+from lnlab.report.charts import learning_rate_basin
 from lnlab.report.charts.axes import Axis, axis_at_values, linear_axis
 from lnlab.report.data.basin_runs import BetterEnd, SweepRuns, judged_runs, tuning_runs
+from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.wording import (
-    format_short,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, join_words
 from lnlab.tables import Results
 
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
@@ -51,11 +45,9 @@ def basin(
     selection = {"quantity": quantity, **(where or {})}
     runs = tuning_runs(decisions, results, selection, over) or judged_runs(results, selection, over, best)
     if runs.seeds.is_empty():
-        return Section(
-            f"Nothing of the {quantity_name(quantity)} has been measured yet", missing=runs.missing, rows=runs.rows
-        )
+        return runs.unmeasured(quantity)
     finding = _finding(runs, over, best)
-    return Section(finding, (_chart(runs, quantity, over, best, finding),), (), runs.missing, runs.rows)
+    return runs.section(finding, _chart(runs, quantity, over, best, finding))
 
 
 def _chart(runs: SweepRuns, quantity: str, over: str, best: BetterEnd, finding: str) -> Chart:
@@ -65,21 +57,13 @@ def _chart(runs: SweepRuns, quantity: str, over: str, best: BetterEnd, finding: 
     )
     diverged = [name for name in runs.names if name in set(runs.diverged["series"])]
     y_axis = _y_axis(runs, quantity, len(diverged), best)
-    numbers = {"estimate": f"median {quantity_name(quantity)}", "low": "lowest", "high": "highest", "n": "runs"}
-    return Chart(
-        learning_rate_basin.basin_chart(
-            x_axis,
-            y_axis,
-            theme.series_style(runs.names, runs.families),
-            _crosses(runs, diverged, y_axis, best),
-            runs.chosen,
-        ),
-        runs.points,
-        runs.seeds,
+    numbers = estimate_headings(f"median {quantity_name(quantity)}", "lowest", "highest", "runs")
+    crosses = _crosses(runs, diverged, y_axis, best)
+    return runs.chart(
+        learning_rate_basin.basin_chart(x_axis, y_axis, runs.style, crosses, runs.chosen),
         {"series": "variant", "x": _axis_name(over), **numbers},
-        f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
-        _caption(runs, quantity, over, best),
-        log=False,
+        alt=f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
+        caption=_caption(runs, quantity, over, best),
         statistic="median",
     )
 

@@ -91,7 +91,7 @@ def candidates(
     ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
     if not ranked:
         return Section("No candidate has been judged yet", missing=missing_note, rows=rows)
-    return Section(_finding(ranked, at_most), (), (_table(ranked),), missing_note, rows)
+    return Section(_finding(ranked, at_most), tables=(_table(ranked),), missing=missing_note, rows=rows)
 
 
 def _score(results: Results, candidate: Candidate) -> CandidateScore:

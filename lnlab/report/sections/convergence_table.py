@@ -67,7 +67,9 @@ def convergence_table(
     details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
     matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, criterion)), details)
     finding = _finding(columns, reproduced_cells)
-    return Section(finding, (), (_table(reproduced_cells, matrix),), unjudged_runs(results, columns), rows)
+    return Section(
+        finding, tables=(_table(reproduced_cells, matrix),), missing=unjudged_runs(results, columns), rows=rows
+    )
 
 
 def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[ConvergenceCell]]]:
@@ -84,14 +86,14 @@ def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddre
 
 def _cell(cell: ConvergenceCell, stems: Mapping[CellAddress, str]) -> MatrixCell:
     return MatrixCell(
-        OUTCOME_LETTERS[cell.printed],
-        OUTCOME_LETTERS[cell.majority] if cell.judged else "",
-        f"{cell.k}/{cell.n}" if cell.judged else "",
-        AGREEMENT_MARKS[cell.state],
-        _STYLES[cell.state],
-        cell_description(cell),
-        stems.get(cell.place, ""),
-        round(4 * cell.k / cell.n) if cell.judged else None,
+        printed=OUTCOME_LETTERS[cell.printed],
+        ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
+        seeds=f"{cell.k}/{cell.n}" if cell.judged else "",
+        mark=AGREEMENT_MARKS[cell.state],
+        style=_STYLES[cell.state],
+        says=cell_description(cell),
+        target=stems.get(cell.place, ""),
+        shade=round(4 * cell.k / cell.n) if cell.judged else None,
     )
 
 

@@ -8,23 +8,16 @@ import polars as pl
 
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts import theme, training_curves
+from lnlab.report.charts import training_curves
 from lnlab.report.data.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
+from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, join_words
 from lnlab.tables import Results
 
 _LOSSES = ("loss", "nll")
@@ -57,11 +50,10 @@ def curves(
         results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0
     )
     if curves.seeds.is_empty() and curves.diverged.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((curves.missing, *curves.left_out)).strip(), rows=curves.rows)
+        return curves.unmeasured(quantity)
     levels = _levels(curves, quantity) | (lines or {})
     chart = _chart(curves, (quantity, x, unit), levels, between, log=scale == "log", inset=inset)
-    return Section(_finding(curves, quantity), (chart,), (), curves.missing, curves.rows)
+    return curves.section(_finding(curves, quantity), chart)
 
 
 def _levels(curves: TrainingCurves, quantity: str) -> dict[str, float]:
@@ -85,30 +77,26 @@ def _chart(
     y_axis = curve_y_axis(curves, f"{title} (log scale)" if log else title, between, levels.get(_FREQUENCIES), log=log)
     x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
-    style = theme.series_style(curves.names, range(len(curves.names)) if curves.splits else curves.families)
     overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset)
-    split = {"panel": "split"} if curves.splits else {}
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    split = {"panel": "split"} if curves.panels else {}
     first_values = dict(curves.points.sort("x", descending=True).select("series", "estimate").iter_rows())
     starts = [first_values[str(row["series"])] for row in overlays.starts]
-    caption = _caption(curves, (quantity, x, unit), visible, starts, log=log, inset=bool(overlays.rates))
-    return Chart(
+    quantity_text = quantity_with_unit(quantity, unit)
+    return curves.chart(
         training_curves.training_curve_chart(
-            curves.splits,
+            curves.panels,
             x_axis,
             y_axis,
-            style,
+            curves.style,
             overlays,
             hover=curves.points.height <= training_curves.MAX_HOVER_POINTS,
             clip=between is not None or bool(overlays.starts),
             single_seeds=_has_single_seeds(curves),
         ),
-        curves.points,
-        curves.seeds,
-        {**split, "series": "variant", "x": x_axis.title, **numbers},
-        f"Line chart of the {quantity_with_unit(quantity, unit)}, against {X_TITLES[x]}. {_finding(curves, quantity)}.",
-        " ".join((caption, *curves.left_out)),
-        log,
+        {**split, "series": "variant", "x": x_axis.title, **estimate_headings(quantity_name(quantity))},
+        alt=f"Line chart of the {quantity_text}, against {X_TITLES[x]}. {_finding(curves, quantity)}.",
+        caption=_caption(curves, (quantity, x, unit), visible, starts, log=log, inset=bool(overlays.rates)),
+        log=log,
     )
 
 
@@ -132,7 +120,7 @@ def _caption(
     band = f"the band is their 95 % Student interval{scale_note} ({replicate_count(curves.points)})"
     band = (
         band
-        if training_curves.has_bands(len(curves.names), curves.splits, windowed=not curves.batches.is_empty())
+        if training_curves.has_bands(len(curves.names), curves.panels, windowed=not curves.batches.is_empty())
         else "too many lines for bands"
     )
     band = no_band(curves.points) or band
@@ -140,8 +128,8 @@ def _caption(
     of_split = f" of the {curves.split} split" if curves.split else ""
     sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}."]
     sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
-    if curves.splits:
-        sentences.append(f"Colours stand for variants, dashes for splits ({join_words(curves.splits)}).")
+    if curves.panels:
+        sentences.append(f"Colours stand for variants, dashes for splits ({join_words(curves.panels)}).")
     if any(diverged for diverged, _ in curves.divergence_counts.values()):
         sentences.append(
             f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."
@@ -177,8 +165,8 @@ def _diverged_count(curves: TrainingCurves) -> str:
 
 def _finding(curves: TrainingCurves, quantity: str) -> str:
     """Where each line ends, and how many runs of which series diverged."""
-    split = curves.split or ("validation" if "validation" in curves.splits else next(iter(curves.splits), ""))
-    panel = pl.col("panel").eq_missing(pl.lit(split if curves.splits else None, pl.String))
+    split = curves.split or ("validation" if "validation" in curves.panels else next(iter(curves.panels), ""))
+    panel = pl.col("panel").eq_missing(pl.lit(split if curves.panels else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     final_values = dict(last.select("series", "estimate").iter_rows())
     of_series = {name: "" if name == SINGLE_SERIES else f" of {name}" for name in curves.names}

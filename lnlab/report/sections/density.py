@@ -11,12 +11,11 @@ from pydantic import Field
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.histograms import HistogramBins, equal_bins
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     labelled_values,
     mean_points,
     missing_runs_sentence,
@@ -25,15 +24,8 @@ from lnlab.report.data.series import (
     source_rows_of,
 )
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import two_at_most
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_short, join_words, two_at_most
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
@@ -48,7 +40,7 @@ class _Pooled:
         values: ``panel series line seed value``, finite.
         panels: in order; none where there is only one.
         names: the series, in order.
-        families: as in ``data.series.LabelledSeries``.
+        families: as in ``FigureData``.
         dropped: numbers that are not finite.
     """
 
@@ -84,9 +76,20 @@ def density(
         return Section(
             f"Nothing of the {quantity_name(quantity)} can be drawn yet", missing=missing_note, rows=stored_rows
         )
-    equal_width_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
+    value_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
+    seeds = pl.concat([_of_seed(value_bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
+    shares = FigureData(
+        seeds=seeds,
+        points=mean_points(seeds, log=False),
+        names=pooled.names,
+        families=pooled.families,
+        panels=pooled.panels,
+        missing=missing_note,
+        rows=stored_rows,
+    )
     finding = _finding(pooled, quantity)
-    return Section(finding, (_chart(pooled, equal_width_bins, quantity, finding),), (), missing_note, stored_rows)
+    caption = _caption(pooled, value_bins, quantity, shares.points)
+    return shares.section(finding, _chart(shares, value_bins, quantity, finding, caption))
 
 
 def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panel_path: str | None) -> _Pooled:
@@ -97,29 +100,21 @@ def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], pa
     joined = finite.join(labels, on="run", how="left", maintain_order="left")
     values = joined.select("panel", "series", "line", "seed", "value")
     panels = tuple(panel_names.values()) if len(panel_names) > 1 else ()
-    return _Pooled(values, panels, names, families, rows.height - finite.height)
+    return _Pooled(values=values, panels=panels, names=names, families=families, dropped=rows.height - finite.height)
 
 
-def _chart(pooled: _Pooled, bins: HistogramBins, quantity: str, finding: str) -> Chart:
-    seeds = pl.concat([_of_seed(bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    estimates = mean_points(seeds, log=False)
+def _chart(shares: FigureData, bins: HistogramBins, quantity: str, finding: str, caption: str) -> Chart:
     per = "decade" if bins.log else "unit"
-    axis, title = (
-        (logarithmic_axis, f"{quantity_with_unit(quantity)} (log scale)")
-        if bins.log
-        else (linear_axis, quantity_with_unit(quantity))
-    )
-    x, y = axis(title, bins.middles), _y_axis(f"share of the values per {per}", estimates)
-    panel = {"panel": "panel"} if pooled.panels else {}
-    numbers = {"estimate": f"share per {per}", "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    return Chart(
-        line_charts.density_chart(pooled.panels, x, y, theme.series_style(pooled.names, pooled.families)),
-        estimates,
-        seeds,
-        {**panel, "series": "variant", "x": f"{quantity_name(quantity)}, middle of the bin", **numbers},
-        f"Histogram of the {title}, as outlines. {finding}.",
-        " ".join((_caption(pooled, bins, quantity, estimates), thin_points(estimates)[1])).strip(),
-        log=False,
+    title = f"{quantity_with_unit(quantity)} (log scale)" if bins.log else quantity_with_unit(quantity)
+    x = logarithmic_axis(title, bins.middles) if bins.log else linear_axis(title, bins.middles)
+    y = _y_axis(f"share of the values per {per}", shares.points)
+    panel = {"panel": "panel"} if shares.panels else {}
+    middle = f"{quantity_name(quantity)}, middle of the bin"
+    return shares.chart(
+        line_charts.density_chart(shares.panels, x, y, shares.style),
+        {**panel, "series": "variant", "x": middle, **estimate_headings(f"share per {per}")},
+        alt=f"Histogram of the {title}, as outlines. {finding}.",
+        caption=caption,
     )
 
 
@@ -132,15 +127,11 @@ def _groups(pooled: _Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.nda
 
 
 def _of_seed(bins: HistogramBins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
-    """The histogram of one seed, as ``data.series.SEED_SCHEMA``."""
+    """The histogram of one seed, as ``SEED_SCHEMA``."""
     panel, series, line, seed = place
     columns = {"x": bins.middles, "value": bins.density(values)}
     labels = {"panel": panel, "series": series, "line": line, "seed": seed}
-    return (
-        pl.DataFrame(columns)
-        .with_columns(**{k: pl.lit(v) for k, v in labels.items()})
-        .select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
-    )
+    return as_seeds(pl.DataFrame(columns).with_columns(**{k: pl.lit(v) for k, v in labels.items()}))
 
 
 def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:

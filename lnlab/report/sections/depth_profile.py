@@ -1,6 +1,5 @@
 """A quantity along the layers, one line for each variant: where in the stack it grows or falls."""
 
-import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Literal
@@ -9,15 +8,14 @@ import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import LabelledSeries, collect_series, no_band, replicate_count
+from lnlab.report.data.series import collect_series, no_band, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.symbols import axis_title
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.wording import (
     format_line,
     format_number,
@@ -25,9 +23,7 @@ from lnlab.report.words.wording import (
     format_value,
     growth_in_words,
     join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
+    two_at_most,
 )
 from lnlab.tables import Results
 
@@ -52,16 +48,15 @@ def depth_profile(
     log = scale == "log"
     series = collect_series(results, quantity, where or {}, x, log=log, panels=True)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+        return series.unmeasured(quantity)
     finding = _finding(series, quantity, x, where or {}, log=log)
     title = axis_title(quantity, where)
     chart = _chart(series, quantity, x, title, finding, lines or [], log=log)
-    return Section(finding, (chart,), (), series.missing, series.rows)
+    return series.section(finding, chart)
 
 
 def _chart(
-    series: LabelledSeries,
+    series: FigureData,
     quantity: str,
     x: str,
     title: str,
@@ -71,46 +66,33 @@ def _chart(
     log: bool,
 ) -> Chart:
     line_rows = [row for line in lines for row in _line(series, line, "l" if x == "layer" else "x")]
-    values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
-    values += [row["y"] for row in line_rows]
+    values = finite_numbers(series.points, "estimate", "low", "high") + [row["y"] for row in line_rows]
     y = logarithmic_axis(f"{title} (log scale)", [v for v in values if v > 0]) if log else linear_axis(title, values)
     x_title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
     x_axis = axis_at_values(x_title, series.points["x"], right_margin=0.12 if line_rows else 0.02)
     panel = {"panel": "panel"} if series.panels else {}
-    band = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    return Chart(
-        line_charts.profile_chart(
-            series.panels,
-            x_axis,
-            y,
-            theme.series_style(series.names, series.families),
-            line_rows,
-            bars=_has_bars(series),
-        ),
-        series.points,
-        series.seeds,
-        {**panel, "series": "variant", "x": path_name(x), **band},
-        f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
-        " ".join(
-            (_caption(series, quantity, x, lines, log=log), *series.left_out, thin_points(series.points)[1])
-        ).strip(),
-        log,
+    return series.chart(
+        line_charts.profile_chart(series.panels, x_axis, y, series.style, line_rows, bars=_has_bars(series)),
+        {**panel, "series": "variant", "x": path_name(x), **estimate_headings(quantity_name(quantity))},
+        alt=f"Line chart of the {quantity_with_unit(quantity)}, against the {x_axis.title}. {finding}.",
+        caption=_caption(series, quantity, x, lines, log=log),
+        log=log,
     )
 
 
-def _has_bars(series: LabelledSeries) -> bool:
+def _has_bars(series: FigureData) -> bool:
     """Whether there are too few positions for bands."""
     return series.points["x"].n_unique() <= _MOST_WITH_BARS
 
 
-def _line(series: LabelledSeries, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
+def _line(series: FigureData, line: tuple[float, float], letter: str) -> list[dict[str, Json]]:
     """``y = a + b x`` at every x that is drawn."""
     label = format_line(*line, letter)
     xs = series.points["x"].unique().sort().to_list()
     return [{"law": label, "label": label, "x": x, "y": line[0] + line[1] * x, "last": x == xs[-1]} for x in xs]
 
 
-def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
+def _caption(series: FigureData, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
     mean, scale_note = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
     n = replicate_count(series.points)
     band = (
@@ -124,7 +106,7 @@ def _caption(series: LabelledSeries, quantity: str, x: str, lines: Sequence[tupl
     return f"{quantity_definition(quantity)} by {path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
 
 
-def _finding(series: LabelledSeries, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
+def _finding(series: FigureData, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:
     """What each line does from its first to its last position, in words; the first says from where to where."""
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
     first, last = (format_value(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
@@ -144,7 +126,7 @@ def _finding(series: LabelledSeries, quantity: str, x: str, where: Mapping[str, 
     return text[:1].upper() + text[1:]
 
 
-def _end_pairs(series: LabelledSeries, panel: str | None, name: str) -> list[tuple[float, float]]:
+def _end_pairs(series: FigureData, panel: str | None, name: str) -> list[tuple[float, float]]:
     """The first and the last number of each seed that has both."""
     line = series.seeds.filter(pl.col("panel").eq_missing(pl.lit(panel, pl.String)) & (pl.col("series") == name))
     if line["x"].n_unique() < 2:

@@ -24,8 +24,9 @@ from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.spectral_words import matrix_in_words
-from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking, quantity_name
+from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
 _RESIDUAL_OF_END: Mapping[str, str] = {
@@ -94,7 +95,7 @@ def extremes(
     entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
     of_matrix = ([e for e in entries if e.matrix == name] for name in dict.fromkeys(e.matrix for e in entries))
     tables = tuple(_table(group, first=not index) for index, group in enumerate(of_matrix))
-    return Section(_finding(entries), (), tables, missing_runs_sentence(runs), stored_rows)
+    return Section(_finding(entries), tables=tables, missing=missing_runs_sentence(runs), rows=stored_rows)
 
 
 def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
@@ -130,7 +131,16 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
 def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
     mean = t_interval(values.drop_nulls().to_list())
     low, high = (mean.low, mean.high) if mean.n > 1 else (None, None)
-    return _Entry(variant, matrix_label, quantity, OVER_SEEDS, mean.estimate, low, high, mean.n)
+    return _Entry(
+        variant=variant,
+        matrix=matrix_label,
+        number=quantity,
+        statistic=OVER_SEEDS,
+        estimate=mean.estimate,
+        low=low,
+        high=high,
+        n=mean.n,
+    )
 
 
 def _spreads(

@@ -10,9 +10,9 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.downsample import MAX_POINTS
 from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
+from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     mean_points,
     missing_runs_sentence,
     refuse_duplicates,
@@ -21,8 +21,8 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import two_at_most
-from lnlab.report.words.wording import format_short, join_words, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_short, join_words, two_at_most
 from lnlab.tables import Results
 
 
@@ -35,18 +35,21 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     selection = {"quantity": quantity, **(where or {})}
     selected = select_measured_rows(results, selection)
     runs = runs_with(results, selection)
-    stored_rows, missing_note = source_rows_of(results, quantity, selected), missing_runs_sentence(runs)
     names, _, labels = label_series(results, runs, "")
-    cells = _cells(selected, labels)
-    if cells.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=missing_note, rows=stored_rows)
-    estimates = mean_points(cells.sort("panel", "line", "x", "seed"), log=False)
-    _refuse_too_many_cells(estimates)
-    finding = _finding(estimates, quantity, names)
-    dropped = undrawn_numbers(selected.height - cells.height, 0)
-    chart = _chart(cells, estimates, quantity, names, finding, dropped)
-    return Section(finding, (chart,), (), missing_note, stored_rows)
+    seeds = _cells(selected, labels)
+    cells = FigureData(
+        seeds=seeds,
+        points=mean_points(seeds.sort("panel", "line", "x", "seed"), log=False),
+        panels=names,
+        left_out=undrawn_numbers(selected.height - seeds.height, 0),
+        missing=missing_runs_sentence(runs),
+        rows=source_rows_of(results, quantity, selected),
+    )
+    if seeds.is_empty():
+        return cells.unmeasured(quantity)
+    _refuse_too_many_cells(cells.points)
+    finding = _finding(cells.points, quantity, names)
+    return cells.section(finding, _chart(cells, quantity, finding))
 
 
 def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -64,7 +67,7 @@ def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
     refuse_duplicates(cells, "index")
     finite = cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
-    return finite.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items())
+    return as_seeds(finite)
 
 
 def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
@@ -74,25 +77,15 @@ def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
         raise ReportError(Problem("where", what, "select fewer variants or layers"))
 
 
-def _chart(
-    cells: pl.DataFrame,
-    estimates: pl.DataFrame,
-    quantity: str,
-    names: Sequence[str],
-    finding: str,
-    dropped: Sequence[str],
-) -> Chart:
-    (first, left), (last, right), top = _corners(estimates)
+def _chart(cells: FigureData, quantity: str, finding: str) -> Chart:
+    (first, left), (last, right), top = _corners(cells.points)
     rows, columns = HeatmapAxis("sublayer i", first, last), HeatmapAxis("branch j (0 is the input)", left, right)
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    return Chart(
-        heatmap_chart(names, columns, rows, quantity_with_unit(quantity), top),
-        estimates,
-        cells,
-        {"panel": "variant", "line": "sublayer i", "x": "branch j", **numbers},
-        f"Heat map of the {quantity_with_unit(quantity)}, by sublayer and branch, for {join_words(names)}. {finding}.",
-        " ".join((_caption(estimates, quantity), *dropped)),
-        log=False,
+    panels = join_words(cells.panels)
+    return cells.chart(
+        heatmap_chart(cells.panels, columns, rows, quantity_with_unit(quantity), top),
+        {"panel": "variant", "line": "sublayer i", "x": "branch j", **estimate_headings(quantity_name(quantity))},
+        alt=f"Heat map of the {quantity_with_unit(quantity)}, by sublayer and branch, for {panels}. {finding}.",
+        caption=_caption(cells.points, quantity),
     )
 
 

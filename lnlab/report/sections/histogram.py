@@ -11,20 +11,13 @@ from pydantic import Field
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
 from lnlab.report.charts.histogram_over_steps import histogram_chart
+from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, collect_histograms
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import MAX_NAMED
-from lnlab.report.words.wording import (
-    count_noun,
-    format_short,
-    growth_in_words,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, growth_in_words, join_words
 from lnlab.tables import Results
 
 
@@ -43,30 +36,23 @@ def histogram(
     """
     histograms = collect_histograms(results, quantity, where or {}, octaves)
     if histograms.seeds.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=histograms.missing, rows={"histograms": histograms.rows})
+        return histograms.unmeasured(quantity)
     finding = _finding(histograms, quantity)
-    chart = _chart(histograms, quantity, octaves, finding)
-    return Section(finding, (chart,), (), histograms.missing, {"histograms": histograms.rows})
+    return histograms.section(finding, _chart(histograms, quantity, octaves, finding))
 
 
 def _chart(histograms: HistogramShares, quantity: str, octaves: int, finding: str) -> Chart:
     bounds = histograms.points.select(
         low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()
     ).row(0)
-    spec = histogram_chart(
-        histograms.panels, quantity_with_unit(quantity), bounds[:2], octaves, bounds[2], _log_medians(histograms)
-    )
-    numbers = {"estimate": "share of the elements", "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    title, panels = quantity_with_unit(quantity), histograms.panels
+    spec = histogram_chart(panels, title, bounds[:2], octaves, bounds[2], _log_medians(histograms))
     row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
-    return Chart(
+    return histograms.chart(
         spec,
-        histograms.points,
-        histograms.seeds,
-        {"panel": "variant", "line": row, "x": "update", **numbers},
-        f"Histograms of the {quantity_with_unit(quantity)}, by update, for {join_words(histograms.panels)}. {finding}.",
-        _caption(histograms, quantity, octaves),
-        log=False,
+        {"panel": "variant", "line": row, "x": "update", **estimate_headings("share of the elements")},
+        alt=f"Histograms of the {title}, by update, for {join_words(panels)}. {finding}.",
+        caption=_caption(histograms, quantity, octaves),
     )
 
 

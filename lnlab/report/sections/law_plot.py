@@ -1,6 +1,5 @@
 """A quantity against a size, and through it the laws that compete: which of them tells a size it was not fitted to?"""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -10,15 +9,15 @@ import polars as pl
 from lnlab.claims.kinds.fit import MAX_MEDIAN_ERROR
 from lnlab.claims.laws import GrowthLaw, left_out_errors, predicted_log
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, linear_axis
+from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
+from lnlab.report.data.series import collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import two_at_most
-from lnlab.report.words.sizes import size_names
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import join_words, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.path_names import size_names
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import join_words, two_at_most
 from lnlab.tables import Results
 
 _LawName = Literal["linear", "logarithmic", "exponential"]
@@ -46,37 +45,30 @@ def law_plot(
     """
     series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+        return series.unmeasured(quantity)
     law_names = laws or ["linear", "logarithmic"]
     finding = _finding(series, quantity, x, law_names)
     chart = _chart(series, quantity, x, law_names, finding, log=scale == "log")
-    return Section(finding, (chart,), (), series.missing, series.rows)
+    return series.section(finding, chart)
 
 
 def _chart(
-    series: LabelledSeries, quantity: str, over: str, law_names: Sequence[_LawName], finding: str, *, log: bool
+    series: FigureData, quantity: str, over: str, law_names: Sequence[_LawName], finding: str, *, log: bool
 ) -> Chart:
     x_axis = axis_at_values(f"{size_names(over).axis}{' (log scale)' if log else ''}", series.points["x"], log=log)
     curves = (_curve(series, name, law_name, log=log) for name in series.names for law_name in law_names)
     curve_rows = [row for curve in curves for row in curve]
-    values = [v for c in ("estimate", "low", "high") for v in series.points[c].drop_nulls() if math.isfinite(v)]
-    y_axis = linear_axis(axis_title(quantity), [0.0, *values])
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    return Chart(
-        line_charts.fitted_laws_chart(
-            x_axis, y_axis, theme.series_style(series.names, series.families), curve_rows, law_names
-        ),
-        series.points,
-        series.seeds,
-        {"series": "variant", "x": size_names(over).axis, **numbers},
-        f"{quantity_with_unit(quantity)}, against {size_names(over).phrase}. {finding}.",
-        " ".join((_caption(series, quantity, over, law_names), *series.left_out)),
+    y_axis = linear_axis(axis_title(quantity), [0.0, *finite_numbers(series.points, "estimate", "low", "high")])
+    return series.chart(
+        line_charts.fitted_laws_chart(x_axis, y_axis, series.style, curve_rows, law_names),
+        {"series": "variant", "x": size_names(over).axis, **estimate_headings(quantity_name(quantity))},
+        alt=f"{quantity_with_unit(quantity)}, against {size_names(over).phrase}. {finding}.",
+        caption=_caption(series, quantity, over, law_names),
         log=True,
     )
 
 
-def _complete(series: LabelledSeries, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _complete(series: FigureData, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The sizes of a series, and its numbers (seeds, sizes) of the seeds that have all of them."""
     line = series.seeds.filter(pl.col("series") == name)
     x = line["x"].unique().sort()
@@ -84,7 +76,7 @@ def _complete(series: LabelledSeries, name: str) -> tuple[np.ndarray, np.ndarray
     return x.to_numpy(), whole["value"].to_numpy().reshape(-1, len(x))
 
 
-def _curve(series: LabelledSeries, name: str, law_name: _LawName, *, log: bool) -> list[dict[str, Json]]:
+def _curve(series: FigureData, name: str, law_name: _LawName, *, log: bool) -> list[dict[str, Json]]:
     """The law as fitted to the geometric means over seeds; nothing where there are too few sizes."""
     x, matrix = _complete(series, name)
     if x.size < _LEAST_SIZES or not len(matrix):
@@ -94,7 +86,7 @@ def _curve(series: LabelledSeries, name: str, law_name: _LawName, *, log: bool) 
     return [{"series": name, "law": law_name, "x": float(a), "y": float(v)} for a, v in zip(at, values, strict=True)]
 
 
-def _median_errors(series: LabelledSeries, name: str, law_names: Sequence[_LawName]) -> dict[_LawName, float]:
+def _median_errors(series: FigureData, name: str, law_names: Sequence[_LawName]) -> dict[_LawName, float]:
     """By law the median relative error at left-out sizes, over sizes and seeds; empty where there are too few sizes."""
     x, matrix = _complete(series, name)
     if x.size < _LEAST_SIZES or not len(matrix):
@@ -105,7 +97,7 @@ def _median_errors(series: LabelledSeries, name: str, law_names: Sequence[_LawNa
     }
 
 
-def _finding(series: LabelledSeries, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
+def _finding(series: FigureData, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
     clauses = []
     for name in series.names:
         who = f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name
@@ -125,7 +117,7 @@ def _nearest_law(errors: Mapping[_LawName, float]) -> str:
     return f"is {best}: a size left out is missed by {errors[best]:.0%}{others_text}".replace("%", " %")
 
 
-def _caption(series: LabelledSeries, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
+def _caption(series: FigureData, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
     n = replicate_count(series.points)
     bars = f"bars are 95 % Student intervals taken on the logarithmic scale ({n})"
     bars = bars if series.points["low"].count() else "one seed, no bars"

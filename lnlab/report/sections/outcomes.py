@@ -18,15 +18,9 @@ from lnlab.report.data.run_outcomes import (
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.quantity_words import quantity_name, quantity_with_unit
 from lnlab.report.words.reference_words import has_reference, reference_text
-from lnlab.report.words.wording import (
-    count_noun,
-    format_number,
-    join_words,
-    nonbreaking,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.wording import count_noun, format_number, join_words, nonbreaking
 from lnlab.tables import Results
 
 _LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9
@@ -67,7 +61,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
         return Section("No run has ended yet", missing=missing_runs_sentence(runs), rows=rows)
     columns = [q for q in quantities if q != _LEARNED and any(variant.numbers[q] for variant in variants)]
     table = _table(variants, quantities, columns, selection)
-    return Section(_finding(variants, quantities), (), (table,), missing_runs_sentence(runs), rows)
+    return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
 
 
 def _table(

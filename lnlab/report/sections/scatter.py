@@ -1,6 +1,5 @@
 """One quantity against another on two logarithmic axes, layer by layer: which power of the one the other follows."""
 
-import math
 from collections.abc import Mapping, Sequence
 from statistics import geometric_mean
 
@@ -10,23 +9,15 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import logarithmic_axis
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers, merged_rows
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import LabelledSeries, collect_series, mean_points, replicate_count
+from lnlab.report.data.series import collect_series, mean_points, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import two_at_most
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.wording import (
-    format_interval,
-    format_power,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_interval, format_power, format_value, join_words, two_at_most
 from lnlab.tables import Results
 
 _PLACE = ["panel", "series", "line", "along"]
@@ -51,18 +42,23 @@ def scatter(
     y_series, x_series = (_collect(results, selection, over) for selection in (of, {**of, **to}))
     x, y = str({**of, **to}["quantity"]), str(of["quantity"])
     seeds = paired(x_series, y_series)
-    rows = _rows_of_both(y_series.rows, x_series.rows)
+    pairs = FigureData(
+        seeds=seeds,
+        points=means(seeds),
+        names=y_series.names,
+        families=y_series.families,
+        left_out=(*x_series.left_out, *y_series.left_out),
+        missing=y_series.missing,
+        rows=merged_rows(y_series.rows, x_series.rows),
+    )
     if seeds.is_empty():
         finding = f"Nothing of the {quantity_name(y)} has been measured together with the {quantity_name(x)}"
-        missing = " ".join((y_series.missing, *y_series.left_out, *x_series.left_out)).strip()
-        return Section(finding, missing=missing, rows=rows)
-    sentences = (_caption(seeds, x, y, over, laws or []), *x_series.left_out, *y_series.left_out, thin_points(seeds)[1])
+        return pairs.empty_section(finding)
     finding = _finding(seeds, y_series.names, x, y)
-    chart = _chart(seeds, y_series, (x, y, over), laws or [], finding, " ".join(sentences).strip())
-    return Section(finding, (chart,), (), y_series.missing, rows)
+    return pairs.section(finding, _chart(pairs, x, y, over, laws or [], finding))
 
 
-def _collect(results: Results, selection: Mapping[str, Json], over: str) -> LabelledSeries:
+def _collect(results: Results, selection: Mapping[str, Json], over: str) -> FigureData:
     """The numbers of a selection that names one quantity.
 
     Raises:
@@ -74,13 +70,7 @@ def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Labe
     return collect_series(results, quantity, where, over, log=True, panels=False)
 
 
-def _rows_of_both(y_rows: Mapping[str, pl.DataFrame], x_rows: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The stored rows behind either quantity, each once; one may have a table that the other has not."""
-    tables = {name: [rows[name] for rows in (y_rows, x_rows) if name in rows] for name in {**y_rows, **x_rows}}
-    return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
-
-
-def paired(x_series: LabelledSeries, y_series: LabelledSeries) -> pl.DataFrame:
+def paired(x_series: FigureData, y_series: FigureData) -> pl.DataFrame:
     """``panel series line along x seed value``: the seeds of both, where a run has both numbers at one place."""
     key = ["panel", "series", "line", "along", "seed"]
     y_seeds = y_series.seeds.rename({"x": "along"})
@@ -100,37 +90,21 @@ def means(seeds: pl.DataFrame) -> pl.DataFrame:
     return both.select(*_PLACE, "x", "estimate", "low", "high", "n").sort("line", "along")
 
 
-def _chart(
-    seeds: pl.DataFrame,
-    y_series: LabelledSeries,
-    names: tuple[str, str, str],
-    laws: Sequence[float],
-    finding: str,
-    caption: str,
-) -> Chart:
-    x, y, over = names
-    marks = means(seeds)
-    law_rows = [row for law in laws for row in _law(marks, law)]
-    bounds = [v for c in ("low", "high") for v in marks[c].drop_nulls() if 0 < v < math.inf]
+def _chart(pairs: FigureData, x: str, y: str, over: str, laws: Sequence[float], finding: str) -> Chart:
+    law_rows = [row for law in laws for row in _law(pairs.points, law)]
+    bounds = finite_numbers(pairs.points, "low", "high", positive=True)
     y_axis = logarithmic_axis(
-        f"{quantity_with_unit(y)} (log scale)", [*seeds["value"], *bounds, *(row["y"] for row in law_rows)]
+        f"{quantity_with_unit(y)} (log scale)", [*pairs.seeds["value"], *bounds, *(row["y"] for row in law_rows)]
     )
-    x_axis = logarithmic_axis(f"{quantity_with_unit(x)} (log scale)", seeds["x"])
-    numbers = {
-        "x": quantity_name(x),
-        "estimate": quantity_name(y),
-        "low": "95 % low",
-        "high": "95 % high",
-        "n": "seeds",
-    }
-    return Chart(
-        line_charts.size_chart(x_axis, y_axis, theme.series_style(y_series.names, y_series.families), law_rows),
-        marks,
-        seeds,
+    x_axis = logarithmic_axis(f"{quantity_with_unit(x)} (log scale)", pairs.seeds["x"])
+    numbers = {"x": quantity_name(x), **estimate_headings(quantity_name(y))}
+    return pairs.chart(
+        line_charts.size_chart(x_axis, y_axis, pairs.style, law_rows),
         {"series": "variant", "along": path_name(over), **numbers},
-        f"Scatter chart of the {quantity_with_unit(y)}, against the {quantity_with_unit(x)}. {finding}.",
-        caption,
+        alt=f"Scatter chart of the {quantity_with_unit(y)}, against the {quantity_with_unit(x)}. {finding}.",
+        caption=_caption(pairs.points, x, y, over, laws),
         log=True,
+        seeds_drawn=True,
     )
 
 
@@ -145,11 +119,10 @@ def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     ]
 
 
-def _caption(seeds: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
+def _caption(estimates: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
     law_texts = join_words("a constant" if b == 0 else f"x to the power {format_value(b)}" for b in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
     marks = f"Small dots are single seeds at one {path_name(over)}, large marks geometric means over seeds"
-    estimates = means(seeds)
     bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicate_count(estimates)})"
     bars = bars if estimates["low"].count() else "one seed, no bars"
     return (

@@ -12,24 +12,15 @@ from lnlab.analyse.select.select import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts, theme
+from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, logarithmic_axis
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers, merged_rows
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import LabelledSeries, collect_series, replicate_count
+from lnlab.report.data.series import collect_series, replicate_count
 from lnlab.report.section import Chart, Section, sections
-from lnlab.report.words.headings import MAX_NAMED, two_at_most
-from lnlab.report.words.sizes import SizeNames, size_names
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    format_interval,
-    format_power,
-    format_value,
-    join_words,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.path_names import size_names
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import MAX_NAMED, format_interval, format_power, format_value, join_words, two_at_most
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
@@ -53,23 +44,19 @@ def size_plot(
     """
     series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
-        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
-        return Section(finding, missing=" ".join((series.missing, *series.left_out)).strip(), rows=series.rows)
+        return series.unmeasured(quantity)
     finding = _finding(series, quantity, size_names(x, quantity).phrase)
     closed_form = None if theory is None else _theory(results, theory, where or {}, x)
-    chart = _chart(
-        series, quantity, size_names(x, quantity), laws or [], finding, closed_form, axis_title(quantity, where)
-    )
+    chart = _chart(series, quantity, x, laws or [], finding, closed_form, axis_title(quantity, where))
     if theory is None:
-        return Section(finding, (chart,), (), series.missing, series.rows)
+        return series.section(finding, chart)
     is_drawn = "is the thin line" if closed_form else "is not drawn, as its rows are not in this report's data"
     noted_chart = replace(chart, caption=f"{chart.caption} The {quantity_name(theory)} {is_drawn}.")
-    return Section(
-        finding, (noted_chart,), (), series.missing, _both(series.rows, closed_form.rows if closed_form else {})
-    )
+    rows = merged_rows(series.rows, *([closed_form.rows] if closed_form else []))
+    return replace(series, rows=rows).section(finding, noted_chart)
 
 
-def _theory(results: Results, quantity: str, where: Mapping[str, Json], x: str) -> LabelledSeries | None:
+def _theory(results: Results, quantity: str, where: Mapping[str, Json], x: str) -> FigureData | None:
     """The numbers of a closed form, or None where a report from before it was drawn does not hold them."""
     try:
         series = collect_series(results, quantity, where, x, log=True, panels=False)
@@ -78,46 +65,32 @@ def _theory(results: Results, quantity: str, where: Mapping[str, Json], x: str) 
     return None if series.seeds.is_empty() else series
 
 
-def _both(rows: Mapping[str, pl.DataFrame], others: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The rows of both, each once."""
-    return {
-        name: pl.concat([frames[name] for frames in (rows, others) if name in frames]).unique(maintain_order=True)
-        for name in {**rows, **others}
-    }
-
-
 def _chart(
-    series: LabelledSeries,
+    series: FigureData,
     quantity: str,
-    over: SizeNames,
+    x: str,
     laws: Sequence[_Law],
     finding: str,
-    closed_form: LabelledSeries | None,
+    closed_form: FigureData | None,
     title: str,
 ) -> Chart:
+    over = size_names(x, quantity)
     law_rows = [row for name in series.names for law in laws for row in _law(series, name, law, over.letter)]
     law_rows += [] if closed_form is None else _closed_form(closed_form)
-    bounds = [v for c in ("low", "high") for v in series.points[c].drop_nulls() if 0 < v < math.inf]
-    y_axis = logarithmic_axis(
-        f"{title} (log scale)",
-        [*series.seeds["value"], *bounds, *(row["y"] for row in law_rows)],
-    )
+    bounds = finite_numbers(series.points, "low", "high", positive=True)
+    y_axis = logarithmic_axis(f"{title} (log scale)", [*series.seeds["value"], *bounds, *(r["y"] for r in law_rows)])
     x_axis = axis_at_values(f"{over.axis} (log scale)", series.points["x"], log=True, right_margin=0.16)
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
-    return Chart(
-        line_charts.size_chart(x_axis, y_axis, theme.series_style(series.names, series.families), law_rows),
-        series.points,
-        series.seeds,
-        {"series": "variant", "x": over.axis, **numbers},
-        f"{quantity_with_unit(quantity)}, against {over.phrase}. {finding}.",
-        " ".join(
-            (_caption(series, quantity, over.phrase, laws), *series.left_out, thin_points(series.seeds)[1])
-        ).strip(),
+    return series.chart(
+        line_charts.size_chart(x_axis, y_axis, series.style, law_rows),
+        {"series": "variant", "x": over.axis, **estimate_headings(quantity_name(quantity))},
+        alt=f"{quantity_with_unit(quantity)}, against {over.phrase}. {finding}.",
+        caption=_caption(series, quantity, over.phrase, laws),
         log=True,
+        seeds_drawn=True,
     )
 
 
-def _law(series: LabelledSeries, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
+def _law(series: FigureData, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
     line = series.points.filter(pl.col("series") == name).sort("x")
     label, xs, ys = _law_label(law, letter), line["x"].to_list(), line["estimate"].to_list()
@@ -133,7 +106,7 @@ def _law(series: LabelledSeries, name: str, law: _Law, letter: str) -> list[dict
     ]
 
 
-def _closed_form(series: LabelledSeries) -> list[dict[str, Json]]:
+def _closed_form(series: FigureData) -> list[dict[str, Json]]:
     """The means of a quantity that has no scatter, a line a series."""
     lines = series.points.sort("line", "x").partition_by("series", maintain_order=True)
     return [
@@ -154,7 +127,7 @@ def _law_label(law: _Law, letter: str) -> str:
     return f"{letter}√ln {letter}" if isinstance(law, str) else format_power(letter, law)
 
 
-def _caption(series: LabelledSeries, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
+def _caption(series: FigureData, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
     n = replicate_count(series.points)
     bars = (
         f"bars are 95 % Student intervals on the logarithmic scale ({n})" if series.points["low"].count() else "no bars"
@@ -171,7 +144,7 @@ def _law_text(law: _Law, size_name: str) -> str:
     return "a constant" if law == 0 else f"{size_name} to the power {format_value(law)}"
 
 
-def _finding(series: LabelledSeries, quantity: str, size_name: str) -> str:
+def _finding(series: FigureData, quantity: str, size_name: str) -> str:
     """The fitted exponent of each series: least squares within each seed, then over seeds."""
     slopes = {name: size_exponents(series.seeds.filter(pl.col("series") == name)) for name in series.names}
     if len(slopes) > MAX_NAMED and all(slopes.values()):

@@ -1,6 +1,5 @@
 """Many methods at many depths: a small panel each on one scale, and a table of how far each line goes."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,23 +9,15 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import small_multiples as panel_charts
 from lnlab.report.charts.axes import Axis, logarithmic_axis
-from lnlab.report.charts.downsample import thin_points
 from lnlab.report.charts.room import crowded_at_foot
+from lnlab.report.data.figure import estimate_headings, finite_numbers
 from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
 from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.symbols import axis_title
-from lnlab.report.words.wording import (
-    format_interval,
-    format_short,
-    join_words,
-    nonbreaking,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
 _NEAR = 2.0
@@ -53,13 +44,12 @@ def small_multiples(
     """
     profiles = collect_profiles(results, quantity, where or {}, (panels, lines), x)
     if profiles.points["estimate"].count() == 0:
-        finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
-        return Section(finding, missing=" ".join((profiles.missing, *profiles.left_out)).strip(), rows=profiles.rows)
+        return profiles.empty_section(f"Nothing of the {quantity_name(quantity)} can be drawn yet")
     place = f"{where['stack']} {x}" if where and isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
     finding = f"{'At' if lines == 'step' else 'With'} {_finding(profiles, quantity, place, path_name(panels))}"
     chart = _chart(profiles, quantity, (path_name(panels), path_name(lines), place), finding, between)
     table = _table(profiles, quantity, (path_name(panels), path_name(lines), place))
-    return Section(finding, (chart,), (table,), profiles.missing, profiles.rows)
+    return profiles.section(finding, chart, tables=(table,))
 
 
 def _chart(
@@ -67,7 +57,6 @@ def _chart(
 ) -> Chart:
     panel, line, place = words
     y_axis = _axis(profiles, f"{axis_title(quantity)} (log scale)", between)
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
     beyond = _beyond(profiles.points, y_axis.domain)
     notes = {
         name: panel_charts.NOTE_BREAK.join(filter(None, (profiles.notes[name], beyond.get(name))))
@@ -79,16 +68,13 @@ def _chart(
         for (name,), points in of_panels.items()
         if notes[name] and crowded_at_foot(points, y_axis.domain, panel_charts.note_height(notes[name]))
     ]
-    caption = _caption(profiles, quantity, words, clipped=bool(beyond))
-    sentences = (caption, *profiles.left_out, thin_points(profiles.points)[1])
-    return Chart(
-        panel_charts.small_multiples_chart(profiles.panels, profiles.lines, y_axis, notes, at_head),
-        profiles.points,
-        profiles.seeds,
+    numbers = estimate_headings(quantity_name(quantity))
+    return profiles.chart(
+        panel_charts.small_multiples_chart(profiles.panels, profiles.names, y_axis, notes, at_head),
         {"panel": panel, "series": line, "x": f"{place}, from 0 (first) to 1 (last)", **numbers},
-        f"Small line charts of the {quantity_with_unit(quantity)}, one per {panel}, from the first to "
+        alt=f"Small line charts of the {quantity_with_unit(quantity)}, one per {panel}, from the first to "
         f"the last {place}. {finding}.",
-        " ".join(sentences).strip(),
+        caption=_caption(profiles, quantity, words, clipped=bool(beyond)),
         log=True,
     )
 
@@ -100,8 +86,7 @@ def _axis(profiles: Profiles, title: str, between: tuple[float, float] | None) -
         ReportError: its ends are not positive, or in the wrong order.
     """
     if between is None:
-        columns = (profiles.points[c].drop_nulls().to_list() for c in ("estimate", "low", "high"))
-        return logarithmic_axis(title, [v for values in columns for v in values if 0 < v < math.inf])
+        return logarithmic_axis(title, finite_numbers(profiles.points, "estimate", "low", "high", positive=True))
     if not 0 < between[0] < between[1]:
         raise ReportError(
             Problem("between", f"found {list(between)}", "write two positive numbers, the lower one first")
@@ -132,8 +117,8 @@ def _caption(profiles: Profiles, quantity: str, words: tuple[str, str, str], *, 
         if profiles.points["low"].count()
         else no_band(profiles.points)
     )
-    first, last = profiles.lines[0], profiles.lines[-1]
-    lines = f"coloured in order from {first} to {last}" if len(profiles.lines) > 1 else first
+    first, last = profiles.names[0], profiles.names[-1]
+    lines = f"coloured in order from {first} to {last}" if len(profiles.names) > 1 else first
     beyond = " A panel whose lines leave the scale says how far they go." if clipped else ""
     beyond += f" Long lines are drawn in at most {MAX_PROFILE_POINTS + 1} places." if profiles.thinned else ""
     return (
@@ -154,10 +139,10 @@ def _table(profiles: Profiles, quantity: str, words: tuple[str, str, str]) -> Ta
         f"mean over seeds and its 95 % Student interval ({replicate_count(profiles.points)})."
     )
     body = tuple(
-        ((name, False), *(_cell(profiles.line_ends.get((name, line_name))) for line_name in profiles.lines))
+        ((name, False), *(_cell(profiles.line_ends.get((name, line_name))) for line_name in profiles.names))
         for name in profiles.panels
     )
-    grid = Grid("", (panel, *profiles.lines), body)
+    grid = Grid("", (panel, *profiles.names), body)
     return Table(pl.DataFrame(entries, schema=_SCHEMA, orient="row"), headings, caption, grid)
 
 
@@ -181,7 +166,7 @@ def _cell(end: LineEnd | None) -> Cell:
 
 def _finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
     """What the line with the last name does in each panel: which grows most, which falls most, which stay near."""
-    line = profiles.lines[-1]
+    line = profiles.names[-1]
     line_ends = {name: profiles.line_ends[name, line] for name in profiles.panels if (name, line) in profiles.line_ends}
     ratios = {name: end.ratio.estimate for name, end in line_ends.items() if end.ratio is not None}
     clauses = _extremes(ratios, place)

@@ -9,8 +9,8 @@ from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
 from lnlab.report.charts.value_matrix import matrix_chart
+from lnlab.report.data.figure import as_seeds, estimate_headings
 from lnlab.report.data.series import (
-    SEED_SCHEMA,
     mean_points,
     median_points,
     missing_runs_sentence,
@@ -29,17 +29,8 @@ from lnlab.report.data.table_cells import (
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.wording import (
-    count_noun,
-    format_interval,
-    format_short,
-    format_value,
-    join_words,
-    nonbreaking,
-    quantity_definition,
-    quantity_name,
-    quantity_with_unit,
-)
+from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, join_words, nonbreaking
 from lnlab.tables import Results
 
 _STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
@@ -75,12 +66,14 @@ def table(
     selected = select_measured_rows(results, selection, [rows, columns]).drop_nulls([rows, columns])
     missing_note = missing_runs_sentence(runs_with(results, selection))
     if selected.is_empty():
-        return Section(f"Nothing of the {quantity_name(quantity)} has been measured yet", missing=missing_note)
+        finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
+        return Section(finding, missing=missing_note)
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {})
     exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
     charts = (_matrix(cells, selected, quantity, requested[0], finding),) if matrix else ()
-    return Section(finding, charts, (exact_table,), missing_note, source_rows_of(results, quantity, selected))
+    stored_rows = source_rows_of(results, quantity, selected)
+    return Section(finding, charts, (exact_table,), missing=missing_note, rows=stored_rows)
 
 
 def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic: Statistic, finding: str) -> Chart:
@@ -93,21 +86,22 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         line=pl.col(cells.paths[0]).replace_strict(list(names), range(len(names)), return_dtype=pl.Int32),
         x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
     )
-    seeds = placed.select(pl.col(c).cast(t) for c, t in SEED_SCHEMA.items()).sort("line", "x", "seed")
+    seeds = as_seeds(placed).sort("line", "x", "seed")
     log, has_medians = statistic == "geometric_mean", statistic == "median"
     points = median_points(seeds) if has_medians else mean_points(seeds, log=log)
     title = quantity_with_unit(quantity)
-    numbers = {"estimate": quantity_name(quantity), "low": "low", "high": "high", "n": "seeds"}
+    numbers = estimate_headings(quantity_name(quantity), "low", "high")
+    estimates = points["estimate"].drop_nulls().to_list()
     return Chart(
-        matrix_chart([*names.values()], [*cells.columns.values()], column, points["estimate"].drop_nulls().to_list()),
-        points,
-        seeds,
-        {"series": row, "x": f"column, {column}", **numbers},
-        f"Matrix of the {title}, {row} by {column}. {finding}.",
-        f"{quantity_definition(quantity)} by {row} and {column}: the {_STATISTIC_NAMES[statistic][0]} over seeds "
-        f"({replicate_count(points)}), the larger, the more a cell stands out from the page.",
-        log,
-        "median" if has_medians else "mean",
+        spec=matrix_chart([*names.values()], [*cells.columns.values()], column, estimates),
+        points=points,
+        seeds=seeds,
+        headings={"series": row, "x": f"column, {column}", **numbers},
+        alt=f"Matrix of the {title}, {row} by {column}. {finding}.",
+        caption=f"{quantity_definition(quantity)} by {row} and {column}: the {_STATISTIC_NAMES[statistic][0]} over "
+        f"seeds ({replicate_count(points)}), the larger, the more a cell stands out from the page.",
+        log=log,
+        statistic="median" if has_medians else "mean",
     )
 
 
@@ -115,7 +109,7 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) ->
     """The exact table, one row an entry, and the one that readers see."""
     row, column = map(path_name, cells.paths)
     lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
-    numbers = {"estimate": quantity_name(quantity), "low": "95 % low", "high": "95 % high", "n": "seeds"}
+    numbers = estimate_headings(quantity_name(quantity))
     caption = f"{quantity_definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
     names = () if len(statistics) == 1 and not cells.printed else ("",)
     grid = Grid("", (row, *names, *cells.columns.values()), _grid_rows(cells, statistics, named=bool(names)))

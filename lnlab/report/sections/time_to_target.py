@@ -23,9 +23,9 @@ from lnlab.report.data.training_curves import epochs_per_update, last_rows
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.sections.outcomes import OUTCOME_HEADINGS, OUTCOME_SCHEMA, median_with_range
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.headings import MAX_NAMED
+from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.reference_words import reference_text
-from lnlab.report.words.wording import count_noun, format_short, format_value, join_words, quantity_name
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, format_value, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
 _UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"
@@ -54,7 +54,7 @@ def time_to_target(
     if not any(variant.numbers.get(_UPDATES) for variant in variants):
         return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
     table = _table(variants, list(numbers), _level(target, where or {}), quantity)
-    return Section(_finding(variants), (), (table,), missing_note, rows)
+    return Section(_finding(variants), tables=(table,), missing=missing_note, rows=rows)
 
 
 def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> RunNumbers:

@@ -64,7 +64,7 @@ def translations(
         return Section("No translation has been kept yet", missing=missing_note)
     rows = {"texts": texts, "sites": scores}
     stored_rows = {name: frame for name, frame in rows.items() if frame.height}
-    return Section(_finding(translated), (), (_table(translated, texts),), missing_note, stored_rows)
+    return Section(_finding(translated), tables=(_table(translated, texts),), missing=missing_note, rows=stored_rows)
 
 
 def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:

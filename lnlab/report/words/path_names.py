@@ -1,9 +1,19 @@
-"""What readers call a column of the tables, a path of a setting, a place in a model, a norm and a variant."""
+"""What readers call a column of the tables, a path of a setting, a size, a place in a model, a norm and a variant."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from lnlab.keys import Json
 from lnlab.setting import STACKS
+
+
+class SizeNames(NamedTuple):
+    """``the number of layers``, ``number of layers of each stack``, ``L``."""
+
+    phrase: str
+    axis: str
+    letter: str
+
 
 _NAMES = {"lr": "learning rate", "step": "training step", "d_model": "width", "d_ff": "feed-forward width"}
 
@@ -13,6 +23,17 @@ _SITES = {
     "cross_attention": "cross-attention",
 }
 _NORM_PARAMETERS = {"naive true": "padding counted", "naive false": ""}
+_SIZES: Mapping[str, tuple[str, str]] = {
+    "layers": ("the number of layers", "L"),
+    "sublayers": ("the number of sublayers", "N"),
+    "d_model": ("the width", "d"),
+    "length": ("the number of tokens", "n"),
+}
+_OF_CURVES = dict.fromkeys(
+    ("psi_variance", "rectified_variance", "rectification"), SizeNames("the training step", "training step t", "t")
+)
+"""What ``x`` is, of the quantities that a probe measures as a curve."""
+_OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of all stacks"}
 
 
 def path_name(path: str) -> str:
@@ -48,3 +69,19 @@ def evaluation_words(value: Json, label: str) -> str:
         if isinstance(value, Mapping) and set(value) == {key}:
             return f"evaluated every {value[key]} {unit}{'' if value[key] == 1 else 's'}"
     return "evaluated at the end" if value == "end" else f"evaluated at {label}"
+
+
+def size_names(path: str, quantity: str = "") -> SizeNames:
+    """The names of the size at a path of the setting; those of an unknown one are its words.
+
+    Args:
+        path: of the setting, or the name of a column.
+        quantity: what is drawn against it, which says what the column ``x`` is.
+    """
+    if path == "x" and quantity in _OF_CURVES:
+        return _OF_CURVES[quantity]
+    owner, _, word = path.rpartition(".")
+    phrase, letter = _SIZES.get(word, (word.replace("_", " "), "x"))
+    per_stack = word in ("layers", "sublayers") and owner
+    owner_phrase = _OWNERS.get((word, owner), f" of the {owner}") if per_stack else ""
+    return SizeNames(phrase, phrase.removeprefix("the ") + owner_phrase, letter)

@@ -1,42 +1,78 @@
-"""The words of a quantity: those with which it was registered, as the report keeps them, else those of the glossary.
+"""What a quantity is called: in a sentence, on an axis, and in a caption.
 
-A derived quantity of lnlab has them where it is registered. Measured ones are registered in the other wing, which a
-report may not import: the glossary has those of lnlab's own.
+The words are those with which it was registered, as the report has stored them; else those of lnlab's own quantities,
+which a derived one has where it is registered, and a measured one in ``lnlab.measured``.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 
 from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
+from lnlab.keys import Json
+from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.loss_units import fill_units
-from lnlab.report.words.glossary import GLOSSARY
 
-_registered: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("registered", default={})  # noqa: B039 - never changed
+_stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
+_WEIGHTS = {"w1": "W1", "w2": "W2", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
+"""What ``{W}`` stands for in a symbol."""
 
 
 @contextmanager
 def using_words(words: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
     """Inside, quantities have the words of a report, see ``ReportFacts.words``."""
-    previous = _registered.set(words)
+    previous = _stored.set(words)
     try:
         yield
     finally:
-        _registered.reset(previous)
+        _stored.reset(previous)
 
 
 def quantity_words(name: str) -> QuantityWords | None:
     """The words of a quantity, or None where nobody has stated any."""
-    if name in _registered.get():
-        return QuantityWords(**_registered.get()[name])
-    if name in quantities.entries:
-        words: QuantityWords | None = quantities.entries[name].facts.words
-        return words
-    return QuantityWords(*GLOSSARY[name]) if name in GLOSSARY else None
+    own: QuantityWords | None = quantities.entries[name].facts.words if name in quantities.entries else None
+    own = own or MEASURED.get(name)
+    if name not in _stored.get():
+        return own
+    words = QuantityWords(**_stored.get()[name])
+    # reports from before derived quantities had symbols have stored none
+    return replace(words, symbol=own.symbol) if own and not words.symbol else words
 
 
 def quantity_unit(name: str, nats: str = "nats") -> str | None:
     """The unit of a quantity, or None where it is unknown."""
     words = quantity_words(name)
     return fill_units(words.unit, nats) if words else None
+
+
+def quantity_name(name: str) -> str:
+    """The name of a quantity in a sentence; that of an unknown one is its words."""
+    return words.name if (words := quantity_words(name)) else name.replace("_", " ")
+
+
+def quantity_with_unit(name: str, nats: str = "nats") -> str:
+    """A quantity with its unit: ``gradient norm, nats per token``."""
+    unit = quantity_unit(name, nats)
+    return quantity_name(name) if unit is None else f"{quantity_name(name)}, {unit}"
+
+
+def quantity_definition(name: str, nats: str = "nats") -> str:
+    """A quantity with what it is, to begin a caption."""
+    words, text = quantity_words(name), quantity_name(name)
+    known = f" ({fill_units(f'{words.definition}, {words.unit}', nats)})" if words else ""
+    return f"{text[:1].upper()}{text[1:]}{known}"
+
+
+def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str = "nats") -> str:
+    """``gradient norm ||E ∂L/∂W2||_F, nats per token`` where one tensor is selected, ``W`` where several are.
+
+    A quantity without a symbol is as in ``quantity_with_unit``.
+    """
+    words, title = quantity_words(quantity), quantity_with_unit(quantity, nats)
+    if words is None or not words.symbol:
+        return title
+    tensor = (where or {}).get("tensor")
+    symbol = words.symbol.replace("{W}", _WEIGHTS.get(tensor, "W") if isinstance(tensor, str) else "W")
+    return f"{words.name} {symbol}{title.removeprefix(words.name)}"

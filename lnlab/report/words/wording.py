@@ -1,4 +1,4 @@
-"""How numbers, lists, variants and quantities are put into words."""
+"""How numbers, lists and variants are put into words."""
 
 import math
 import re
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from lnlab.keys import Json
-from lnlab.report.loss_units import fill_units
 from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
-from lnlab.report.words.quantity_words import quantity_words
 from lnlab.report.words.spectral_words import SCOPE_NAMES
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
 
 MINUS = "−"
+MAX_NAMED = 2
+"""Series that a heading which a template makes names at most, as a longer list says nothing at a glance."""
 WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
@@ -188,6 +188,19 @@ def join_words(words: Iterable[str], last: str = "and") -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
 
 
+def two_at_most(clauses: Iterable[str], *, sentences: bool = True) -> str:
+    """The clauses of a heading, one for each series; of more than two the first two, and how many more there are.
+
+    Args:
+        clauses: in the order of the series.
+        sentences: whether each could stand alone; else they are a list.
+    """
+    texts = list(clauses)
+    if (more := len(texts) - MAX_NAMED) > 0:
+        texts = [*texts[:MAX_NAMED], f"{more} more in the figure"]
+    return "; ".join(texts) if sentences else join_words(texts)
+
+
 def numbers_first(values: Iterable[Json]) -> list[Json]:
     """Numbers first and rising, then all else as it comes."""
     all_values = list(values)
@@ -228,21 +241,3 @@ def axis_value_name(axis: str, value: Json, label: str) -> str:
         noun = f"{owner} {words}" if owner in STACKS else words
         return f"{format_value(value)} {noun.removesuffix('s') if value == 1 else noun}"
     return label
-
-
-def quantity_name(name: str) -> str:
-    """The name of a quantity in a sentence; that of an unknown one is its words."""
-    return words.name if (words := quantity_words(name)) else name.replace("_", " ")
-
-
-def quantity_with_unit(name: str, nats: str = "nats") -> str:
-    """A quantity with its symbol, if it has one, and its unit, for an axis."""
-    symbol = f" {words.symbol}" if (words := quantity_words(name)) and words.symbol else ""
-    return f"{quantity_name(name)}{symbol}" + (f", {fill_units(words.unit, nats)}" if words else "")
-
-
-def quantity_definition(name: str, nats: str = "nats") -> str:
-    """A quantity with what it is, to begin a caption."""
-    words, text = quantity_words(name), quantity_name(name)
-    known = f" ({fill_units(f'{words.definition}, {words.unit}', nats)})" if words else ""
-    return f"{text[:1].upper()}{text[1:]}{known}"

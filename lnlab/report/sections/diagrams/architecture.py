@@ -11,8 +11,8 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
+from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.report.data.labels import label_series
-from lnlab.report.data.series import SEED_SCHEMA
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.setting import STACKS
@@ -72,12 +72,12 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
             )
     drawn = "; ".join(f"{row['variant']}: {row['formula']}, norm {row['norm']}" for row in rows)
     chart = Chart(
-        architecture_chart(panels),
-        pl.DataFrame(rows),
-        pl.DataFrame(schema=SEED_SCHEMA),
-        _HEADINGS,
-        f"What one sublayer computes, as boxes and arrows. {drawn}.",
-        " ".join([_CAPTION, *_notes(panels)]),
+        spec=architecture_chart(panels),
+        points=pl.DataFrame(rows),
+        seeds=pl.DataFrame(schema=SEED_SCHEMA),
+        headings=_HEADINGS,
+        alt=f"What one sublayer computes, as boxes and arrows. {drawn}.",
+        caption=" ".join([_CAPTION, *_notes(panels)]),
         log=False,
     )
     kinds = list(dict.fromkeys(row["formula"] for row in rows))

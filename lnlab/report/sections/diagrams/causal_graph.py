@@ -18,7 +18,7 @@ from lnlab.report.charts.causal_graph import (
     causal_graph_chart,
 )
 from lnlab.report.charts.theme import MUTED_COLOUR
-from lnlab.report.data.series import SEED_SCHEMA
+from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.cited_claims import claim_address
@@ -77,12 +77,12 @@ def causal_graph(
     rows = pl.DataFrame([_row(edge, source, by_claim) for edge, source in zip(drawn, edges, strict=True)])
     finding = _finding([edge.outcome for edge in drawn])
     chart = Chart(
-        causal_graph_chart(list(boxes.values()), drawn),
-        rows,
-        pl.DataFrame(schema=SEED_SCHEMA),
-        _HEADINGS,
-        f"A causal graph. {finding}. {'; '.join(map(_edge_in_words, drawn))}.",
-        _CAPTION,
+        spec=causal_graph_chart(list(boxes.values()), drawn),
+        points=rows,
+        seeds=pl.DataFrame(schema=SEED_SCHEMA),
+        headings=_HEADINGS,
+        alt=f"A causal graph. {finding}. {'; '.join(map(_edge_in_words, drawn))}.",
+        caption=_CAPTION,
         log=False,
     )
     return Section(finding, (chart,))
@@ -107,7 +107,9 @@ def _graph_edge(
         )
         for role, claim, word in zip(("observation", "intervention"), (edge.observed, edge.cut), words, strict=True)
     ]
-    return GraphEdge(number, cause, effect, edge_outcome(*words), (marks[0], marks[1]))
+    return GraphEdge(
+        number=number, cause=cause, effect=effect, outcome=edge_outcome(*words), marks=(marks[0], marks[1])
+    )
 
 
 def edge_outcome(observed: str, cut: str) -> Outcome:

@@ -1,0 +1,51 @@
+"""What readers call the quantities of gradients: name, unit and definition of each."""
+
+from collections.abc import Mapping
+
+from lnlab.facts import QuantityWords
+
+UNRESOLVED_SHARE = QuantityWords(
+    "share below rounding", "of the entries", "entries whose gradient is nothing but rounding"
+)
+"""The words of that share of whatever is measured at the entries of a parameter."""
+GRADIENT_NORM: Mapping[str, QuantityWords] = {
+    "gradient_norm": QuantityWords(
+        "gradient norm", "{nats} per {item}", "Frobenius norm of the mean gradient", "||E ∂L/∂{W}||_F"
+    ),
+    "gradient_norm_mean": QuantityWords(
+        "mean gradient norm", "{nats} per {item}", "mean Frobenius norm of the gradient of a batch", "E ||∂L/∂{W}||_F"
+    ),
+    "gradient_rms": QuantityWords(
+        "gradient r.m.s.", "{nats} per {item}", "gradient norm over the square root of its elements"
+    ),
+    "gradient_norm_unbiased_sq": QuantityWords(
+        "squared gradient norm", "{nats}² per {item}²", "squared norm of the gradient, unbiased", "||E ∂L/∂{W}||_F²"
+    ),
+    "gradient_noise_share": QuantityWords(
+        "noise share", "of the squared norm", "share of the squared gradient norm that is noise"
+    ),
+    "gradient_unresolved_share": UNRESOLVED_SHARE,
+}
+STREAM_GRADIENT: Mapping[str, QuantityWords] = {
+    "stream_gradient": QuantityWords(
+        "gradient of the stream", "{nats} per {item}", "norm of the loss's gradient by the hidden states", "||∂L/∂x||"
+    ),
+}
+GRADIENT_HISTOGRAM: Mapping[str, QuantityWords] = {
+    "gradient_size": QuantityWords("gradient entry", "{nats} per {item}", "entries of a gradient without their sign"),
+}
+GRADIENT_RECURSION: Mapping[str, QuantityWords] = {
+    "recursion_error": QuantityWords(
+        "error of the recursion", "relative", "distance from the gradient of a backward pass"
+    ),
+    "recursion_error_without_attention": QuantityWords(
+        "error without attention",
+        "relative",
+        "distance of the recursion from the gradient, with attention left out of F",
+    ),
+    "recursion_error_separated": QuantityWords(
+        "error of separate products",
+        "relative",
+        "distance from the gradient, with the norms and the blocks multiplied apart",
+    ),
+}

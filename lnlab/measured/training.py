@@ -1,0 +1,57 @@
+"""What readers call the quantities of training, evaluation and translation: name, unit and definition of each."""
+
+from collections.abc import Mapping
+
+from lnlab.facts import QuantityWords
+
+RECORDED_CURVES: Mapping[str, QuantityWords] = {
+    "loss": QuantityWords(
+        "loss",
+        "{nats} per {item}",
+        "what training makes small, label smoothing included; in training with dropout",
+        "L",
+    ),
+    "epoch_loss": QuantityWords(
+        "loss of an epoch", "{nats} per {item}", "mean over an epoch of the losses of its training batches"
+    ),
+    "global_gradient_norm": QuantityWords(
+        "global gradient norm", "{nats} per {item}", "of all parameters together, before clipping", "||∂L/∂θ||"
+    ),
+    "learning_rate": QuantityWords(
+        "learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor"
+    ),
+    "tokens": QuantityWords("tokens", "per update", "tokens, or sentences, whose losses one update takes the mean of"),
+    "unigram_entropy": QuantityWords(
+        "word frequencies", "{nats} per {item}", "entropy of the training targets, one by one"
+    ),
+    "epoch": QuantityWords("epoch", "passes over the training split", "updates so far over the updates of an epoch"),
+}
+EVALUATION_CURVES: Mapping[str, QuantityWords] = {
+    "loss": RECORDED_CURVES["loss"],
+    "nll": QuantityWords(
+        "negative log likelihood", "{nats} per {item}", "of the right answers, without label smoothing and dropout", "L"
+    ),
+    "accuracy": QuantityWords(
+        "accuracy", "share of the labels", "of sentences whose most likely label is the right one"
+    ),
+}
+BATCH_EVALUATION_CURVES: Mapping[str, QuantityWords] = {
+    "batch_nll": QuantityWords(
+        "negative log likelihood with batch statistics",
+        "{nats} per {item}",
+        "of the right answers, norms over the batch with the statistics of the batch at hand",
+    ),
+    "batch_accuracy": QuantityWords(
+        "accuracy with batch statistics", "share of the labels", "as the nll with batch statistics"
+    ),
+}
+BLEU: Mapping[str, QuantityWords] = {
+    "bleu": QuantityWords("BLEU", "percent", "n-grams of the translation that the reference has too"),
+    "bleu_precision": QuantityWords(
+        "n-gram precision", "%", "share of the n-grams of the translations that their references have"
+    ),
+    "brevity_penalty": QuantityWords("brevity penalty", "factor", "exp(1 − r/c) of c words said for r, else 1"),
+    "length_ratio": QuantityWords("length ratio", "ratio", "words of the translations over those of the references"),
+    "copy_bleu": QuantityWords("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
+    "sentence_bleu": QuantityWords("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),
+}
