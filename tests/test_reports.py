@@ -7,10 +7,10 @@ import pytest
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.front import compile_front, setting_namer
-from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections, is_drawable
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.committed.matching import match_runs
 from lnlab.report.folder import read_folder
+from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, is_drawable
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import parse_spec

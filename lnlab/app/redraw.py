@@ -15,11 +15,11 @@ from lnlab.compile.front import compile_front, setting_namer, sound_claims
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, digest
 from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
-from lnlab.report.committed.held_rows import is_drawable, missing_rows_sentence, section_selections
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
 from lnlab.report.committed.matching import MatchedRuns, match_runs
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.held_rows import is_drawable, missing_rows_sentence, section_selections
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spec_text

@@ -13,9 +13,9 @@ from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flawed, supplied_parameters
-from lnlab.report.committed.held_rows import claim_selections
 from lnlab.report.data.series import source_rows_of
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
+from lnlab.report.held_rows import claim_selections
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section

@@ -43,7 +43,7 @@ class ReportFacts:
         formulas: by placement, the first line of its documentation, where a section draws them.
         transfers: what its runs take over from runs of other specs, in sentences.
         seeds: of the experiment, where single claims are judged on others; else nothing.
-        kept: which rows the tables beside it hold, see ``committed.held_rows.record``; nothing before they are written.
+        kept: which rows the tables beside it hold, see ``held_rows.record_kept_rows``; nothing before they are written.
     """
 
     name: str

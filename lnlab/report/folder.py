@@ -16,10 +16,10 @@ from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
-from lnlab.report.committed.held_rows import record_kept_rows
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.compose import build_parts, rows_used
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_to_json
+from lnlab.report.held_rows import record_kept_rows
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 

@@ -20,11 +20,11 @@ from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import html
-from lnlab.report.page.answers import VERDICT_CLASSES, VERDICT_SYMBOLS
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.quantity_words import quantity_name, using_words
+from lnlab.report.words.verdict_words import VERDICT_CLASSES, VERDICT_SYMBOLS
 from lnlab.report.words.wording import axis_value_name, count_noun, format_value, join_words
 from lnlab.tables import Results
 

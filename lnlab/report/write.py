@@ -16,13 +16,13 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files, write_folder
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
-from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.report.words.quantity_words import using_words
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.tables import Results
 
 _VERDICT_HEADINGS = {

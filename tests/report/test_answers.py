@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.answers import (
+from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
+from lnlab.report.words.verdict_words import (
     common_scope,
     criterion_text,
     multiplicity_sentence,
     statistic_text,
     verdict_count_sentence,
 )
-from lnlab.report.page.forest_plot import forest_section
-from lnlab.report.page.verdict_strip import EDGE, WIDTH, verdict_strip
 
 BASE = Verdict(
     claim="a",

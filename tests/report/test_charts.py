@@ -10,10 +10,10 @@ import vl_convert
 
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
-from lnlab.report.charts.theme import COLOURS, DASHES, SHAPES, series_style
 from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.theme import COLOURS, DASHES, SHAPES, series_style
 
 PROTAN = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
 DEUTAN = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]

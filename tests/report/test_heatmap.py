@@ -9,13 +9,13 @@ import pytest
 from lnlab.errors import LabError
 from lnlab.report.charts.heatmap import HeatmapAxis
 from lnlab.report.charts.render import to_png, to_svg
-from lnlab.report.charts.theme import HEATMAP_COLOURS
 from lnlab.report.compose import ReportPart
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.notebook import notebook_text
 from lnlab.report.sections.heatmap import heatmap
 from lnlab.report.table import MAX_SHOWN_ROWS
+from lnlab.report.theme import HEATMAP_COLOURS
 from lnlab.tables import Results, frame, table_schema
 
 SUBLAYERS = ("self_attention", "feed_forward")

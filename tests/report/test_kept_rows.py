@@ -7,10 +7,10 @@ import pytest
 
 from lnlab.claims.claim import Finding, judge_claim, verdict_of
 from lnlab.errors import ReportError
-from lnlab.report.committed.held_rows import are_covered, complete_selections, is_drawable, narrows, record_kept_rows
 from lnlab.report.committed.judge_again import equal_verdicts, verdict_follows
 from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
+from lnlab.report.held_rows import are_covered, complete_selections, is_drawable, narrows, record_kept_rows
 from lnlab.report.write import write_report
 
 OF = {"quantity": "gradient_norm", "stack": "decoder", "tensor": ["w1", "w2"]}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from lnlab.report.charts import axes, legend, line_charts, render
-from lnlab.report.charts.theme import COLOURS, DASHES, SERIES_COLOURS, SHAPES, series_style
+from lnlab.report.theme import COLOURS, DASHES, SERIES_COLOURS, SHAPES, series_style
 
 
 def outline(path):

@@ -12,10 +12,11 @@ from lnlab.claims.claim import Verdict
 from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
-from lnlab.report.page import answers, provenance
+from lnlab.report.page import provenance
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.page.methods_table import method_grid
+from lnlab.report.words import verdict_words
 from lnlab.report.words.wording import region_in_words
 from lnlab.tables import Results
 
@@ -58,8 +59,8 @@ def sentences(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict])
     charts = [chart for section in made for chart in section.charts]
     tables = [table for section in made for table in section.tables]
     texts = [
-        answers.verdict_count_sentence(verdicts),
-        answers.multiplicity_sentence(verdicts),
+        verdict_words.verdict_count_sentence(verdicts),
+        verdict_words.multiplicity_sentence(verdicts),
         provenance.partial_report_sentence(results),
     ]
     texts += [text for v in verdicts for text in (region_in_words(v.region_low, v.region_high), criterion_after(v))]
@@ -74,7 +75,7 @@ def sentences(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict])
 
 def criterion_after(verdict: Verdict) -> str:
     """The criterion of a claim after its statistic, which may name variants."""
-    return answers.criterion_text(replace(verdict, statistic=""))
+    return verdict_words.criterion_text(replace(verdict, statistic=""))
 
 
 def _without(text: str, names: list[str]) -> str:
@@ -99,8 +100,8 @@ def test_the_head_of_a_committed_page_counts_every_claim_of_its_tables(report):
     page, *_, verdicts = report
     head = html.unescape((page / "index.html").read_text().partition('<ul class="claims">')[0])
     text = " ".join(re.sub("<[^>]+>", "", head).split())
-    counted = all(f"{n} {word}" in text for word, n in answers.verdict_counts(verdicts))
-    assert counted or answers.verdict_count_sentence(verdicts) in text
+    counted = all(f"{n} {word}" in text for word, n in verdict_words.verdict_counts(verdicts))
+    assert counted or verdict_words.verdict_count_sentence(verdicts) in text
 
 
 def test_numbers_in_a_list_rise(report):

@@ -12,10 +12,10 @@ from scipy import stats
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
-from lnlab.report.charts.theme import HEATMAP_COLOURS
 from lnlab.report.data.table_cells import agrees_with_printed
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.table import table
+from lnlab.report.theme import HEATMAP_COLOURS
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.report.charts.downsample import MAX_POINTS, thin_lines, thin_points
+from lnlab.report.data.downsample import MAX_POINTS, thin_lines, thin_points
 
 
 def cloud(n):

@@ -23,7 +23,7 @@ from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.keys import Json
 from lnlab.registry import Roots
-from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections
+from lnlab.report.held_rows import are_covered, claim_selections, complete_selections
 from lnlab.report.question import claims_with_choices
 from lnlab.store.plans import plan_frames
 from lnlab.tables import ENDED_STATUSES, Results

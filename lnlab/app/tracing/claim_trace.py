@@ -16,7 +16,7 @@ from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
-from lnlab.report.page.answers import statistic_text
+from lnlab.report.words.verdict_words import statistic_text
 from lnlab.specfile.citations import citations_of
 from lnlab.specfile.load import parse_leniently
 from lnlab.tables import Results

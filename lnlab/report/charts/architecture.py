@@ -12,8 +12,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
-from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
 from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
 
 _WIDTH, _ROW, _COLUMNS = 150, 46, 5
 """Points across a panel, and from one operation to the next; panels beside each other, at most."""

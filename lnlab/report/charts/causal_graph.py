@@ -12,7 +12,7 @@ from typing import Any, Literal
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
 
 _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
 """Of a box, in columns and rows."""

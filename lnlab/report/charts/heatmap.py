@@ -10,7 +10,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
-from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
+from lnlab.report.theme import HEATMAP_COLOURS, THEME
 
 _WIDTH, _GAP, _COLUMNS = 780, 28, 3
 

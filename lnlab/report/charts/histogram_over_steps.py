@@ -11,8 +11,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
-from lnlab.report.charts.theme import HEATMAP_COLOURS, THEME
 from lnlab.report.rounding import rounded
+from lnlab.report.theme import HEATMAP_COLOURS, THEME
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import format_number
 

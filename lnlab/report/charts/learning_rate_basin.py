@@ -8,8 +8,8 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
-from lnlab.report.charts.theme import THEME, SeriesStyle
 from lnlab.report.charts.training_curves import CROSS_PATH
+from lnlab.report.theme import THEME, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from lnlab.report.charts.theme import SeriesStyle
+from lnlab.report.theme import SeriesStyle
 
 _HALF_LENGTH, _HALF_WIDTH, _RADIUS = 18.0, 1.1, 5.0
 _SIZE = 100

@@ -10,7 +10,7 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.charts.theme import MUTED_COLOUR, TEXT_COLOUR, THEME, colour_ramp
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME, colour_ramp
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
 NOTE_BREAK, _NOTE_LINE = "; ", 12

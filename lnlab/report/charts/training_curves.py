@@ -12,7 +12,7 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
-from lnlab.report.charts.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
+from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}

@@ -6,7 +6,7 @@ from itertools import pairwise
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.charts.theme import HEATMAP_COLOURS, TEXT_COLOUR, THEME
+from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR, THEME
 
 _CELL_WIDTH, _CELL_HEIGHT, _WIDTH = 96, 30, 640
 _PALE = 3

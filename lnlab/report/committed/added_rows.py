@@ -9,9 +9,9 @@ from lnlab.analyse.select.select import NothingSelected, runs_with
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical
-from lnlab.report.committed.held_rows import claim_selections, record_kept_rows
 from lnlab.report.compose import build_parts, rows_used
 from lnlab.report.facts import ReportFacts
+from lnlab.report.held_rows import claim_selections, record_kept_rows
 from lnlab.tables import Results
 
 

@@ -11,8 +11,8 @@ from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
-from lnlab.report.committed.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
 from lnlab.report.committed.matching import MatchedRuns
+from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.tables import Results
 

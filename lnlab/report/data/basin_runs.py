@@ -20,8 +20,7 @@ from lnlab.report.data.series import (
     refuse_duplicates,
     source_rows_of,
 )
-from lnlab.report.page.methods import number_ranges
-from lnlab.report.words.path_names import join_value_names
+from lnlab.report.words.path_names import join_value_names, number_ranges
 from lnlab.report.words.wording import axis_value_name
 from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results

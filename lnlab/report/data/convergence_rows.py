@@ -6,7 +6,7 @@ import polars as pl
 
 from lnlab.analyse.convergence.agreement import ReproducedColumn
 from lnlab.analyse.convergence.curves import LOSS_QUANTITIES, decisive_losses
-from lnlab.report.charts.downsample import thin_points
+from lnlab.report.data.downsample import thin_points
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.tables import Results
 

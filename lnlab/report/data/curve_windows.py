@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.report.charts.downsample import thin_lines
+from lnlab.report.data.downsample import thin_lines
 from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.specfile.columns import VOCABULARY
 

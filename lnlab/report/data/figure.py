@@ -8,9 +8,9 @@ from typing import Literal
 import polars as pl
 
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import thin_points
-from lnlab.report.charts.theme import SeriesStyle, series_style
+from lnlab.report.data.downsample import thin_points
 from lnlab.report.section import Chart, Section, Table
+from lnlab.report.theme import SeriesStyle, series_style
 from lnlab.report.words.quantity_words import quantity_name
 
 SEED_SCHEMA = {

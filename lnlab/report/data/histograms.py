@@ -13,7 +13,7 @@ from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import MAX_POINTS
+from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import mean_points, missing_runs_sentence

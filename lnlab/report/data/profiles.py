@@ -12,7 +12,7 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval, t_interval
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import thin_lines
+from lnlab.report.data.downsample import thin_lines
 from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.series import (
     labelled_values,

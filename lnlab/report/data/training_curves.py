@@ -12,7 +12,6 @@ import polars as pl
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.theme import SeriesStyle, series_style
 from lnlab.report.data.curve_windows import (
     LEVEL_SCHEMA,
     batch_means,
@@ -31,6 +30,7 @@ from lnlab.report.data.series import (
     source_rows_of,
     undrawn_numbers,
 )
+from lnlab.report.theme import SeriesStyle, series_style
 from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 

@@ -8,11 +8,11 @@ import polars as pl
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.facts import ReportFacts
-from lnlab.report.page.answers import common_scope, criterion_text
 from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
+from lnlab.report.words.verdict_words import common_scope, criterion_text
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
 

@@ -9,8 +9,8 @@ import polars as pl
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.report.charts import render
-from lnlab.report.charts.downsample import thin_points
 from lnlab.report.compose import ReportPart, error_line
+from lnlab.report.data.downsample import thin_points
 from lnlab.report.rounding import rounded_frame, rounded_json
 from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid

@@ -12,10 +12,10 @@ import polars as pl
 from lnlab.claims.claim import Measure, Verdict
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
-from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Chart, Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64

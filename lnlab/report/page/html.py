@@ -14,15 +14,16 @@ from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
-from lnlab.report.charts.theme import THEME
 from lnlab.report.facts import ReportFacts
-from lnlab.report.page import answers, methods, provenance
+from lnlab.report.page import methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.page.unbroken_names import unbroken_names
+from lnlab.report.theme import THEME
+from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
@@ -127,15 +128,15 @@ def render_page(
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
         answers=[_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)],
-        tally=answers.verdict_count_sentence(verdicts),
-        counts=answers.verdict_counts(verdicts),
-        symbols=answers.VERDICT_SYMBOLS,
-        classes=answers.VERDICT_CLASSES,
+        tally=verdict_words.verdict_count_sentence(verdicts),
+        counts=verdict_words.verdict_counts(verdicts),
+        symbols=verdict_words.VERDICT_SYMBOLS,
+        classes=verdict_words.VERDICT_CLASSES,
         missing_runs=provenance.partial_report_sentence(results),
         paper=linked_citations(provenance.cited_source(facts)),
         paper_address=web_address(facts.source.get("url", "")),
         groups=groups,
-        scope=answers.common_scope(verdicts),
+        scope=verdict_words.common_scope(verdicts),
         hero=hero,
         parts=parts,
         overview=None if overview is None else part_of_page(overview, single=single),
@@ -147,7 +148,7 @@ def render_page(
         decisions=provenance.decision_grid(facts),
         outcomes=provenance.unfinished_runs_grid(results),
         settings=provenance.settings_grid(results),
-        multiplicity=answers.multiplicity_sentence(verdicts) if verdicts else "No claim was judged.",
+        multiplicity=verdict_words.multiplicity_sentence(verdicts) if verdicts else "No claim was judged.",
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lnlab.keys import Json
-from lnlab.report.charts.theme import THEME
 from lnlab.report.compose import ReportPart
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.table import Grid
+from lnlab.report.theme import THEME
 
 _SENTENCE_END = re.compile(r"(?<=[.)]) (?=[A-Z])")
 _FEW_COLUMNS = 5

@@ -10,6 +10,7 @@ from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.keys import Json, canonical
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item
+from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -234,14 +235,3 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
         "that the variants of a seed share them where they can and are compared in pairs. Intervals are Student "
         "intervals over seeds, on the logarithmic scale for positive numbers."
     )
-
-
-def number_ranges(numbers: Sequence[int]) -> str:
-    """``1–10, 12``: runs of consecutive numbers shortened."""
-    runs: list[list[int]] = []
-    for n in sorted(set(numbers)):
-        if runs and n == runs[-1][1] + 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)

@@ -14,10 +14,10 @@ from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
-from lnlab.report.page.answers import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.section import Table
 from lnlab.report.table import Grid, csv_bytes
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
 
 _PACKAGES = ("polars", "altair", "vl-convert-python")
 """All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""

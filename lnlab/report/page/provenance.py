@@ -9,6 +9,7 @@ from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods
 from lnlab.report.table import Grid, reader_grid
+from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import axis_value_name, count_noun, format_short, format_value, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
@@ -39,7 +40,7 @@ def _place(part: str, place: str) -> str:
 def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
     """Where the numbers come from, as pairs of name and value."""
     runs = results.runs
-    seeds = methods.number_ranges(runs["seed"].to_list())
+    seeds = number_ranges(runs["seed"].to_list())
     pairs = [
         ("Spec", facts.path),
         ("Plan", facts.digest[:16]),
@@ -100,7 +101,7 @@ def _decision(decision: Decision) -> tuple[str, ...]:
     scores = ((c.value, "diverged" if c.score is None else format_short(c.score)) for c in decision.candidates)
     candidates = f"{', '.join(f'{format_value(value)}: {score}' for value, score in scores)} ({decision.statistic})"
     why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
-    return decision.path, about, format_value(decision.value), why, candidates, methods.number_ranges(decision.seeds)
+    return decision.path, about, format_value(decision.value), why, candidates, number_ranges(decision.seeds)
 
 
 def command_lines(facts: ReportFacts) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.page.claim_list import ROLE_HEADINGS
 from lnlab.report.page.latex import escape_latex, tabular
 from lnlab.report.table import Grid
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.report.words.wording import format_interval
 
 _ROWS = 14

@@ -9,7 +9,7 @@ import polars as pl
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts import training_curves
-from lnlab.report.data.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
+from lnlab.report.charts.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES

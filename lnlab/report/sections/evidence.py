@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.answers import VERDICT_SYMBOLS, verdict_counts
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS, verdict_counts
 from lnlab.report.words.wording import count_noun, format_interval, join_words, nonbreaking
 from lnlab.tables import Results
 

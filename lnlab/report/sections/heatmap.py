@@ -8,8 +8,8 @@ from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.charts.downsample import MAX_POINTS
 from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
+from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import (

@@ -1,6 +1,6 @@
 """What readers call a column of the tables, a path of a setting, a size, a place in a model, a norm and a variant."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lnlab.keys import Json
@@ -85,3 +85,14 @@ def size_names(path: str, quantity: str = "") -> SizeNames:
     per_stack = word in ("layers", "sublayers") and owner
     owner_phrase = _OWNERS.get((word, owner), f" of the {owner}") if per_stack else ""
     return SizeNames(phrase, phrase.removeprefix("the ") + owner_phrase, letter)
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """``1–10, 12``: runs of consecutive numbers shortened."""
+    runs: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)

@@ -17,11 +17,11 @@ from lnlab.report.charts.causal_graph import (
     Outcome,
     causal_graph_chart,
 )
-from lnlab.report.charts.theme import MUTED_COLOUR
 from lnlab.report.data.figure import SEED_SCHEMA
-from lnlab.report.page.answers import VERDICT_SYMBOLS
 from lnlab.report.section import Chart, Section, sections
+from lnlab.report.theme import MUTED_COLOUR
 from lnlab.report.words.cited_claims import claim_address
+from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.tables import Results
 
