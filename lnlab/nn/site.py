@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ class Site:
 
     def row(self) -> dict[str, str | int | None]:
         """The site's columns of a table, in order."""
-        return asdict(self)
+        return {"stack": self.stack, "layer": self.layer, "sublayer": self.sublayer, "tensor": self.tensor}
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """What cannot be built is found without memory and without a corpus."""
 
 import pytest
+import torch
+from torch import nn
 from toy_pieces import REGISTRIES
 
 from lnlab.catalogue import REGISTRIES as LNLAB
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import LabError
-from lnlab.execute.meta import build_on_meta, build_rules
+from lnlab.execute.meta import Undrawn, build_on_meta, build_rules
 
 
 def test_a_model_far_larger_than_memory_is_built(unit_of):
@@ -16,6 +18,34 @@ def test_a_model_far_larger_than_memory_is_built(unit_of):
 def test_what_cannot_be_built_is_named_in_one_line(unit_of):
     with pytest.raises(LabError, match=r"^model: 'linear' cannot be built: 3 heads of 2; change the setting$"):
         build_on_meta(unit_of(1, model={"flaw": "3 heads\nof 2"}).setting, REGISTRIES)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: x.normal_(0, -1.0),
+        lambda x: x.normal_(std=-1.0),
+        lambda x: nn.init.kaiming_uniform_(x[0]),
+        lambda x: nn.init.kaiming_uniform_(x, mode="fan_up"),
+    ],
+    ids=["negative spread", "negative spread by name", "a row has no fans", "no such fan"],
+)
+def test_what_torch_refuses_to_draw_is_refused_without_values_too(draw):
+    for device in ("cpu", "meta"):
+        with Undrawn(), pytest.raises((RuntimeError, ValueError)):
+            draw(torch.empty(2, 3, device=device))
+
+
+def test_what_has_values_is_drawn_beside_what_has_none():
+    def drawn():
+        torch.manual_seed(1)
+        return [nn.Linear(3, 2).weight, torch.empty(4).normal_(1.0, 2.0), nn.init.uniform_(torch.empty(4), -1.0, 1.0)]
+
+    expected = drawn()
+    with Undrawn():
+        assert all(map(torch.equal, drawn(), expected))
+        x = torch.empty(4, device="meta")
+        assert x.normal_() is x
 
 
 def test_an_init_that_looks_at_data_is_left_out(unit_of):

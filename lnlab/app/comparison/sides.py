@@ -43,7 +43,7 @@ class Side:
         results: the rows, or None.
         provenance: code, corpora and machines, in words; empty where there is no lock.
         text: of the spec, or None where only a lock of it is at hand.
-        kept_rows: which rows ``results`` certainly has, see ``report.committed.held_rows``.
+        kept_rows: which rows ``results`` certainly has, see ``report.held_rows``.
     """
 
     label: str
