@@ -117,7 +117,10 @@ class ClaimJudge:
 
 
 def restricted(plan: Plan, claim: Claim) -> Plan:
-    """The runs that a claim selects, with all that is measured of them."""
+    """The runs that a claim selects, with all that is measured of them.
+
+    A trajectory that longer runs of the experiment share goes no further than the longest that is selected.
+    """
     frames = plan_frames(plan)
     every_run = Results(frames["runs"].with_columns(status=pl.lit(None, pl.String)), frames["axes"])
     results = results_of_claim(claim, every_run)
@@ -127,6 +130,7 @@ def restricted(plan: Plan, claim: Claim) -> Plan:
         selected = set(results.runs["run"])
     runs = tuple(run for run in plan.runs if run.key in selected)
     trajectory_of_run = {run.key: run.trajectory for run in runs}
+    steps = {run.trajectory: run.steps for run in sorted(runs, key=lambda run: run.steps)}
     needs = tuple(need for need in plan.needs if need[0] in trajectory_of_run)
     owners: dict[str, str] = {}
     for run, _, _, key in needs:
@@ -135,12 +139,13 @@ def restricted(plan: Plan, claim: Claim) -> Plan:
     trajectories = tuple(
         replace(
             trajectory,
+            steps=steps[trajectory.key],
             measurements=tuple(
                 sorted((measurements[k] for k, o in owners.items() if o == trajectory.key), key=lambda m: m.step)
             ),
         )
         for trajectory in plan.trajectories
-        if trajectory.key in trajectory_of_run.values()
+        if trajectory.key in steps
     )
     return replace(plan, runs=runs, needs=needs, trajectories=trajectories)
 
