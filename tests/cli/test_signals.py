@@ -80,7 +80,7 @@ def undisturbed(tmp_path_factory, lnlab_process):
 
 def found_in(folder, lnlab_process):
     """The digest of what is found when a run in this folder goes on to its end."""
-    assert lnlab_process(["run", "long.yaml", "-w", "1", "-q"], folder).returncode == 0
+    assert lnlab_process(["run", "long.yaml", "-q"], folder, workers=False).returncode == 0
     (plan,) = [path.name for path in (folder / ".lnlab/plans").iterdir()]
     return results_digest(Store(folder / ".lnlab").results(plan))
 
