@@ -53,6 +53,7 @@ numbers: $(VENV)/.ready
 torture: $(VENV)/.ready
 	$(BIN)/python tests/torture --about runs --write docs/faults.md
 	$(BIN)/python tests/torture --about specs --write docs/faults.md
+	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verifying.md.
 power: $(VENV)/.ready

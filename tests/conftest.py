@@ -43,13 +43,16 @@ def forked() -> Iterator[Callable[..., tuple[int, object]]]:
 
 @pytest.fixture(scope="session")
 def lnlab_process(forked: Callable[..., tuple[int, object]]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """``lnlab_process(words, folder)``: a command in a process of its own, which has imported lnlab already."""
+    """``lnlab_process(words, folder)``: a command in a process of its own, which has imported lnlab already.
+
+    Where no test asks what workers do, ``workers=False`` saves the start of a second interpreter and its workers.
+    """
 
     def run(
-        words: Sequence[str], folder: Path, environment: Mapping[str, str] = os.environ
+        words: Sequence[str], folder: Path, environment: Mapping[str, str] = os.environ, *, workers: bool = True
     ) -> subprocess.CompletedProcess[str]:
         with TemporaryDirectory() as output:
-            status, code = forked("command", list(words), str(folder), dict(environment), output)
+            status, code = forked("command", list(words), str(folder), dict(environment), output, workers)
             printed = [(Path(output) / name).read_text() for name in ("stdout", "stderr")]
         assert status == 0, f"lnlab {' '.join(words)} ended with {status}: {code}\n{printed[1]}"
         return subprocess.CompletedProcess(words, int(str(code)), *printed)

@@ -11,11 +11,17 @@ import lnlab.report.registries  # noqa: F401 - imported once, before any job is 
 from lnlab.cli import main
 from lnlab.store import files, packing
 from lnlab.store.garbage import remove_garbage
+from tests.this_process import NO_WORKERS
 
 
-def command(words: Sequence[str], folder: str, environment: dict[str, str], output: str) -> int:
-    """The exit code of a command in a folder; it prints into two files, and has five minutes."""
+def command(words: Sequence[str], folder: str, environment: dict[str, str], output: str, workers: bool) -> int:
+    """The exit code of a command in a folder; it prints into two files, and has five minutes.
+
+    Without workers it computes its units itself.
+    """
     signal.alarm(300)
+    for place, name, instead in () if workers else NO_WORKERS:
+        setattr(place, name, instead)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)

@@ -16,6 +16,9 @@ from lnlab.execute.program import build_model, build_optimizer, build_schedule, 
 from lnlab.randomness import Draw
 from lnlab.specfile.moments import UNKNOWN_EPOCH
 
+INITIALIZED_PARTS = ("task", "model", "encoder", "decoder", "init")
+"""The parts of a setting that a model is built and initialized of."""
+
 
 class Undrawn(TorchFunctionMode):
     """Inside, a draw into a tensor without values is skipped, but for one that torch would refuse.
@@ -50,7 +53,18 @@ _DRAWS: Final[Mapping[Callable[..., Any], Callable[..., bool]]] = {
 
 
 def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module:
-    """The model of a setting on the meta device, where tensors have a shape and no values.
+    """The model of a setting on the meta device, where tensors have a shape and no values, with all that acts on it.
+
+    Raises:
+        LabError: what cannot be built, and why.
+    """
+    model = initialized_on_meta(setting, registries)
+    intervene_on_meta(model, setting, registries)
+    return model
+
+
+def initialized_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module:
+    """The model of a setting on the meta device, after its init: of its parts ``INITIALIZED_PARTS`` and no others.
 
     Needs no corpus: the number of rows is the declared vocabulary. An init that reads data or continues a run is left
     out.
@@ -62,14 +76,24 @@ def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module
     kind = setting["model"]["kind"]
     task = _attempt("task", setting["task"]["kind"], lambda: registries["task"].builder(setting["task"])(draw, ()))
     with torch.device("meta"), Undrawn():
-        model = _attempt("model", kind, lambda: build_model(setting, registries, task))
+        model: nn.Module = _attempt("model", kind, lambda: build_model(setting, registries, task))
         entries = [entry for entry, _ in inits_of(setting["init"], registries)]
         if not any(asks_for_data(entry) or entry.facts.continues for entry in entries):
             init = registries["init"].builder(setting["init"])
             _attempt("init", setting["init"]["kind"], lambda: init(model, draw))
+    return model
+
+
+def intervene_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> None:
+    """Build the optimizer of a setting and enter its interventions once, on a model on the meta device.
+
+    The model stays as it was, as every intervention ends without a trace.
+
+    Raises:
+        LabError: what cannot be built, or has nothing to act on, and why.
+    """
+    with torch.device("meta"), Undrawn():
         _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))
-    built: nn.Module = model
-    return built
 
 
 def build_rules(setting: ResolvedSetting, registries: Registries) -> None:

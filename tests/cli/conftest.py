@@ -1,8 +1,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from lnlab.cli import main
-from lnlab.execute import pool, scheduler
+from tests.this_process import NO_WORKERS
 
 TINY = """\
 lnlab: 2
@@ -58,39 +57,12 @@ class CommandResult:
         return json.loads(self.out)
 
 
-@dataclass
-class ThisProcess:
-    """An executor without workers: a task is done where it is submitted."""
-
-    count: int
-    ahead: float = 0.0
-
-    def ready(self) -> Collection[int]:
-        return (1,)
-
-    def submit(
-        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
-    ) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(task(argument))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
-
-    def terminate(self) -> None:
-        """Nothing is at work between two tasks."""
-
-    def stop(self) -> None:
-        """Nothing is at work between two tasks."""
-
-
 @pytest.fixture(scope="module")
 def without_workers() -> Iterator[None]:
     """Units are computed in this process, as starting a worker takes longer than they do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scheduler, "Workers", ThisProcess)
-        patch.setattr(pool, "warm", lambda: None)
+        for place, name, instead in NO_WORKERS:
+            patch.setattr(place, name, instead)
         yield
 
 

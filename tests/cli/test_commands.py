@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator
 
 from lnlab.app.formats import format_quantity
 from lnlab.compile.cost.memory import LIBRARIES, SHARE
+from lnlab.execute import meta
+from lnlab.execute.program import build_model
 
 pytestmark = pytest.mark.usefixtures("ran")
 
@@ -80,6 +82,21 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     assert lnlab("check", path, "-s", "seeds=3", "--json").json == [
         {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0, "note": ""}
     ]
+
+
+def test_models_that_differ_in_what_acts_on_them_are_built_once_and_all_of_it_is_tried(lnlab, tmp_path, monkeypatch):
+    built = []
+    monkeypatch.setattr(meta, "build_model", lambda *parts: built.append(parts) or build_model(*parts))
+    path = tmp_path / "x.yaml"
+    clamps = [f"{{kind: clamp, where: {{tensor: out, layer: {layer}}}}}" for layer in (1, 7, 2, 8)]
+    sweep = f"placement: [post, pre], interventions: [{', '.join(f'[{clamp}]' for clamp in clamps)}]"
+    path.write_text(Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("report:")[0])
+    said = lnlab("check", path)
+    assert said.code == 2
+    assert re.findall(r"placement=(\w+).*has layer (\d)", said.err) == [
+        (placement, layer) for placement in ("post", "pre") for layer in ("7", "8")
+    ]
+    assert len(built) == 2
 
 
 def test_plan_explains_what_is_there_and_what_is_missing(lnlab):

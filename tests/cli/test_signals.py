@@ -71,17 +71,16 @@ def stray(store):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory, lnlab_process):
     """The digest of what an undisturbed run finds."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "long.yaml").write_text(LONG)
-    return found_in(folder)
+    return found_in(folder, lnlab_process)
 
 
-def found_in(folder):
+def found_in(folder, lnlab_process):
     """The digest of what is found when a run in this folder goes on to its end."""
-    command = [sys.executable, "-m", "lnlab", "run", "long.yaml", "-w", "2", "-q"]
-    assert subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL).returncode == 0
+    assert lnlab_process(["run", "long.yaml", "-q"], folder, workers=False).returncode == 0
     (plan,) = [path.name for path in (folder / ".lnlab/plans").iterdir()]
     return results_digest(Store(folder / ".lnlab").results(plan))
 
@@ -89,7 +88,9 @@ def found_in(folder):
 @pytest.mark.parametrize(
     ("number", "group", "code"), [(signal.SIGTERM, False, 143), (signal.SIGTERM, True, 143), (signal.SIGHUP, True, 129)]
 )
-def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(workdir, undisturbed, number, group, code):
+def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(
+    workdir, undisturbed, lnlab_process, number, group, code
+):
     (workdir / "long.yaml").write_text(LONG)
     running = start("run", "long.yaml", "-w", "2", "--save-every", "0.1")
     wait_for(lambda: len(list(Path(".lnlab").glob("trajectories/*/*/states"))) == 2, running)
@@ -108,7 +109,7 @@ def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(workdir,
         assert 0 < last.steps < 60
         assert (folder / "states" / f"{last.steps}.json").exists()
 
-    assert found_in(workdir) == undisturbed
+    assert found_in(workdir, lnlab_process) == undisturbed
     for folder in Path(".lnlab").glob("trajectories/*/*"):
         records = read_trajectory(workdir / ".lnlab", folder.name).records
         assert [record.first_step for record in records] == [0, *(record.steps for record in records[:-1])]

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,11 +195,10 @@ def test_another_choice_of_a_rate_is_reported(lnlab, repository):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("threads", "capability"), [("1", "default"), ("2", "avx2"), ("4", "default")])
-def test_neither_threads_nor_instructions_raise_an_alarm(repository, threads, capability):
+def test_neither_threads_nor_instructions_raise_an_alarm(repository, lnlab_process, threads, capability):
     environment = os.environ | {"LNLAB_THREADS": threads, "ATEN_CPU_CAPABILITY": capability}
-    command = [sys.executable, "-m", "lnlab", "verify", "specs/tuned.yaml", "--level", "2", "-w", "1", "--json"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    verified = json.loads(done.stdout)
+    words = ["verify", "specs/tuned.yaml", "--level", "2", "-w", "1", "--json"]
+    verified = json.loads(lnlab_process(words, repository, environment).stdout)
     assert verified["passed"], verified
     if capability == "default":
         assert not verified["reports"][0]["exact"], "other instructions move the last bits, or nothing is tested here"

@@ -44,8 +44,9 @@ class Server:
 
 @cache
 def servers() -> "Pool":
-    """The servers of this process: as many as cores and one more, as each waits for disks and threads now and then."""
-    pool = Pool([Server() for _ in range(1 + (os.cpu_count() or 1))])
+    """The servers of this process: as many as its share of the cores and one more, as each waits for disks at times."""
+    sharing = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    pool = Pool([Server() for _ in range(1 + max(1, (os.cpu_count() or 1) // sharing))])
     for server in pool.members:
         atexit.register(server.close)
     return pool

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
-from lnlab.execute.meta import build_on_meta
+from lnlab.execute.meta import INITIALIZED_PARTS, build_on_meta
 from lnlab.keys import canonical
 from lnlab.nn.from_run import Transfer, take_over
 from lnlab.specfile.load import SpecDocument
@@ -38,7 +38,7 @@ def _sentences(plan: Plan, known: "Registries") -> Iterator[str]:
         if unit.origin is None:
             continue
         name, before = origins[unit.origin.trajectory]
-        shapes = {word: unit.setting.get(word) for word in ("task", "model", "encoder", "decoder", "init")}
+        shapes = {word: unit.setting.get(word) for word in INITIALIZED_PARTS}
         if (text := canonical([shapes, before.setting])) in counted:
             continue
         counted.add(text)
