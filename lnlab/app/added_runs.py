@@ -59,7 +59,9 @@ class RunSource:
             ReportError: its tuning runs are others today, so that the choices of the report are none of them.
         """
         text = None if document.path.is_file() else document.text
-        request = Request(document.path, facts.profile, facts.overrides, self.plugins, text)
+        request = Request(
+            spec=document.path, profile=facts.profile, overrides=facts.overrides, plugins=self.plugins, text=text
+        )
         plan, _ = compile_request(request, known, [decision_from_json(entry) for entry in facts.decisions])
         if plan.undecided:
             raise _of_another_kind(folder, "the tuning runs behind its choices")

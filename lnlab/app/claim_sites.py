@@ -149,9 +149,17 @@ def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
     single = not (claim.get("exact") or claim.get("status"))
     if of is not None:
         whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
-        yield _Reading(where, "of", (), whole, x, apart, single)
+        yield _Reading(where=where, parameter="of", changed=(), selection=whole, x=x, apart=apart, single=single)
         if to is not None:
-            yield _Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
+            yield _Reading(
+                where=where,
+                parameter="to",
+                changed=tuple(to),
+                selection={**whole, **to},
+                x=x,
+                apart=apart,
+                single=single,
+            )
 
 
 def _names(reading: _Reading) -> set[str]:

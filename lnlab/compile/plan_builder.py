@@ -64,7 +64,13 @@ class PlanBuilder:
             state = variant_keys.state(seed)
             self.inits[state] = setting["init"]
             key = variant_keys.trajectory(state)
-            run = Run(digest(["run", key, variant_keys.steps]), key, variant_keys.steps, variant_keys.variant, seed)
+            run = Run(
+                key=digest(["run", key, variant_keys.steps]),
+                trajectory=key,
+                steps=variant_keys.steps,
+                variant=variant_keys.variant,
+                seed=seed,
+            )
             self.runs.append(run)
             self._measure(run, state, self._extend_trajectory(run, setting), due)
 
@@ -96,11 +102,11 @@ class PlanBuilder:
         """The trajectories in the order of their first runs; measurements by step."""
         return tuple(
             Trajectory(
-                key,
-                t.seed,
-                t.setting,
-                t.steps,
-                tuple(sorted(t.measurements, key=lambda m: m.step)),
+                key=key,
+                seed=t.seed,
+                setting=t.setting,
+                steps=t.steps,
+                measurements=tuple(sorted(t.measurements, key=lambda m: m.step)),
                 origin=t.origin,
                 kept=self.kept,
             )

@@ -52,7 +52,15 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
     seeds, tuning_plan = checked.experiment.all_seeds, checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
-        return SelectionContext(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
+        return SelectionContext(
+            variants=variants,
+            point=checked.point,
+            unchanged=unchanged,
+            seeds=seeds,
+            quantities=None,
+            rules=rules,
+            **quantity_facts,
+        )
     judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
 
     def point(number: int) -> dict[str, Json]:
@@ -60,7 +68,15 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         values = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    context = SelectionContext(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
+    context = SelectionContext(
+        variants=variants_of(judged),
+        point=point,
+        unchanged=unchanged,
+        seeds=seeds,
+        quantities=None,
+        rules=rules,
+        **quantity_facts,
+    )
     return replace(context, chosen=path)
 
 

@@ -121,7 +121,7 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
         what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
         raise Flawed(Flaw(("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains"))
     seed = None if choice["seed"] == _OWN else choice["seed"]
-    return SourceRun(checked, setting, checked.content_keys.of(setting), step, seed)
+    return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
 
 
 def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> "Checked":

@@ -78,7 +78,9 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
         by_content[canonical(_decision_content(decision, values))] = decision
     decided = []
     for problem in checked.tuning.problems:
-        about = Undecided("", select.path, problem.about, select.rule, select.seeds, ())
+        about = Undecided(
+            key="", path=select.path, about=problem.about, rule=select.rule, seeds=select.seeds, candidates=()
+        )
         values = [value for value, _ in problem.candidates]
         content = canonical(_decision_content(about, values))
         if content not in by_content:
@@ -120,7 +122,9 @@ def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tupl
     later = sum(map(len, _seeds_of_variants(checked, variants_of(tuning.assumed(checked.settings)))))
     seeds = [tuning.select.seeds] * len(settings)
     questions = tuple(question for question, _ in undecided)
-    return Stage(experiment, settings, seeds, checked.axes.paths, questions, later=later)
+    return Stage(
+        experiment=experiment, settings=settings, seeds=seeds, axes=checked.axes.paths, undecided=questions, later=later
+    )
 
 
 def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> Undecided:
@@ -129,4 +133,11 @@ def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> 
     variants = (checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates)
     candidates = tuple(zip((value for value, _ in problem.candidates), variants, strict=True))
     about: list[Json] = [problem.about, select.path, select.rule, list(select.seeds), candidates]
-    return Undecided(digest(["select", *about]), select.path, problem.about, select.rule, select.seeds, candidates)
+    return Undecided(
+        key=digest(["select", *about]),
+        path=select.path,
+        about=problem.about,
+        rule=select.rule,
+        seeds=select.seeds,
+        candidates=candidates,
+    )

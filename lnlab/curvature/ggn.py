@@ -24,7 +24,7 @@ def ggn(
     Raises:
         ValueError: it does not; or as ``Sharded``.
     """
-    return Sharded(linearized_ggn, model, loss, batches, parameters, **options)
+    return Sharded(linearize=linearized_ggn, model=model, loss=loss, batches=batches, parameters=parameters, **options)
 
 
 def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:

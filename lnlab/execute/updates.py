@@ -111,7 +111,13 @@ class Updates:
         self._set_buffers(before)
         present = [part for part in parts if part is not None]
         torch._foreach_div_(present, tokens)
-        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(present), tokens, parts, buffers)
+        return Gradient(
+            loss=float(torch.stack(losses).sum()) / tokens,
+            norm=get_total_norm(present),
+            tokens=tokens,
+            parts=parts,
+            buffers=buffers,
+        )
 
     def _clear_gradients(self) -> None:
         """Leave no parameter a gradient."""

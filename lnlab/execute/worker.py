@@ -71,7 +71,7 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
         return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
-    return Answer(key, status, text, timer.total(), peak_resident())
+    return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
 
 
 class Timer:

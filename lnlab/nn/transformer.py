@@ -71,7 +71,18 @@ class Stack(nn.Module):
         norm = partial(parts.norm, width)
         sublayers = 3 if parts.cross_attention else 2
         count = parts.layers
-        specs = [LayerSpec(name, i + 1, count, other_layers, sublayers, width, norm) for i in range(count)]
+        specs = [
+            LayerSpec(
+                stack=name,
+                layer=i + 1,
+                layers=count,
+                other_layers=other_layers,
+                sublayers=sublayers,
+                width=width,
+                norm=norm,
+            )
+            for i in range(count)
+        ]
         shape: dict[str, Any] = {"heads": heads, "d_ff": d_ff, "dropout": dropout, "linear": linear}
         self.embedding = Embedding(size, width, positions, fix_norm=fix_norm)
         self.dropout = nn.Dropout(dropout)

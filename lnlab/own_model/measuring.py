@@ -122,7 +122,7 @@ def _run(
             refuse(what, remedy)
         rows.append((choice, probe.facts.table, measured))
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return MeasuredRun(name, seed, size, time.monotonic() - began, paths, rows)
+    return MeasuredRun(model=name, seed=seed, parameters=size, seconds=time.monotonic() - began, paths=paths, rows=rows)
 
 
 def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:

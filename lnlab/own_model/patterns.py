@@ -65,7 +65,16 @@ def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, ce
     if pattern.count(LAYER) > 1:
         refuse(f"the pattern '{pattern}' in {argument}= has {{layer}} more than once", "write the other number out")
     regex = re.escape(pattern).replace(re.escape(LAYER), r"(?P<layer>\d+)") + ending
-    return PatternRule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, repeats, certain)
+    return PatternRule(
+        pattern=pattern,
+        regex=re.compile(regex),
+        stack=stack,
+        sublayer=words[0],
+        tensors=tensors,
+        sideways="|" in address,
+        repeats=repeats,
+        certain=certain,
+    )
 
 
 def layer_of(match: re.Match[str]) -> int | None:

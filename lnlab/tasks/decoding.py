@@ -133,7 +133,15 @@ class Beams:
         positions = [position for position, keep in zip(self.positions, active.tolist(), strict=True) if keep]
         prefixes, scores, ended, longest = (t[active] for t in (self.prefixes, self.scores, self.ended, self.longest))
         rows = active.repeat_interleave(self.scores.shape[1])
-        return Beams(positions, prefixes, scores, ended, longest, self.memory[rows], self.present[rows])
+        return Beams(
+            positions=positions,
+            prefixes=prefixes,
+            scores=scores,
+            ended=ended,
+            longest=longest,
+            memory=self.memory[rows],
+            present=self.present[rows],
+        )
 
 
 def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
@@ -145,7 +153,15 @@ def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
     scores[:, 0] = 0.0
     lengths = (source != PAD).sum(1)
     longest = (search.longest[0] * lengths.double() + search.longest[1]).floor().long().clamp(min=1)
-    return Beams(list(range(len(source))), prefixes, scores, torch.zeros_like(lengths), longest, memory, present)
+    return Beams(
+        positions=list(range(len(source))),
+        prefixes=prefixes,
+        scores=scores,
+        ended=torch.zeros_like(lengths),
+        longest=longest,
+        memory=memory,
+        present=present,
+    )
 
 
 def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:

@@ -131,10 +131,25 @@ def _loss_records(results: Results) -> Sequence[LossRecord]:
             steps, start, means = by_run.get(run, ((), math.nan, ()))
             if divergence or run in by_run:
                 loss_curve = LossCurve(
-                    start, means, entropy.get(run), divergence, bool(divergence) and run not in exploded
+                    start=start,
+                    means=means,
+                    entropy=entropy.get(run),
+                    divergence=divergence,
+                    censored=bool(divergence) and run not in exploded,
                 )
                 last = steps[-1] if steps else 0
-                records.append(LossRecord(run, variant, seed, last, split, statistics, steps, loss_curve))
+                records.append(
+                    LossRecord(
+                        run=run,
+                        variant=variant,
+                        seed=seed,
+                        step=last,
+                        split=split,
+                        statistics=statistics,
+                        steps=steps,
+                        curve=loss_curve,
+                    )
+                )
     return tuple(records)
 
 

@@ -227,11 +227,11 @@ def _grid(rows: pl.DataFrame) -> _Grid | None:
     first, rising = rows.row(0, named=True), rows.sort("_rate")
     starts = rows["_start"].drop_nulls()
     return _Grid(
-        (first["run"], first["variant"], first["seed"], first["steps"]),
-        tuple(rising["_rate"]),
-        tuple(rising["_loss"]),
-        tuple(rising["_share"]),
-        starts[0] if len(starts) else None,
+        first=(first["run"], first["variant"], first["seed"], first["steps"]),
+        rates=tuple(rising["_rate"]),
+        losses=tuple(rising["_loss"]),
+        shares=tuple(rising["_share"]),
+        start=starts[0] if len(starts) else None,
     )
 
 

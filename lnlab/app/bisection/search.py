@@ -77,7 +77,7 @@ def bisect_claim(good: Side, bad: Side, judge: ClaimJudge, on_trial: Callable[[T
         judged(Trial(f"{number} of {len(changes)} changes", word or f"is no spec: {reason}"))
         return word
 
-    outcome = Bisection(judge.claim, words[0], words[1], "", (), (), 0)
+    outcome = Bisection(claim=judge.claim, good=words[0], bad=words[1], cause="", changes=(), trials=(), units=0)
 
     def by_code(spec: Mapping[str, Json], otherwise: str) -> Bisection:
         """Nothing that has a name explains it: the commit is searched for whose code does."""
@@ -85,7 +85,14 @@ def bisect_claim(good: Side, bad: Side, judge: ClaimJudge, on_trial: Callable[[T
             commits = () if _same_code(good, bad) else code_commits(good.label, bad.label)
         except LabError as error:
             return _ended(outcome, "code or rows", (f"{otherwise} ({error.problems[0]})",), trials, judge)
-        history = CodeHistory(commits, spec, bad.name, judge.profile, judge.claim, judge.options.workers)
+        history = CodeHistory(
+            commits=commits,
+            spec=spec,
+            name=bad.name,
+            profile=judge.profile,
+            claim=judge.claim,
+            workers=judge.options.workers,
+        )
         moved = _moving_commits(history, words[0], judged)
         labels = tuple(commit.label for commit in moved)
         return _ended(outcome, *(("code", labels) if moved else ("rows", (otherwise,))), trials, judge)

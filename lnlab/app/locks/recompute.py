@@ -80,7 +80,14 @@ def recompute(
             decisions = (*decisions, *decide_tuning(plan.undecided, results))
     steps = {run.key: run.steps for run in plan.runs}
     cut = sum(run.steps < steps[run.key] for run in chosen.runs)
-    return RecomputedRuns(results, decisions, len(chosen.runs), len(plan.runs), cut, time.monotonic() - started)
+    return RecomputedRuns(
+        results=results,
+        decisions=decisions,
+        runs=len(chosen.runs),
+        planned=len(plan.runs),
+        cut=cut,
+        seconds=time.monotonic() - started,
+    )
 
 
 def _computed(plan: Plan, store: Store, request: Request, known: "Registries", manner: RunOptions) -> Results:

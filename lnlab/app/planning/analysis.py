@@ -72,13 +72,13 @@ def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[A
         measured = [peaks[unit.key] for unit in units if unit.key in peaks]
         analyzed.append(
             AnalyzedUnits(
-                kind,
-                len(units),
-                sum(unit_cost.seconds(speed) for unit_cost in costs),
-                sum(actual[unit.key] for unit in units),
-                sum(unit_cost.flops for unit_cost in costs),
-                max(unit_cost.peak_bytes for unit_cost in costs) + LIBRARIES,
-                max(measured, default=None),
+                kind=kind,
+                units=len(units),
+                estimated_seconds=sum(unit_cost.seconds(speed) for unit_cost in costs),
+                actual_seconds=sum(actual[unit.key] for unit in units),
+                flops=sum(unit_cost.flops for unit_cost in costs),
+                estimated_peak=max(unit_cost.peak_bytes for unit_cost in costs) + LIBRARIES,
+                actual_peak=max(measured, default=None),
             )
         )
     return tuple(analyzed)

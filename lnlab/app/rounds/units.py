@@ -105,7 +105,13 @@ def compute_units(
             open_executor=open_executor,
         )
     keep_peaks(store, stored.digest, peaks)
-    return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
+    return RunSummary(
+        stored=stored,
+        scheduled=len(units),
+        units=summary.ended.total(),
+        seconds=summary.seconds,
+        interrupted=summary.interrupted,
+    )
 
 
 def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:

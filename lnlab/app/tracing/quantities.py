@@ -55,7 +55,11 @@ def define_quantity(quantity: str, known: "Registries") -> QuantityDefinition:
     origin = f"derived from {', '.join(parts) or 'stored rows'}" if derived else f"probe {entry.name}"
     formula = entry.summary.replace("``", "")
     return QuantityDefinition(
-        quantity, words_of_quantity(entry, quantity), formula, f"{origin}, version {entry.version}", parts
+        name=quantity,
+        words=words_of_quantity(entry, quantity),
+        formula=formula,
+        origin=f"{origin}, version {entry.version}",
+        parts=parts,
     )
 
 

@@ -173,7 +173,7 @@ def _share_verdict(
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text)
     reason = f"{statement}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
-    verdict = interval_verdict(Interval(k / n, low, high, 0.0, n), half)
+    verdict = interval_verdict(Interval(estimate=k / n, low=low, high=high, sd=0.0, n=n), half)
     return replace(finding, verdict=verdict, reason=reason + endings_text)
 
 

@@ -173,7 +173,9 @@ def _shared_problems(
 def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
     """The numbers of the settings that ``of`` selects."""
     variants, of = Variants(sweep.settings, sweep.methods), select.of or {}
-    context = SelectionContext(variants, lambda _: {}, lambda: None, select.seeds, None)
+    context = SelectionContext(
+        variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
+    )
     if flaws := flaws_of_selection(of, context):
         raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
     return variants.selected(of)

@@ -60,7 +60,9 @@ class RayCluster:
         limit = None if self.requested else len(plan.units)
 
         def opened(count: int) -> Executor:
-            return RayExecutor(count, folder, open_unit, resources, limit, self.say)
+            return RayExecutor(
+                count=count, folder=folder, open_unit=open_unit, resources=resources, limit=limit, say=self.say
+            )
 
         return opened
 
