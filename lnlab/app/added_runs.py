@@ -208,7 +208,8 @@ def _ended_runs(plan: Plan, lacking: Sequence[str], store: Store) -> Results | N
 
     What several runs need is measured on the first of them that was computed, so other runs of the store are read too.
     """
-    frames, known = plan_frames(plan), sorted(StoreReader(store.root).known())
+    frames = plan_frames(plan)
+    known = sorted(StoreReader(store.root).known())
     runs = frames["runs"].filter(pl.col("trajectory").is_in(pl.Series(known, dtype=pl.String).implode()))
     if runs.filter(_is_one_of(lacking)).is_empty():
         return None

@@ -173,7 +173,8 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     models: dict[int, list[str]] = {}
     for variant, variant_sites in sites.items():
         models.setdefault(id(variant_sites), []).append(variant)
-    runs, parts = tables["runs"], [frame("sites", []).drop("measurement", "value")]
+    runs = tables["runs"]
+    parts = [frame("sites", []).drop("measurement", "value")]
     for variants in models.values():
         model_sites = sites[variants[0]].items()
         rows = [

@@ -55,7 +55,8 @@ class RunPace:
     def follow(self, event: "Event") -> None:
         """Count an event. The clock starts with the first unit, as reading corpora says nothing of the time left."""
         if event.kind == "started" and not self.begun:
-            self.begun, self.since = True, self.clock()
+            self.begun = True
+            self.since = self.clock()
         if event.kind in _ENDED:
             self.ended[event.status] += 1
             self.spent += event.cost

@@ -62,7 +62,8 @@ def p_value(verdict: Verdict) -> float:
         return ERROR_LEVEL if verdict.verdict == "contradicted" else 1.0  # that nothing speaks against it is no test
     if verdict.low is None:
         return 0.0  # an exact bound leaves nothing to chance
-    allowed, numbers = _tested_region(verdict), list(verdict.seeds.values())
+    allowed = _tested_region(verdict)
+    numbers = list(verdict.seeds.values())
     if verdict.kind in SHARE_KINDS:
         return 2 * _share_p(verdict, allowed)
     if numbers and math.isclose(verdict.estimate, fmean(numbers), rel_tol=1e-9, abs_tol=1e-12):

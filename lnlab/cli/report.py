@@ -81,7 +81,8 @@ def report_run(
             raise ReportError(Problem("lnlab report --from", what, "leave one of them out"))
         from lnlab.cli.again import RedrawRequest, redraw
 
-        reports, store_of_runs = (source, *(paths or ())), open_store(folder) if add_runs else None
+        reports = (source, *(paths or ()))
+        store_of_runs = open_store(folder) if add_runs else None
         request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs)
         raise typer.Exit(redraw(request, drawing))
     if as_judged or add_runs or len(paths or ()) > 1:

@@ -80,13 +80,15 @@ class ContentKeys:
             LabError: a file that a choice names, and whose content its key holds, cannot be read.
         """
         setting = interned(resolved)
-        train, texts = setting["train"], setting.texts
+        train = setting["train"]
+        texts = setting.texts
         stacks = [[name, self._part(name, setting, self._stack)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
         start = [self._part("task", setting), self._part("model", setting), stacks, self._init(setting), numbers]
         interventions = self._part("interventions", setting, partial(self._interventions, "function"))
         initial = digest(["start", *start, *([interventions] if interventions else [])])
-        steps, moving = train["steps"], ("movement", *(texts[word] for word in _MOVING))
+        steps = train["steps"]
+        moving = ("movement", *(texts[word] for word in _MOVING))
         if moving not in self._keys:
             self._keys[moving] = self._movement(setting)
         movement = str(self._keys[moving])

@@ -49,7 +49,8 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         "against": stated_facts(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
-    seeds, tuning_plan = checked.experiment.all_seeds, checked.tuning
+    seeds = checked.experiment.all_seeds
+    tuning_plan = checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
         return SelectionContext(
@@ -61,7 +62,8 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
             rules=rules,
             **quantity_facts,
         )
-    judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
+    judged = tuning_plan.assumed(checked.settings)
+    path = tuning_plan.select.path
 
     def point(number: int) -> dict[str, Json]:
         """The axes that a claim may pin; what is chosen is none of them."""

@@ -49,7 +49,8 @@ class Stage:
 
 def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     """The stage that follows these decisions."""
-    experiment, axes = checked.experiment, checked.axes.paths
+    experiment = checked.experiment
+    axes = checked.axes.paths
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
         variants = Variants(checked.settings, checked.sweep.methods)
@@ -107,7 +108,8 @@ def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision,
 
 def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[int, ...]]:
     """On which seeds each variant is judged."""
-    experiment, against = checked.experiment, stated_facts(checked.registries, "reference")
+    experiment = checked.experiment
+    against = stated_facts(checked.registries, "reference")
     if not experiment.claim_seeds:
         return [experiment.seeds] * len(variants.settings)
     return seeds_of_variants(variants, experiment, checked.requests, against)

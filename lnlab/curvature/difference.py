@@ -18,7 +18,8 @@ class Difference:
         """Raises ValueError where their sizes or devices differ."""
         if (one.size, one.device) != (other.size, other.device):
             raise ValueError(f"found {one.size} and {other.size} coordinates, expected the same, on one device")
-        self._one, self._other = one, other
+        self._one = one
+        self._other = other
         self.size: int = one.size
         self.device: torch.device = one.device
 

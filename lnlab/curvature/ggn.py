@@ -72,7 +72,9 @@ def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]
     if len(recorded.outputs) != 1 or not isinstance(recorded.outputs[0], Tensor):
         raise ValueError(f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor")
     z: Tensor = recorded.outputs[0]
-    known, seen, waiting = {id(p) for p in parameters}, {z.grad_fn}, [loss.grad_fn]
+    known = {id(p) for p in parameters}
+    seen = {z.grad_fn}
+    waiting = [loss.grad_fn]
     while waiting:
         node = waiting.pop()
         if node is None or node in seen:

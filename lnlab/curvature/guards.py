@@ -79,7 +79,8 @@ def check_graph(loss: Tensor) -> None:
     Raises:
         ValueError: it holds a fused attention or compiled code.
     """
-    seen, waiting = {graph_root(loss)}, [graph_root(loss)]
+    seen = {graph_root(loss)}
+    waiting = [graph_root(loss)]
     while waiting:
         node = waiting.pop()
         if node.name().startswith(FUSED):

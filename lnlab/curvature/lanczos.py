@@ -95,7 +95,8 @@ class _Run:
         length = torch.linalg.vector_norm(vector)
         if not (length > 0 and length.isfinite()):
             raise ValueError(f"found a start vector of length {length.item()}, expected one that is finite and not 0")
-        self.vector, self.previous = vector / length, torch.zeros_like(vector)
+        self.vector = vector / length
+        self.previous = torch.zeros_like(vector)
         self.steps = min(steps, vector.numel())
         self.basis = vector.new_empty(self.steps, vector.numel()) if reorthogonalize else None
         self.alphas: list[float] = []
@@ -107,7 +108,8 @@ class _Run:
         """One step, with ``w = H vector``."""
         if not w.isfinite().all():
             raise ValueError("found a product that is not finite, expected a finite one")
-        step, beta = len(self.alphas), self.betas[-1] if self.betas else 0.0
+        step = len(self.alphas)
+        beta = self.betas[-1] if self.betas else 0.0
         w = w - beta * self.previous
         alpha = torch.dot(w, self.vector)
         w = w - alpha * self.vector

@@ -110,8 +110,10 @@ class Sharded:
     ) -> None:
         self.parameters = validated_scope(model, parameters)
         self.size = sum(p.numel() for p in self.parameters)
-        self.device, self.dtype = self.parameters[0].device, self.parameters[0].dtype
-        self._keep, self._threads = keep, threads
+        self.device = self.parameters[0].device
+        self.dtype = self.parameters[0].dtype
+        self._keep = keep
+        self._threads = threads
         self._together = together or (ROWS_AT_ONCE if self.size < BATCHED_BELOW else 1)
         shards = [(evaluation_copy(model), loss, batch) for batch in batches]
         self._shards = [partial(linearize, *shard, self.parameters) for shard in shards]
@@ -203,7 +205,9 @@ def _checked_shard(
     linearize, evaluate_loss = evaluations
     linearized = linearize()
     check_graph(linearized.loss)
-    loss, count, products = linearized.loss.detach(), linearized.count, linearized.products if keep else None
+    loss = linearized.loss.detach()
+    count = linearized.count
+    products = linearized.products if keep else None
     del linearized
     check_deterministic(loss, evaluate_loss()[0])
     return count, products

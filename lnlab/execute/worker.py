@@ -58,7 +58,8 @@ def work(assignment: Assignment) -> Answer:
 
 
 def _work(assignment: Assignment, stops: Stops) -> Answer:
-    timer, key = Timer(), assignment.trajectory.key
+    timer = Timer()
+    key = assignment.trajectory.key
     forget_peak()
     try:
         unit = assignment.open_unit(key)
@@ -86,7 +87,8 @@ class Timer:
 
     def lap(self) -> float:
         """Seconds since the lap before."""
-        before, self._lap = self._lap, time.perf_counter()
+        before = self._lap
+        self._lap = time.perf_counter()
         return self._lap - before
 
 
@@ -127,7 +129,8 @@ def _run(
     stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
     """The keys of the measurements made, and the row of outcomes."""
-    trajectory, parameter_count = assignment.trajectory, None
+    trajectory = assignment.trajectory
+    parameter_count = None
     trainer: Trainer | None = None
     with ExitStack() as interventions:
         try:

@@ -51,7 +51,9 @@ def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
 
 def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
     """The same of a model of kind ``feature_classifier``: frozen weights are not trained, and cost a forward pass."""
-    rows, width, model = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["model"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
+    model = setting["model"]
     elements, flops = classifier_size(setting)
     words = ("norm", "placement", "attention")
     frozen = {"layers": model["feature_layers"], **{word: model[f"feature_{word}"] for word in words}}
@@ -62,10 +64,14 @@ def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
 def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]:
     """Elements and FLOPs per token of stacks, without their tables."""
     model = setting["model"]
-    width, elements, flops = model["d_model"], 0, 0
+    width = model["d_model"]
+    elements = 0
+    flops = 0
     for name in names:
-        stack, layers = setting[name], setting[name]["layers"]
-        parts, linear = canonical(stack | {"layers": 1}), canonical(model["linear"])
+        stack = setting[name]
+        layers = stack["layers"]
+        parts = canonical(stack | {"layers": 1})
+        linear = canonical(model["linear"])
         layer, matrices, after = _stack(parts, linear, width, model["heads"], model["d_ff"])
         attentions = 2 if stack.get("cross_attention", False) else 1
         elements += layers * layer + after

@@ -102,7 +102,8 @@ def _run(
     module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    addresses, points = parameter_addresses(module, sites), stream_points(module, stream)
+    addresses = parameter_addresses(module, sites)
+    points = stream_points(module, stream)
     _check_precision(module, choices)
     paths = printed_paths(module, addresses)
     if both := next((site for site in points if site in paths), None):

@@ -93,7 +93,8 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
         norms' shifts.
     """
     start = seen[Site(name, None, "embedding", "out")]
-    x, turn = torch.stack([start, torch.zeros_like(start)]), count(1)
+    x = torch.stack([start, torch.zeros_like(start)])
+    turn = count(1)
     for number, layer in enumerate(stack.layers, 1):
         if isinstance(layer, Layer):
             recorded: dict[Site, Tensor] = {}

@@ -66,7 +66,8 @@ def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator)
 
 def batch_numbers(lengths: Tensor, budget: int) -> Tensor:
     """The number of each sentence's batch, of a sorted sequence: (sentences,), not falling; some may stay empty."""
-    total, cumulative = int(lengths.sum()), lengths.cumsum(0)
+    total = int(lengths.sum())
+    cumulative = lengths.cumsum(0)
     twice_middle = 2 * cumulative - lengths
     number = -(-total // budget)
     while True:

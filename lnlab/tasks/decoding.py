@@ -189,7 +189,8 @@ def _keep_best(
     best: list[Hypothesis], beams: Beams, complete: Tensor, values: Tensor, parents: Tensor, search: Search
 ) -> None:
     """Put new hypotheses in the place of worse ones: of a sentence's, which are equally long, the first is the best."""
-    length, first = beams.prefixes.shape[2], complete.long().argmax(1).tolist()
+    length = beams.prefixes.shape[2]
+    first = complete.long().argmax(1).tolist()
     for i in complete.any(1).nonzero()[:, 0].tolist():
         score = search.score(values[i, first[i]].item(), length)
         if score > best[beams.positions[i]].score:

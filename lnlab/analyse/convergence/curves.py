@@ -210,7 +210,8 @@ def _batch_losses(results: Results) -> _Loss:
             batch_losses[run] = steps, starts[run], means
         else:
             points = losses[run]
-            loss_curve, last = curve_of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
+            loss_curve = curve_of_batches(points, lengths.get(run), starts[run])
+            last = points[-1][0] + 1
             length = lengths.get(run) or last / len(loss_curve.means)
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
             batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means

@@ -100,7 +100,8 @@ def select_series(
     rows = rows.clear() if _may_still_move(of, runs) else rows
     if rows.is_empty() and _all_ended(runs):
         raise NothingSelected(why_empty(results, of))
-    rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
+    rows = _with_x(rows, over)
+    runs = _with_x(runs, over if over in runs.columns else None)
     if rows.is_empty() and _all_ended(runs):
         remedy = "select rows that have one, or leave it out"
         raise NothingSelected(Problem("over", f"no selected row has a {over}", remedy))

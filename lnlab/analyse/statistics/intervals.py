@@ -47,7 +47,8 @@ def t_interval(values: Sequence[float] | np.ndarray, *, log: bool = False, level
     if not x.size or not np.isfinite(x).all() or (log and (x <= 0).any()):
         raise ValueError(f"found {x.tolist()}, expected finite{' positive' if log else ''} values")
     x = np.log(x) if log else x
-    n, mean = x.size, float(x.mean())
+    n = x.size
+    mean = float(x.mean())
     sd = float(x.std(ddof=1)) if n > 1 else math.inf
     half_width = t_quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
     bounds = np.array([mean, mean - half_width, mean + half_width])

@@ -73,7 +73,8 @@ def bisect_claim(good: Side, bad: Side, judge: ClaimJudge, on_trial: Callable[[T
         try:
             word: str | None = judge.verdict(applied(specs[0], changes[:number])).verdict
         except SpecError as error:
-            word, reason = None, str(error.problems[0])
+            word = None
+            reason = str(error.problems[0])
         judged(Trial(f"{number} of {len(changes)} changes", word or f"is no spec: {reason}"))
         return word
 
@@ -129,7 +130,8 @@ def _moving_commits(history: CodeHistory, good: str, on_trial: Callable[[Trial],
             try:
                 words[number] = shown = history.verdict(commit)
             except SpecError as error:
-                words[number], shown = None, f"cannot be judged: {error.problems[0].what}"
+                words[number] = None
+                shown = f"cannot be judged: {error.problems[0].what}"
             on_trial(Trial(commit.label, shown))
         return words[number]
 

@@ -134,7 +134,8 @@ def _lock_side(label: str, lock: Lock) -> Side:
     }
     if _is_as_locked(lock):
         return _report_side(label, lock.folder, provenance)
-    document, text = None, None
+    document = None
+    text = None
     if lock.spec.is_file() and digest_bytes(read_spec_text(lock.spec).encode()) == tables["spec"]:
         text = read_spec_text(lock.spec)
         document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())

@@ -177,7 +177,8 @@ def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.D
     same = old.eq_missing(new) | (old.is_nan() & new.is_nan()).fill_null(value=False)
     unequal = ~(same & pl.col("_there").fill_null(value=False))
     deviation = pl.when(pl.col("_trained")).then(pl.col("_deviation").fill_null(0.0)).otherwise(0.0)
-    size, distance = pl.max_horizontal(old.abs(), new.abs()), (old - new).abs()
+    size = pl.max_horizontal(old.abs(), new.abs())
+    distance = (old - new).abs()
     allowed = margins["initial"] * size + margins["rounding"] * pl.col("_scale").fill_null(0.0)
     allowed = allowed + margins["trained"] * deviation + pl.col("_moved")
 
@@ -189,7 +190,8 @@ def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.D
 
 
 def _compared(table: str, label: str, rows: pl.DataFrame, names: Mapping[str, str]) -> ComparedQuantity:
-    unequal, beyond = rows.filter("_unequal"), rows.filter(pl.col("_margins") > 1)
+    unequal = rows.filter("_unequal")
+    beyond = rows.filter(pl.col("_margins") > 1)
     margins = _largest(rows["_margins"])
     if label.endswith(TRAINED):
         spread = pl.col("_deviation").fill_null(0.0) > 0

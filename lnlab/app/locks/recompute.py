@@ -61,7 +61,8 @@ def recompute(
         LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.
     """
     started = time.monotonic()
-    request, known = Request(lock.spec, lock.profile, facts.overrides), load_registries(())
+    request = Request(lock.spec, lock.profile, facts.overrides)
+    known = load_registries(())
     decisions = () if every_run else tuple(decision_from_json(entry) for entry in facts.decisions)
     with TemporaryDirectory() as scratch:
         store = Store(Path(scratch))

@@ -61,7 +61,9 @@ class AnalyzedUnits:
 
 def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[AnalyzedUnits, ...]:
     """The finished units of a plan by kind, in the order of the plan."""
-    speed, actual, peaks = machine_speed(), actual_seconds(store, plan), read_peaks(store, plan.digest)
+    speed = machine_speed()
+    actual = actual_seconds(store, plan)
+    peaks = read_peaks(store, plan.digest)
     by_kind: dict[str, list[Trajectory]] = {}
     for unit in plan.trajectories:
         if unit.key in actual:

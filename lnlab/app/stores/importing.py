@@ -64,7 +64,8 @@ def import_units(store: "Store", path: Path, known: "Registries", limit: int) ->
     pending: list[tuple[str, str, str, bytes]] = []
     with open_archive(path, limit) as (manifest, files):
         units = _declared(path, manifest)
-        keys, reader = UnitKeys(known, data_roots(Path())), StoreReader(store.root)
+        keys = UnitKeys(known, data_roots(Path()))
+        reader = StoreReader(store.root)
         for trajectory, group in groupby(files, key=lambda file: file.trajectory):
             unit = units.pop(trajectory, None)
             if unit is None:

@@ -154,7 +154,8 @@ def _traced(
     definitions = tuple(define_quantity(name, known) for name in names)
     text = condition_text(selection)
     try:
-        rows, runs = select_measured_rows(results, selection), runs_with(results, selection)
+        rows = select_measured_rows(results, selection)
+        runs = runs_with(results, selection)
     except NothingSelected as error:
         return TracedSelection(
             role=role,

@@ -59,7 +59,8 @@ def lock(
         if not specs:
             what = f"no spec in {specs_folder.as_posix()} has a report of profile {profile}"
             raise LabError(Problem("lnlab lock --all", what, "name the folder of the specs with --folder"))
-    known, changed = load_registries(plugins), 0
+    known = load_registries(plugins)
+    changed = 0
     problems: list[Problem] = []
     for spec in specs or ():
         try:

@@ -70,7 +70,8 @@ def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str
 
     A quantity without a symbol is as in ``quantity_with_unit``.
     """
-    words, title = quantity_words(quantity), quantity_with_unit(quantity, nats)
+    words = quantity_words(quantity)
+    title = quantity_with_unit(quantity, nats)
     if words is None or not words.symbol:
         return title
     tensor = (where or {}).get("tensor")
