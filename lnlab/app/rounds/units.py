@@ -70,13 +70,7 @@ def compute_units(
     """Compute these units of a plan."""
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
-    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
-    if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan, manner.memory))
-    if manner.memory and memory_plan.workers < min(where.workers, len(due_units)):
-        workers = format_count(memory_plan.workers, "worker")
-        allowed = format_quantity(manner.memory, "B")
-        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+    memory_plan = _plan_memory(due_units, known, manner, where)
     units = memory_plan.units
     costs = unit_seconds(units, known)
     at_root = replace(store, root=store.root.absolute())
@@ -116,6 +110,24 @@ def compute_units(
         seconds=summary.seconds,
         interrupted=summary.interrupted,
     )
+
+
+def _plan_memory(
+    due_units: Sequence[Trajectory], known: "Registries", manner: RunOptions, where: Machines
+) -> MemoryPlan:
+    """How many workers fit into the memory, and with which units; says so where a limit leaves room for fewer.
+
+    Raises:
+        LabError: not even one does.
+    """
+    plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
+    if not plan.fits:
+        raise LabError(memory_problem(plan, manner.memory))
+    if manner.memory and plan.workers < min(where.workers, len(due_units)):
+        workers = format_count(plan.workers, "worker")
+        allowed = format_quantity(manner.memory, "B")
+        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+    return plan
 
 
 def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:

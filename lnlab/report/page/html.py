@@ -110,14 +110,9 @@ def render_page(
     inline = None if shared else page_script(folders)
     single = shared is None
     parts = [part_of_page(drawn, single=single) for drawn in drawn_parts]
-    sections_of_claim: dict[str, list[tuple[int, str]]] = {v.claim: [] for v in verdicts}
-    for part in parts:
-        for claim in part["claims"]:
-            if claim in sections_of_claim:
-                sections_of_claim[claim].append((part["number"], part["title"] or part["heading"]))
     fold_repeated_sentences(figure for part in parts for figure in part["figures"])
     hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
-    groups = claim_groups(facts, verdicts, sections_of_claim, results.evidence, root)
+    groups = claim_groups(facts, verdicts, _sections_of_claims(verdicts, parts), results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     for part in parts:
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
@@ -152,6 +147,18 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
+
+
+def _sections_of_claims(
+    verdicts: Sequence[Verdict], parts: Sequence[Mapping[str, Any]]
+) -> dict[str, list[tuple[int, str]]]:
+    """Number and title of every section that shows a claim, by claim."""
+    sections: dict[str, list[tuple[int, str]]] = {verdict.claim: [] for verdict in verdicts}
+    for part in parts:
+        for claim in part["claims"]:
+            if claim in sections:
+                sections[claim].append((part["number"], part["title"] or part["heading"]))
+    return sections
 
 
 def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mapping[str, ClaimRow]) -> dict[str, Any]:
