@@ -1,13 +1,14 @@
 """The page: Jinja with escaping always on, drawings as JSON data, a policy that lets no other script or style run."""
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import lnlab
 from lnlab.claims.claim import Verdict
@@ -21,13 +22,14 @@ from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
-from lnlab.report.page.unbroken_names import unbroken_names
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
+
+_PLACEMENT = re.compile(r"((?:\w+-)+LN\b)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -59,6 +61,14 @@ def template_environment(folders: Sequence[Path]) -> Environment:
     jinja.filters["unbroken"] = unbroken_names
     jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
     return jinja
+
+
+def unbroken_names(text: str) -> Markup:
+    """The text, escaped, with each name of a placement in a span that keeps it on one line: ``Post-LN`` is one word."""
+    return Markup("").join(
+        Markup('<span class="name">{}</span>').format(piece) if place % 2 else escape(piece)
+        for place, piece in enumerate(_PLACEMENT.split(text))
+    )
 
 
 def template(folders: Sequence[Path], name: str) -> str | None:
