@@ -27,8 +27,6 @@ from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
-_QUANTITIES = tuple(RESIDUAL_DEPENDENCY)
-
 
 @probes.register("residual_dependency", table="sites", passes=once, quantities=RESIDUAL_DEPENDENCY)
 def residual_dependency(

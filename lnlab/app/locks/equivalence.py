@@ -22,7 +22,6 @@ WITHOUT_NUMBERS = ("needs", "texts")
 """Tables that are not compared."""
 OF_CONTENT = ("measurement", "trajectory")
 """Columns of keys, which another version of a piece changes without any number."""
-_OF_A_RUN = ("run", "variant", "seed")
 _OF_A_DRAW = ("run", "variant", "seed", "step", "operator", "scope", "part", "draw")
 _INFINITE = float("inf")
 
