@@ -102,7 +102,7 @@ def judge_tables(
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
     judged = judge_again(today.claims, matched, before, partial(_located, report, today))
     new = _facts_of_today(report, today, before.kept_rows)
-    if extended is not None and extended.added:
+    if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
         new = replace(new, digest=extended.digest, version=__version__)
     save_folder(into, new, matched.results, judged.verdicts)
     return RejudgeSummary(

@@ -33,7 +33,7 @@ def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequenc
     total, count = summed_loss(recorded, loss, batch)
     z = _output(recorded, total, parameters)
     slope = torch.autograd.grad(total, z, create_graph=True, materialize_grads=True)
-    u = torch.zeros_like(z, requires_grad=True)
+    u = torch.zeros_like(z, requires_grad=True)  # Jᵀ u is linear in u: any value will do
     back = torch.autograd.grad(z, parameters, u, create_graph=True, allow_unused=True, materialize_grads=True)
     forward = vector_jacobian_products(back, [u])
     output_hessian = vector_jacobian_products(slope, [z])

@@ -39,6 +39,7 @@ def evaluation_copy(model: nn.Module) -> nn.Module:
     What a module sets on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
     the model itself is never changed.
     """
+    # What the memo of deepcopy holds counts as copied: each parameter stands for itself.
     return copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
 
 

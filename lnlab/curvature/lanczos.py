@@ -115,10 +115,11 @@ class _Run:
         w = w - alpha * self.vector
         if self.basis is not None:
             self.basis[step] = self.vector
-            for _ in range(2):
+            for _ in range(2):  # twice is enough (Parlett, 1980): once leaves what cancellation has lost
                 w = w - (self.basis[: step + 1] @ w) @ self.basis[: step + 1]
         self.alphas.append(alpha.item())
         self.betas.append(torch.linalg.vector_norm(w).item())
+        # A remainder of rounding alone: the vectors span an invariant space, and no next one is to be had.
         self.ended = step + 1 == self.steps or self.betas[-1] <= NEGLIGIBLE * self._scale()
         if not self.ended:
             self.previous, self.vector = self.vector, w / self.betas[-1]

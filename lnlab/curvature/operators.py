@@ -174,6 +174,7 @@ def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]
         number = len(rows[0])
         if not moving:
             return [x.new_zeros(number, *x.shape) for x in inputs]
+        # Several rows go through vmap, whose dispatch a single one is spared.
         grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
         gradients = torch.autograd.grad(
             edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1

@@ -115,9 +115,9 @@ class Updates:
         parts = [p.grad for p in self._parameters]
         self._clear_gradients()
         buffers = [buffer.clone() for buffer in self._buffers]
-        self._set_buffers(before)
+        self._set_buffers(before)  # probes see the state before the update: running statistics move with it
         present = [part for part in parts if part is not None]
-        torch._foreach_div_(present, tokens)
+        torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
         return Gradient(
             loss=float(torch.stack(losses).sum()) / tokens,
             norm=get_total_norm(present),

@@ -96,6 +96,7 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
     for number, layer in enumerate(stack.layers, 1):
         if isinstance(layer, Layer):
             recorded: dict[Site, Tensor] = {}
+            # Places for the branches of this layer; the shifts of norms stay the last part.
             x = torch.cat([x[:-1], x.new_zeros(len(layer.sublayers), *start.shape), x[-1:]])
             x = _through(layer, Stream(recorded, name, number), x, seen, turn)
             yield from ((site, parts) for site, parts in recorded.items() if site.tensor == "out")

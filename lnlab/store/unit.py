@@ -193,7 +193,7 @@ class StoreUnit:
 
     def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:
         digests = self._write_tables(outcome)
-        files.sync_folder(self.folder)
+        files.sync_folder(self.folder)  # the record makes the tables visible: they have to be on the disk before it
         record = Record(
             folder=self.folder,
             trajectory=self.trajectory,

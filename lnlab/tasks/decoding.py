@@ -86,7 +86,7 @@ EMPTY = Hypothesis((), -math.inf)
 @torch.no_grad()
 def translate(model: Translator, source: Sentences, rows: Tensor, search: Search) -> list[Hypothesis]:
     """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
-    order = source.lengths[rows].argsort(stable=True)
+    order = source.lengths[rows].argsort(stable=True)  # sentences of one length together, so that few are padded
     hypotheses: dict[int, Hypothesis] = {}
     for part in torch.split(order, max(1, _AT_ONCE // search.beam)):
         hypotheses.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))

@@ -36,6 +36,7 @@ class Sentences:
         lengths = self.lengths[rows]
         position = torch.arange(length or int(lengths.max()))
         present = position < lengths[:, None]
+        # An absent place reads the first token of all, and is set to 0.
         return self.tokens[torch.where(present, starts[:, None] + position, 0)] * present
 
     def repeated(self, rows: Tensor, length: int) -> Tensor:
