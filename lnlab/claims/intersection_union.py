@@ -61,7 +61,8 @@ def _member_finding(member: Member, n_min: int) -> Finding:
 
 def region_p_value(member: Member) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
-    sample, allowed = member.sample, member.allowed
+    sample = member.sample
+    allowed = member.allowed
     if reason_counted(sample):
         k, n, unranked = region_counts(sample, allowed)
         return sign_test_p_value(k + unranked, n)

@@ -55,7 +55,8 @@ def plan_spec(
 
 def _store_line(facts: dict[str, Any]) -> str:
     """How much of the plan the store has, and the reasons for what is missing."""
-    units, measurements = facts["units"], facts["measurements"]
+    units = facts["units"]
+    measurements = facts["measurements"]
     if not units["missing"]:
         return "holds everything; a run would compute nothing"
     stored = measurements["distinct"] - measurements["missing"]

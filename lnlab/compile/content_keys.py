@@ -130,7 +130,8 @@ class ContentKeys:
         return [self.choice("intervention", intervention) for intervention in selected]
 
     def _movement(self, setting: ResolvedSetting) -> str:
-        train, schedule = setting["train"], setting["schedule"]
+        train = setting["train"]
+        schedule = setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
         if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:

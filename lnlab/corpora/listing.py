@@ -55,7 +55,8 @@ def _listed(name: str, facts: TextFacts, roots: Roots) -> CorpusListing:
     known = sum(remote.size for remote in facts.files.values()) if facts.files else None
     size = sum(path.stat().st_size for path in paths) if paths else known
     folder = str(paths[0].parent) if paths else None
-    licence, citation = facts.licence or "", facts.citation or ""
+    licence = facts.licence or ""
+    citation = facts.citation or ""
     return CorpusListing(
         name=name,
         state=state,

@@ -98,7 +98,8 @@ class Updates:
         return float(self.rates[0] * factor)
 
     def _compute_gradient(self, batches: list[Batch]) -> Gradient:
-        model, task = self.state.model, self.state.task
+        model = self.state.model
+        task = self.state.task
         losses = []
         tokens = 0
         before = [buffer.clone() for buffer in self._buffers]

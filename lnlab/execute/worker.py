@@ -38,7 +38,8 @@ _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 def prepare(assignment: Assignment) -> Answer:
     """Read the corpus of an assignment: an absent one is an error before any work, and workers have it in memory."""
     become_worker()
-    key, setting = assignment.trajectory.key, assignment.trajectory.setting
+    key = assignment.trajectory.key
+    setting = assignment.trajectory.setting
     try:
         with output_to(Path("/dev/null")):
             build_task = assignment.load()["task"].builder(setting["task"])

@@ -24,7 +24,8 @@ _Size = Callable[[dict[str, Json]], tuple[int, int]]
 
 def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
     """Trainable elements, and forward FLOPs per target token, of a model of kind ``encoder_decoder``."""
-    rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
     tables = {"none": 3, "target": 2, "all": 1}[setting["model"]["tied"]]
     elements, flops = _stacks(setting, ("encoder", "decoder"))
     return elements + tables * rows * width, flops + 2 * rows * width
@@ -34,7 +35,8 @@ def one_stack_size(name: str) -> _Size:
     """The same of a model that is one stack of that name, with a logit for each row of its table."""
 
     def size(setting: dict[str, Json]) -> tuple[int, int]:
-        rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+        rows = setting["task"]["vocabulary"]
+        width = setting["model"]["d_model"]
         tables = {"none": 2, "input": 1}[setting["model"]["tied"]]
         elements, flops = _stacks(setting, (name,))
         return elements + tables * rows * width, flops + 2 * rows * width
@@ -44,7 +46,9 @@ def one_stack_size(name: str) -> _Size:
 
 def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
     """The same of a model of kind ``classifier``; its output is as good as free beside the tokens of a sentence."""
-    rows, width, labels = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["task"]["classes"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
+    labels = setting["task"]["classes"]
     elements, flops = _stacks(setting, ("encoder",))
     return elements + rows * width + labels * (width + 1), flops
 

@@ -41,7 +41,8 @@ class Layer(nn.Module):
         self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
         """(batch, length, width) -> the same shape; ``memory`` and its mask are for cross-attention only."""
-        cross, drop = self.cross_attention, self.dropout
+        cross = self.cross_attention
+        drop = self.dropout
         branches = [lambda x: drop(self.self_attention(x, x, mask)), lambda x: drop(self.feed_forward(x))]
         if cross is not None:
             branches.insert(1, lambda x: drop(cross(x, memory, memory_mask)))

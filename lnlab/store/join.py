@@ -87,7 +87,8 @@ def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Result
     Raises:
         StoreError: this user may not read the store.
     """
-    runs, needs = plan["runs"], plan["needs"]
+    runs = plan["runs"]
+    needs = plan["needs"]
     requests = _requests_of(runs, needs)
     reader = StoreReader(root)
     needed = needs.join(requests.owners, on="measurement", how="left")
@@ -111,7 +112,8 @@ def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Result
 
 def _joined(plan: Mapping[str, pl.DataFrame], owners: pl.DataFrame, trajectory_rows: _TrajectoryRows) -> Results:
     """The results of runs whose trajectories were read."""
-    runs, needs = plan["runs"], plan["needs"]
+    runs = plan["runs"]
+    needs = plan["needs"]
     outcomes = pl.DataFrame(
         [trajectory_rows.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
         schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}

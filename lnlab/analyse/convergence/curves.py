@@ -198,7 +198,8 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
 
 def _batch_losses(results: Results) -> _Loss:
     """Of training batches: the means over epochs that training recorded, else made of its losses."""
-    losses, recorded = _points(results, "loss", "train"), _points(results, "epoch_loss", "train")
+    losses = _points(results, "loss", "train")
+    recorded = _points(results, "epoch_loss", "train")
     starts = _starts(results)
     lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
     batch_losses: _Loss = {}

@@ -168,7 +168,8 @@ def _best_at_edge(grid: _Grid) -> float:
 def parabola_vertex(grid: _Grid, best: int) -> float:
     """The rate at the lowest point of the parabola through the best rate and its neighbours, rates as logarithms."""
     near = slice(best - 1, best + 2)
-    rates, losses = grid.rates[near] if best else (), grid.losses[near] if best else ()
+    rates = grid.rates[near] if best else ()
+    losses = grid.losses[near] if best else ()
     if len(rates) < 3 or not all(map(math.isfinite, losses)):
         return grid.rates[best]
     x = [math.log(rate / grid.rates[best]) for rate in rates]

@@ -91,7 +91,8 @@ def _ends(committed: pl.DataFrame, computed: pl.DataFrame) -> pl.DataFrame:
         status=pl.when(gone_on).then(pl.lit("finished")).otherwise("status"),
         done=pl.when(gone_on).then("steps_new").otherwise("done"),
     )
-    otherwise, resized = pl.col("status") != pl.col("status_new"), pl.col("parameters") != pl.col("parameters_new")
+    otherwise = pl.col("status") != pl.col("status_new")
+    resized = pl.col("parameters") != pl.col("parameters_new")
     beyond = resized | (otherwise & ~(pl.col("_several") & (pl.col("steps") > 0)))
     return ends.with_columns(
         _last=pl.min_horizontal("done", "done_new"),

@@ -49,7 +49,8 @@ class AnalyzedUnits:
 
     def __str__(self) -> str:
         """``encoder of 2 layers, 1 measurement: 14 units; time 1.3 s estimated, 1.4 s taken (0.93); ...``."""
-        ratio, rate = self.estimated_seconds / self.actual_seconds, self.flops / self.actual_seconds
+        ratio = self.estimated_seconds / self.actual_seconds
+        rate = self.flops / self.actual_seconds
         peak = "" if self.actual_peak is None else f", {format_quantity(self.actual_peak, 'B')} taken"
         return (
             f"{self.kind}: {format_count(self.units, 'unit')}; "

@@ -100,7 +100,8 @@ def _declared(path: Path, manifest: bytes) -> dict[str, _Unit]:
         if fields["format"] != UNITS_FORMAT:
             what = f"is of format {str(fields['format'])[:20]}, and this lnlab reads {UNITS_FORMAT}"
             raise StoreError(Problem(str(path), what, "export it again with this lnlab"))
-        settings, probes = fields["settings"], fields["probes"]
+        settings = fields["settings"]
+        probes = fields["probes"]
         units = [
             _Unit(
                 _text(trajectory),

@@ -108,7 +108,8 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     verdict = source.verdicts[number - 1]
     claim = source.claims(known).get(verdict.claim)
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
-    facts, folder = source.facts, source.folder
+    facts = source.facts
+    folder = source.folder
     declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
     results = source.results if claim is None else results_of_claim(claim, source.results)
     stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"

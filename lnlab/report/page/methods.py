@@ -182,7 +182,8 @@ def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
 
 def _numbers(by_path: Mapping[str, list[Json]]) -> str:
     """Precision and device, where they are not float32 and the CPU."""
-    formats, devices = by_path.get("train.precision", ["float32"]), by_path.get("train.device", ["cpu"])
+    formats = by_path.get("train.precision", ["float32"])
+    devices = by_path.get("train.device", ["cpu"])
     text = ""
     if formats == ["bfloat16"]:
         text += " Forward passes of updates are in bfloat16, and weights and all else in float32."

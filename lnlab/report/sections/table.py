@@ -89,7 +89,8 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
     )
     seeds = as_seeds(placed).sort("line", "x", "seed")
-    log, has_medians = statistic == "geometric_mean", statistic == "median"
+    log = statistic == "geometric_mean"
+    has_medians = statistic == "median"
     points = median_points(seeds) if has_medians else mean_points(seeds, log=log)
     title = quantity_with_unit(quantity)
     numbers = estimate_headings(quantity_name(quantity), "low", "high")
