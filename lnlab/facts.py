@@ -89,7 +89,8 @@ def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[s
         LabError: every word that is no fact, required fact that is missing, and value of a wrong type.
     """
     validators = _validators(facts)  # type: ignore[arg-type]  # a class is hashable
-    owner, known = f"{kind} '{name}'", {fact.name: fact for fact in fields(facts)}
+    owner = f"{kind} '{name}'"
+    known = {fact.name: fact for fact in fields(facts)}
     problems = [
         Problem(owner, f"no fact is called '{word}'", nearest(word, known) if known else f"register the {kind} without")
         for word in stated

@@ -130,7 +130,7 @@ class Registry(Generic[Build]):
                     word.startswith("_") or hasattr(BaseModel, word) or word == "kind"
                 ):
                     raise ValueError(f"{self.kind} '{name}': a parameter cannot be called '{word}'")
-            self._entries[name] = Entry(self.kind, name, build, version, origin(), stated)
+            self._entries[name] = Entry(self.kind, name, build, version=version, origin=origin(), facts=stated)
             return build
 
         return add_entry

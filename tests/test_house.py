@@ -40,6 +40,24 @@ def test_every_module_says_what_it_is_and_imports_at_the_top():
     assert late == []
 
 
+def called(function: ast.expr) -> str:
+    """The last word of what is called."""
+    if isinstance(function, ast.Subscript):
+        return called(function.value)
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def test_constructors_name_their_values():
+    nodes = [(file, node) for file, tree in TREES.items() for node in ast.walk(tree)]
+    classes = {node.name for _, node in nodes if isinstance(node, ast.ClassDef)} | {"cls"}
+    by_position = [
+        f"{file}:{node.lineno} {called(node.func)}"
+        for file, node in nodes
+        if isinstance(node, ast.Call) and called(node.func) in classes and len(node.args) > 4
+    ]
+    assert by_position == [], "write keywords: nobody remembers the order of five values"
+
+
 def forbidden(node: ast.AST) -> bool:
     """Whether a node imports what unpickles or draws, evaluates text, or starts a shell."""
     if isinstance(node, ast.Import):

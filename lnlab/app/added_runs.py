@@ -59,7 +59,9 @@ class RunSource:
             ReportError: its tuning runs are others today, so that the choices of the report are none of them.
         """
         text = None if document.path.is_file() else document.text
-        request = Request(document.path, facts.profile, facts.overrides, self.plugins, text)
+        request = Request(
+            spec=document.path, profile=facts.profile, overrides=facts.overrides, plugins=self.plugins, text=text
+        )
         plan, _ = compile_request(request, known, [decision_from_json(entry) for entry in facts.decisions])
         if plan.undecided:
             raise _of_another_kind(folder, "the tuning runs behind its choices")
@@ -206,7 +208,8 @@ def _ended_runs(plan: Plan, lacking: Sequence[str], store: Store) -> Results | N
 
     What several runs need is measured on the first of them that was computed, so other runs of the store are read too.
     """
-    frames, known = plan_frames(plan), sorted(StoreReader(store.root).known())
+    frames = plan_frames(plan)
+    known = sorted(StoreReader(store.root).known())
     runs = frames["runs"].filter(pl.col("trajectory").is_in(pl.Series(known, dtype=pl.String).implode()))
     if runs.filter(_is_one_of(lacking)).is_empty():
         return None

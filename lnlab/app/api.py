@@ -110,7 +110,8 @@ def judge(
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
-    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    request = request_of(spec, profile, overrides, plugins)
+    opened = open_store(_path(store))
     stored = stored_plan(opened, request)
     return tuple(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
 
@@ -150,7 +151,8 @@ def report(
     """
     from lnlab.app.reporting import plan_report_folder, write_plan_report
 
-    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    request = request_of(spec, profile, overrides, plugins)
+    opened = open_store(_path(store))
     stored = stored_plan(opened, request)
     return write_plan_report(
         opened,
@@ -187,7 +189,8 @@ def results(
     """
     from lnlab.store.read import find_plan
 
-    request, opened = request_of(spec, profile, overrides, plugins), open_store(_path(store))
+    request = request_of(spec, profile, overrides, plugins)
+    opened = open_store(_path(store))
     if request.overrides:
         return opened.results(stored_plan(opened, request).digest)
     return opened.results(find_plan(opened.root, request.spec, profile, content=request.content).digest)

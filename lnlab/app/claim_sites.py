@@ -149,9 +149,17 @@ def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
     single = not (claim.get("exact") or claim.get("status"))
     if of is not None:
         whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
-        yield _Reading(where, "of", (), whole, x, apart, single)
+        yield _Reading(where=where, parameter="of", changed=(), selection=whole, x=x, apart=apart, single=single)
         if to is not None:
-            yield _Reading(where, "to", tuple(to), {**whole, **to}, x, apart, single)
+            yield _Reading(
+                where=where,
+                parameter="to",
+                changed=tuple(to),
+                selection={**whole, **to},
+                x=x,
+                apart=apart,
+                single=single,
+            )
 
 
 def _names(reading: _Reading) -> set[str]:
@@ -165,7 +173,8 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     models: dict[int, list[str]] = {}
     for variant, variant_sites in sites.items():
         models.setdefault(id(variant_sites), []).append(variant)
-    runs, parts = tables["runs"], [frame("sites", []).drop("measurement", "value")]
+    runs = tables["runs"]
+    parts = [frame("sites", []).drop("measurement", "value")]
     for variants in models.values():
         model_sites = sites[variants[0]].items()
         rows = [

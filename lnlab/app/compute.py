@@ -33,7 +33,8 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         StoreError: the store cannot be written.
         LabError: a unit needs more memory than there is, or the cluster cannot be reached.
     """
-    known, tuned = load_registries(request.plugins), 0
+    known = load_registries(request.plugins)
+    tuned = 0
     decisions: tuple[Decision, ...] = ()
     with _machines(manner) as where:
         while True:
@@ -44,7 +45,8 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
             new_decisions = decide_open_choices(plan, store)
             if done.interrupted or not new_decisions:
                 return replace(done, tuned=tuned)
-            decisions, tuned = (*decisions, *new_decisions), tuned + done.units
+            decisions = (*decisions, *new_decisions)
+            tuned += done.units
 
 
 @contextmanager

@@ -21,6 +21,6 @@ def format_quantity(number: float, unit: str) -> str:
     return f"{number:.3g} {unit}".rstrip()
 
 
-def format_count(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str) -> str:
     """``1 run``, ``12,000 runs``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else one + 's'}"

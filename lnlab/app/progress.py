@@ -55,7 +55,8 @@ class RunPace:
     def follow(self, event: "Event") -> None:
         """Count an event. The clock starts with the first unit, as reading corpora says nothing of the time left."""
         if event.kind == "started" and not self.begun:
-            self.begun, self.since = True, self.clock()
+            self.begun = True
+            self.since = self.clock()
         if event.kind in _ENDED:
             self.ended[event.status] += 1
             self.spent += event.cost
@@ -149,7 +150,7 @@ def progress_reporter(
     elif not console.is_terminal:
         yield LineReporter(pace, console)
     else:
-        bars = BarReporter(pace, names, *_bars(console))
+        bars = BarReporter(pace, names, overall=_overall_bar(console), workers=_worker_lines(console))
         bars.overall.add_task(str(pace), total=cost)
         with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
             yield bars
@@ -161,12 +162,12 @@ def stderr_console() -> Console:
     return Console(stderr=True, width=width, markup=False, highlight=False, emoji=False)
 
 
-def _bars(console: Console) -> tuple[Progress, Progress]:
-    """The overall bar, and the lines of the workers."""
+def _overall_bar(console: Console) -> Progress:
     text = TextColumn("{task.description}", markup=False)
+    columns = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console, speed_estimate_period=1e9)
+
+
+def _worker_lines(console: Console) -> Progress:
     clipped = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
-    whole = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    return (
-        Progress(*whole, console=console, speed_estimate_period=1e9),
-        Progress(clipped, TimeElapsedColumn(), console=console),
-    )
+    return Progress(clipped, TimeElapsedColumn(), console=console)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
-from lnlab.compile.front import compile_front, setting_namer, sound_claims
+from lnlab.compile.front import Front, compile_front, setting_namer, sound_claims
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, digest
 from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
@@ -83,23 +84,11 @@ def judge_tables(
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
-    path, document = _document(folder, facts, spec)
-    decisions = [decision(entry) for entry in facts.decisions]
-    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    name = setting_namer(known)
-
-    def runs_of_spec(available: "Results") -> MatchedRuns:
-        return match_runs(available, front.settings, front.seeds, name)
-
-    matched = runs_of_spec(results)
-    extended: ExtendedResults | None = None
-    if source is not None and not matched.results.ended:
-        plan = source.plan(document, folder, facts, known)
-        committed = CommittedRuns(folder=folder, facts=facts, results=results, plan=plan, name=name)
-        extended = committed.extended(source.store, known)
-        matched = runs_of_spec(extended.results)
+    report = _Report(folder, facts, results, verdicts)
+    today = _spec_of_today(report, spec, known)
+    matched, extended = _matched_runs(report, today, known, source)
     if matched.dropped and into.resolve() == folder.resolve():
-        what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
+        what = f"{today.path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
         raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
     before = JudgedReport(
         results,
@@ -107,38 +96,106 @@ def judge_tables(
         verdicts={verdict.claim: verdict for verdict in verdicts},
         kept_rows=facts.kept,
     )
-    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
-    fields = question_fields(front.experiment, front.sections, known)
     if extended is not None and extended.added:
-        drawn = replace(facts, seeds=fields["seeds"])
-        keeper = RowKeeper(drawn, (*before.claims.values(), *claims), verdicts)
-        matched = replace(matched, results=cut_added_rows(matched.results, extended.added, keeper, str(folder)))
-        extended.refuse_other_measurements(matched.results.tables, folder)
-        before = replace(before, kept_rows=record_after_adding(drawn, claims, matched.results, extended.added))
-    evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
+        matched, before = _with_added_rows(report, today, matched, before, extended)
+    evidence = renewed_evidence(today.claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
-
-    def locate(problem: Problem) -> Problem:
-        return locate_claim_problem(problem, document, facts.profile, facts.overrides)
-
-    judged = judge_again(claims, matched, before, locate)
-    fields["sections"] = tuple(
-        _with_absence(section, before.kept_rows, fields["seeds"]) for section in fields["sections"]
-    )
-    new = replace(
-        facts, kept=tuple(before.kept_rows), **fields, **_text_fields(facts, document, path, results.runs["run"])
-    )
-    if extended is not None and extended.added:
+    judged = judge_again(today.claims, matched, before, partial(_located, report, today))
+    new = _facts_of_today(report, today, before.kept_rows)
+    if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
         new = replace(new, digest=extended.digest, version=__version__)
     save_folder(into, new, matched.results, judged.verdicts)
     return RejudgeSummary(
-        path,
+        today.path,
         len(judged.verdicts) - len(judged.carried),
         carried=len(judged.carried),
         absent=len(matched.absent),
         added=None if source is None else 0 if extended is None else len(extended.added),
         untestable=0 if source is None else _newly_untestable(verdicts, judged.verdicts),
     )
+
+
+@dataclass(frozen=True)
+class _Report:
+    """A report as it lies in its folder."""
+
+    folder: Path
+    facts: ReportFacts
+    results: "Results"
+    verdicts: "Sequence[Verdict]"
+
+
+@dataclass(frozen=True)
+class _SpecOfToday:
+    """The spec of a report as it stands today.
+
+    Attributes:
+        path: as the page names it.
+        document: the spec.
+        front: what it asks, with the profile, the overrides and the choices on tuning seeds of the report.
+        claims: its claims, resolved.
+        fields: of ``ReportFacts``, which state its question.
+    """
+
+    path: str
+    document: "SpecDocument"
+    front: Front
+    claims: "Sequence[Claim]"
+    fields: Mapping[str, Any]
+
+
+def _spec_of_today(report: _Report, spec: Path | None, known: "Registries") -> _SpecOfToday:
+    """The spec at a path, or the one that the report names, compiled as far as its claims need it."""
+    facts = report.facts
+    path, document = _document(report.folder, facts, spec)
+    decisions = [decision(entry) for entry in facts.decisions]
+    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
+    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
+    fields = question_fields(front.experiment, front.sections, known)
+    return _SpecOfToday(path, document, front, claims=claims, fields=fields)
+
+
+def _matched_runs(
+    report: _Report, today: _SpecOfToday, known: "Registries", source: RunSource | None
+) -> tuple[MatchedRuns, ExtendedResults | None]:
+    """The runs that the spec asks for; if the report lacks some, also those of the source, if there is one.
+
+    With them come the results that hold both; None where the source was not needed.
+    """
+    name = setting_namer(known)
+    match_in = partial(match_runs, settings=today.front.settings, seeds=today.front.seeds, name=name)
+    matched = match_in(report.results)
+    if source is None or matched.results.ended:
+        return matched, None
+    plan = source.plan(today.document, report.folder, report.facts, known)
+    committed = CommittedRuns(folder=report.folder, facts=report.facts, results=report.results, plan=plan, name=name)
+    extended = committed.extended(source.store, known)
+    return match_in(extended.results), extended
+
+
+def _with_added_rows(
+    report: _Report, today: _SpecOfToday, matched: MatchedRuns, before: JudgedReport, extended: ExtendedResults
+) -> tuple[MatchedRuns, JudgedReport]:
+    """The same, of the added runs only the rows that the report keeps, and these in its record of kept rows."""
+    drawn = replace(report.facts, seeds=today.fields["seeds"])
+    keeper = RowKeeper(drawn, (*before.claims.values(), *today.claims), report.verdicts)
+    results = cut_added_rows(matched.results, extended.added, keeper, str(report.folder))
+    extended.refuse_other_measurements(results.tables, report.folder)
+    record = record_after_adding(drawn, today.claims, results, extended.added)
+    return replace(matched, results=results), replace(before, kept_rows=record)
+
+
+def _located(report: _Report, today: _SpecOfToday, problem: Problem) -> Problem:
+    """A problem of a claim, at its place in the spec."""
+    return locate_claim_problem(problem, today.document, report.facts.profile, report.facts.overrides)
+
+
+def _facts_of_today(report: _Report, today: _SpecOfToday, kept_rows: Sequence[Mapping[str, Json]]) -> ReportFacts:
+    """The facts of the report with the question, the sections and the text of the spec."""
+    seeds = today.fields["seeds"]
+    sections = tuple(_with_absence(section, kept_rows, seeds) for section in today.fields["sections"])
+    text = _text_fields(report.facts, today.document, today.path, report.results.runs["run"])
+    return replace(report.facts, kept=tuple(kept_rows), **{**today.fields, "sections": sections, **text})
 
 
 def _newly_untestable(before: "Sequence[Verdict]", verdicts: "Sequence[Verdict]") -> int:

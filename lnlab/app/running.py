@@ -98,10 +98,7 @@ def run_request(
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
-    if executor not in tuple(ExecutorKind):
-        raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
-    if address is not None and executor != ExecutorKind.ray:
-        raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
+    _require_executor(executor, address)
     destinations = parse_destinations(export)
     summary = _complete_plan(store, request, retry_failed=retry_failed)
     trackers = open_trackers(destinations, request.spec.stem, request.profile)
@@ -141,6 +138,14 @@ def run_request(
         if verdicts:
             trackers.show_verdicts(verdicts)
     return RunResult(request, summary, results, tuple(verdicts))
+
+
+def _require_executor(executor: str, address: str | None) -> None:
+    """Refuse an executor that does not exist, and an address where none is used."""
+    if executor not in tuple(ExecutorKind):
+        raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
+    if address is not None and executor != ExecutorKind.ray:
+        raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
 
 
 def run(

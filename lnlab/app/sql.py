@@ -27,7 +27,8 @@ def _select(request: dict[str, Any]) -> dict[str, Any]:
     Returns:
         ``more``, whether there were more rows than the limit; or ``error``, why there is no result.
     """
-    scans, paths = set(request["scans"]), request["tables"]
+    scans = set(request["scans"])
+    paths = request["tables"]
     frames = {n: pl.LazyFrame.deserialize(path) if n in scans else pl.read_ipc(path) for n, path in paths.items()}
     empty = {name: pl.DataFrame(schema=frame.lazy().collect_schema()) for name, frame in frames.items()}
     _bound(request["memory"])

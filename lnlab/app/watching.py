@@ -108,7 +108,14 @@ def watched_run(store: "Store", stored: "StoredPlan") -> WatchedRun:
     units = running_units(store, lacking, results)
     total = results.runs["trajectory"].n_unique()
     statuses = status_counts_of_runs(results, [unit.trajectory for unit in units])
-    return WatchedRun(stored.name, total, len(lacking), statuses, units, _seconds_left(results, lacking, units))
+    return WatchedRun(
+        name=stored.name,
+        units=total,
+        left=len(lacking),
+        statuses=statuses,
+        running=units,
+        seconds_left=_seconds_left(results, lacking, units),
+    )
 
 
 def running_units(store: "Store", lacking: Iterable[str], results: "Results") -> tuple[RunningUnit, ...]:
@@ -147,14 +154,14 @@ def _unit(running: "RunningWork", results: "Results") -> RunningUnit:
     holder = running.holder
     host = holder.host.partition(" ")[0]
     return RunningUnit(
-        running.trajectory,
-        run_names(runs, results.axes.filter(results.axes["run"] == run))[run],
-        running.steps,
-        steps,
-        running.seconds,
-        running.losses,
-        host,
-        holder.pid,
+        trajectory=running.trajectory,
+        name=run_names(runs, results.axes.filter(results.axes["run"] == run))[run],
+        done=running.steps,
+        steps=steps,
+        seconds=running.seconds,
+        losses=running.losses,
+        host=host,
+        pid=holder.pid,
     )
 
 

@@ -15,7 +15,8 @@ def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
     if claim.get("of") is None:
         return []
     claim = with_compared_reference(claim)
-    of, to = claim["of"], claim.get("to")
+    of = claim["of"]
+    to = claim.get("to")
     return [of] if to is None else [of, {**of, **to}]
 
 

@@ -16,7 +16,9 @@ def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Of a contrast ``to`` over a path these are the variants of each value there; of an order, those that it names.
     """
-    of, to, over = claim.get("of") or {}, claim.get("to"), claim.get("over")
+    of = claim.get("of") or {}
+    to = claim.get("to")
+    over = claim.get("over")
     if REFERENCE in of or quantity_fact(of, "reference") != "compared":
         return claim
     selections = [of] if to is None else [of, {**of, **to}]

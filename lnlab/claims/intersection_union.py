@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from lnlab.analyse.statistics.intervals import sign_test_p_value, student_p_value
 from lnlab.claims.claim import Finding, VerdictLabel
-from lnlab.claims.holm import holm_rejections
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, exclusion_notes, reason_counted, reason_undecided
 from lnlab.claims.student import interval_of, judge_sample, region_counts, undecided_finding
@@ -62,7 +61,8 @@ def _member_finding(member: Member, n_min: int) -> Finding:
 
 def region_p_value(member: Member) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
-    sample, allowed = member.sample, member.allowed
+    sample = member.sample
+    allowed = member.allowed
     if reason_counted(sample):
         k, n, unranked = region_counts(sample, allowed)
         return sign_test_p_value(k + unranked, n)
@@ -84,3 +84,21 @@ def _deciding_reason(findings: Sequence[Finding], deciding: int, *, significant:
     reason = f"{finding.statistic}: {finding.reason}; {n_supported} of {len(findings)} statements hold"
     uncertain = finding.verdict == "contradicted" and not significant
     return f"{reason}; this one is not wrong beyond doubt after Holm over {len(findings)}" if uncertain else reason
+
+
+def holm_rejections(p: Sequence[float], alpha: float) -> list[bool]:
+    """``p_(i) ≤ α / (m - i + 1)`` for i = 1, 2, ... until the first failure: the step-down test (Holm, 1979).
+
+    Args:
+        p: of several hypotheses.
+        alpha: the largest chance of any wrong rejection.
+
+    Returns:
+        Of each whether it is rejected.
+    """
+    rejected = [False] * len(p)
+    for rank, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[i] > alpha / (len(p) - rank):
+            break
+        rejected[i] = True
+    return rejected

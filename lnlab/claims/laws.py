@@ -71,7 +71,7 @@ def predicted_log(law: GrowthLaw, x: np.ndarray, z: np.ndarray, new_x: np.ndarra
     s = (g_new - g[0]) / width
     if law.name == "exponential":
         return cast(np.ndarray, (1 - s) * a + s * b)
-    top = np.maximum(a, b)
+    top = np.maximum(a, b)  # taken out, as exp overflows where log y is beyond 709
     scaled = (1 - s) * np.exp(a - top) + s * np.exp(b - top)
     return cast(np.ndarray, top + np.log(np.maximum(scaled, np.finfo(float).tiny)))
 

@@ -3,14 +3,16 @@
 from itertools import count
 
 from lnlab.analyse.statistics.intervals import clopper_pearson
-from lnlab.claims.headline import PREDICTION_KINDS, SHARE_KINDS
 from lnlab.claims.sample import N_INIT, N_TRAINED
 from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.registry import Choice
 
+SHARE_KINDS = ("status", "everywhere")
+"""Kinds that count seeds."""
 TRAINED_KINDS = ("order", "fit", "table")
 """Kinds that ask for the seeds of trained runs whatever was measured."""
-INTERVAL_KINDS = ("ratio", "trend", "power_law", *PREDICTION_KINDS)
+INTERVAL_KINDS = ("ratio", "trend", "power_law", "printed_mean")
+"""Kinds whose interval needs more seeds after training than before."""
 MIN_SHARE_SEEDS = next(n for n in count(1) if clopper_pearson(n, n)[0] >= HALF_OF_SEEDS)
 """Seeds of which so many all train: the first number whose exact interval lies above one half."""
 

@@ -16,7 +16,8 @@ def parse_order(text: str) -> tuple[list[Json], list[str]]:
         LabError: fewer than two names, or one is empty.
     """
     first, *pieces = _SIGN.split(text.strip())
-    names, signs = [first, *pieces[1::2]], pieces[::2]
+    names = [first, *pieces[1::2]]
+    signs = pieces[::2]
     if not signs or not all(names):
         raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
     return [_scalar(name) for name in names], signs

@@ -117,7 +117,8 @@ def min_seeds(sample: Sample) -> int:
 
 def reason_undecided(sample: Sample, n_min: int) -> str | None:
     """Why a rule leaves the claim undecided whatever the numbers are, in words; None if none does."""
-    n, total = len(sample.numbers), sample.total
+    n = len(sample.numbers)
+    total = sample.total
     if sample.pending:
         return reason_pending(sample.pending, total)
     if len(sample.excluded) > MAX_FAILED_SHARE * total:

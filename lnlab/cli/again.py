@@ -65,7 +65,8 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     Raises:
         LabError: what is wrong with the command, or, in the end, with each report that could not be made.
     """
-    spec, several = request.spec, len(request.folders) > 1
+    spec = request.spec
+    several = len(request.folders) > 1
     if several and request.target is not None:
         what = f"{len(request.folders)} reports would be written into {request.target}"
         raise ReportError(Problem("lnlab report --from", what, "leave --out away, or name one report"))

@@ -44,7 +44,8 @@ def check_specs(
 
 def _lines(summary: SpecSummary) -> Iterator[str]:
     """The summary of a correct spec, a line each, and the note on claims that its seeds cannot decide."""
-    runs, models = format_count(summary.runs, "run"), format_count(summary.models, "model")
+    runs = format_count(summary.runs, "run")
+    models = format_count(summary.models, "model")
     tuning = f"{format_count(summary.tuning_runs, 'tuning run')}, " if summary.tuning_runs else ""
     which = f"{summary.spec}: {summary.profile or 'default'}"
     yield f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}"

@@ -39,7 +39,8 @@ def plan_spec(
     Expected time, memory and compute first; then runs by axis, what is cached, what must be computed and why. With
     --analyze, time, compute and peak memory of finished units by kind: estimated, and taken.
     """
-    request, store = Request(spec, profile, tuple(overrides), tuple(plugins)), open_store(folder)
+    request = Request(spec, profile, tuple(overrides), tuple(plugins))
+    store = open_store(folder)
     summary = plan_request(request, store, workers=workers, calibrate=calibrate, analyze=analyze)
     facts = summary.as_plain()
     if as_json:
@@ -54,7 +55,8 @@ def plan_spec(
 
 def _store_line(facts: dict[str, Any]) -> str:
     """How much of the plan the store has, and the reasons for what is missing."""
-    units, measurements = facts["units"], facts["measurements"]
+    units = facts["units"]
+    measurements = facts["measurements"]
     if not units["missing"]:
         return "holds everything; a run would compute nothing"
     stored = measurements["distinct"] - measurements["missing"]
@@ -83,7 +85,8 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
 
 def _memory_line(facts: dict[str, Any]) -> str:
     """The peak memory of a worker, and the measures taken so that all workers fit."""
-    memory, bound = facts["memory"], format_quantity(facts["memory"]["bound_bytes"], "B")
+    memory = facts["memory"]
+    bound = format_quantity(memory["bound_bytes"], "B")
     parts = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
     if memory["make_graphs_anew"]:
         of = format_count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")

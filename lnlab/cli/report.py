@@ -1,5 +1,6 @@
 """``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its tables)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -73,22 +74,14 @@ def report_run(
     """
     drawing = DrawingOptions(single_file=single_file, png=png, templates=templates, as_json=as_json, quiet=quiet)
     if source is not None:
-        if profile or overrides:
-            what = "--profile and -s are those of the report"
-            raise ReportError(Problem("lnlab report --from", what, "leave them out"))
-        if add_runs and as_judged:
-            what = "--as-judged keeps the verdicts, and --add-runs judges anew"
-            raise ReportError(Problem("lnlab report --from", what, "leave one of them out"))
+        _require_options_of_redrawing(profile, overrides, as_judged=as_judged, add_runs=add_runs)
         from lnlab.cli.again import RedrawRequest, redraw
 
-        reports, store_of_runs = (source, *(paths or ())), open_store(folder) if add_runs else None
+        reports = (source, *(paths or ()))
+        store_of_runs = open_store(folder) if add_runs else None
         request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs)
         raise typer.Exit(redraw(request, drawing))
-    if as_judged or add_runs or len(paths or ()) > 1:
-        option = "--as-judged" if as_judged else "--add-runs" if add_runs else ""
-        what = f"{option} goes with --from" if option else "one report is of one spec"
-        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
-    spec = paths[0] if paths else None
+    spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
@@ -99,3 +92,24 @@ def report_run(
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
     raise typer.Exit(FAILED if written_report.failed else 0)
+
+
+def _require_options_of_redrawing(
+    profile: str | None, overrides: Sequence[str], *, as_judged: bool, add_runs: bool
+) -> None:
+    """Refuse options that --from cannot follow, and two that contradict each other."""
+    if profile or overrides:
+        what = "--profile and -s are those of the report"
+        raise ReportError(Problem("lnlab report --from", what, "leave them out"))
+    if add_runs and as_judged:
+        what = "--as-judged keeps the verdicts, and --add-runs judges anew"
+        raise ReportError(Problem("lnlab report --from", what, "leave one of them out"))
+
+
+def _one_spec(paths: Sequence[Path] | None, *, as_judged: bool, add_runs: bool) -> Path | None:
+    """The spec that is named, if there is one; refuses several, and options of --from."""
+    if as_judged or add_runs or len(paths or ()) > 1:
+        option = "--as-judged" if as_judged else "--add-runs" if add_runs else ""
+        what = f"{option} goes with --from" if option else "one report is of one spec"
+        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
+    return paths[0] if paths else None

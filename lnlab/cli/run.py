@@ -172,7 +172,8 @@ def next_steps(done: RunSummary, results: "Results", request: Request) -> list[s
 
 def summary_line(outcome: RunResult) -> str:
     """``280 runs: 278 finished, 2 diverged; 12 units computed in 3.1 s, 268 reused``."""
-    summary, results = outcome.summary, outcome.results
+    summary = outcome.summary
+    results = outcome.results
     status_counts = ", ".join(
         f"{number} {status.replace('_', ' ')}" for status, number in status_counts_of_runs(results).items()
     )

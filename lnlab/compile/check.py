@@ -178,18 +178,19 @@ def _tune(checked: Checked) -> tuple[Checked, Issues]:
 def _bound(checked: Checked) -> tuple[Checked, Issues]:
     """The experiment as a whole: neither too many runs nor nothing that is measured."""
     issues: Issues = []
-    sweep, merged, seeds = checked.sweep, checked.merged, checked.experiment.seeds
-    runs = len(sweep.settings) * len(seeds)
+    sweep = checked.sweep
+    seeds = len(checked.experiment.seeds)
+    runs = len(sweep.settings) * seeds
     if checked.tuning is not None:
         candidates = sum(len(tuning_problem.candidates) for tuning_problem in checked.tuning.problems)
-        runs = candidates * len(checked.tuning.select.seeds) + checked.tuning.judged_variants * len(seeds)
+        runs = candidates * len(checked.tuning.select.seeds) + checked.tuning.judged_variants * seeds
     if runs > MOST_RUNS:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
-        issues.append((merged.location(("seeds",)), flaw))
+        issues.append((checked.merged.location(("seeds",)), flaw))
     trains = any(setting["train"]["steps"] for setting in sweep.settings)
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
-    if "probes" not in merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
-        issues.append((merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
+    if "probes" not in checked.merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
+        issues.append((checked.merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
     return checked, issues
 
 
@@ -214,8 +215,7 @@ def _find(checked: Checked) -> tuple[Checked, Issues]:
     chosen = checked.tuning.select.path if checked.tuning else None
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
-    experiment = requirements_without_grids(checked.experiment, grids)
-    checked = replace(checked, requests=requests, experiment=experiment)
+    checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
     context = selection_context(checked, lambda: _unchanged_variants(checked), every_probe=every_probe)
     return checked, issues + selection_issues(requests, context, checked.merged)
 

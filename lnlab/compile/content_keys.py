@@ -80,13 +80,15 @@ class ContentKeys:
             LabError: a file that a choice names, and whose content its key holds, cannot be read.
         """
         setting = interned(resolved)
-        train, texts = setting["train"], setting.texts
+        train = setting["train"]
+        texts = setting.texts
         stacks = [[name, self._part(name, setting, self._stack)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
         start = [self._part("task", setting), self._part("model", setting), stacks, self._init(setting), numbers]
         interventions = self._part("interventions", setting, partial(self._interventions, "function"))
         initial = digest(["start", *start, *([interventions] if interventions else [])])
-        steps, moving = train["steps"], ("movement", *(texts[word] for word in _MOVING))
+        steps = train["steps"]
+        moving = ("movement", *(texts[word] for word in _MOVING))
         if moving not in self._keys:
             self._keys[moving] = self._movement(setting)
         movement = str(self._keys[moving])
@@ -128,7 +130,8 @@ class ContentKeys:
         return [self.choice("intervention", intervention) for intervention in selected]
 
     def _movement(self, setting: ResolvedSetting) -> str:
-        train, schedule = setting["train"], setting["schedule"]
+        train = setting["train"]
+        schedule = setting["schedule"]
         moves: dict[str, Json] = {word: train[word] for word in _UPDATE_PARAMETERS}
         moves["stop"] = self.choice("stop", train["stop"])
         if train["stop"] and self.registries["stop"][train["stop"]["kind"]].facts.evaluations:

@@ -60,7 +60,8 @@ def compile_front(
     checked = _checked(document, registries, profile, overrides)
     if checked.problems:
         raise SpecError(*checked.problems)
-    requests, stage = checked.requests, final_stage(checked, decisions)
+    requests = checked.requests
+    stage = final_stage(checked, decisions)
     return Front(
         checked.experiment,
         stage.settings,

@@ -76,7 +76,8 @@ def _source_plans(checked: Checked, plan: Plan) -> tuple[Plan, ...]:
 
 
 def _source_plan(runs: list[SourceRun], plan: Plan, number: int) -> Plan:
-    other, builder = runs[0].checked, plan_source(runs, dict.fromkeys(run.seed for run in plan.runs))
+    other = runs[0].checked
+    builder = plan_source(runs, dict.fromkeys(run.seed for run in plan.runs))
     seeds = tuple(sorted({run.seed for run in builder.runs}))
     nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
     before = Plan(
@@ -104,7 +105,8 @@ def _plan_of_stage(
     checked: Checked, stage: Stage, identity: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
 ) -> Plan:
     """The plan of one stage of a valid spec. Only that of the last stage is remembered by its identity."""
-    document, requests = checked.document, ResolvedRequests() if stage.undecided else checked.requests
+    document = checked.document
+    requests = ResolvedRequests() if stage.undecided else checked.requests
     builder = plan_stage(checked, stage)
     return Plan(
         name=document.path.stem,

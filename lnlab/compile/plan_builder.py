@@ -64,7 +64,13 @@ class PlanBuilder:
             state = variant_keys.state(seed)
             self.inits[state] = setting["init"]
             key = variant_keys.trajectory(state)
-            run = Run(digest(["run", key, variant_keys.steps]), key, variant_keys.steps, variant_keys.variant, seed)
+            run = Run(
+                key=digest(["run", key, variant_keys.steps]),
+                trajectory=key,
+                steps=variant_keys.steps,
+                variant=variant_keys.variant,
+                seed=seed,
+            )
             self.runs.append(run)
             self._measure(run, state, self._extend_trajectory(run, setting), due)
 
@@ -74,7 +80,8 @@ class PlanBuilder:
             run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps, self._origin(setting, run.seed))
         )
         if run.steps > trajectory.steps:
-            trajectory.setting, trajectory.steps = setting, run.steps
+            trajectory.setting = setting
+            trajectory.steps = run.steps
         return trajectory
 
     def _origin(self, setting: ResolvedSetting, seed: int) -> StateAddress | None:
@@ -96,11 +103,11 @@ class PlanBuilder:
         """The trajectories in the order of their first runs; measurements by step."""
         return tuple(
             Trajectory(
-                key,
-                t.seed,
-                t.setting,
-                t.steps,
-                tuple(sorted(t.measurements, key=lambda m: m.step)),
+                key=key,
+                seed=t.seed,
+                setting=t.setting,
+                steps=t.steps,
+                measurements=tuple(sorted(t.measurements, key=lambda m: m.step)),
                 origin=t.origin,
                 kept=self.kept,
             )
@@ -110,7 +117,8 @@ class PlanBuilder:
 
 def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
     """The runs of one stage of a checked spec; tuning runs are not measured."""
-    builder, content_keys = PlanBuilder(checked.sources), checked.content_keys
+    builder = PlanBuilder(checked.sources)
+    content_keys = checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
     schedules: dict[tuple[int, float | None, str], Due] = {}
     for (setting, point), seeds in zip(stage.settings, stage.seeds, strict=True):
@@ -150,7 +158,8 @@ def _probes_of_run(
 ) -> list[tuple[Choice, Json]]:
     """The probes of a run, and when each is applied; a run that trains is evaluated too."""
     timed_probes = [(request.choice, request.at) for request in requests]
-    registry, train = content_keys.registries["probe"], setting["train"]
+    registry = content_keys.registries["probe"]
+    train = setting["train"]
     if train["steps"] and EVALUATION in registry.entries:
         timed_probes.insert(0, (registry.resolve(EVALUATION), train["evaluate"]))
     return timed_probes
@@ -160,7 +169,8 @@ def _due(timed_probes: list[tuple[Choice, Json]], steps: int, epoch: float | Non
     """The probes of a run of ``steps`` updates, by step; one that is listed twice is applied once."""
     probes_by_step: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
     for choice, at in timed_probes:
-        entry, key = content_keys.registries["probe"][choice["kind"]], str(content_keys.choice("probe", choice))
+        entry = content_keys.registries["probe"][choice["kind"]]
+        key = str(content_keys.choice("probe", choice))
         ahead = needs_next_update(content_keys.registries["probe"], choice)
         for step in probe_steps(entry, at, steps, epoch):
             probes_by_step.setdefault(step, {})[key] = key, choice, ahead

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from lnlab.compile.checks.contradictions import contradictions, too_large
 from lnlab.compile.checks.replaced_values import replaced_value_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.inputs import files_of
 from lnlab.compile.interned import InternedSetting, SettingPart
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
@@ -21,8 +22,9 @@ from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
+from lnlab.facts import DataFacts
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Where
+from lnlab.registry import Choice, Flaw, Registry, Roots, Where
 from lnlab.setting import STACKS
 from lnlab.specfile.read import Reading
 
@@ -195,7 +197,7 @@ class _Inspector:
         """Files that the task names must be readable; their content joins the key."""
         task = setting["task"]
         try:
-            for path in files_of(self.content_keys.registries["task"], task, self.content_keys.roots):
+            for path in _files_of(self.content_keys.registries["task"], task, self.content_keys.roots):
                 self.files.setdefault(str(path), input_of(path))
             self.content_keys.choice("task", task)
         except LabError as error:
@@ -217,3 +219,18 @@ def _missing_size(setting: ResolvedSetting, registries: Registries) -> list[Flaw
     if registries["model"][kind].facts.size is not None:
         return []
     return [Flaw(("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")]
+
+
+def _files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[Path]:
+    """The files that a resolved choice and the choices in it name, by the fact ``inputs`` of their entries.
+
+    A plan depends on their content; on that of a download with a known checksum it does not.
+
+    Raises:
+        LabError: one of them does not exist.
+    """
+    entry = registry[choice["kind"]]
+    if isinstance(entry.facts, DataFacts) and entry.facts.inputs is not None:
+        yield from entry.facts.inputs(roots, choice)
+    for name, nested in entry.nested.items():
+        yield from _files_of(nested, choice[name], roots)

@@ -49,18 +49,36 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         "against": stated_facts(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None
-    seeds, tuning_plan = checked.experiment.all_seeds, checked.tuning
+    seeds = checked.experiment.all_seeds
+    tuning_plan = checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
-        return SelectionContext(variants, checked.point, unchanged, seeds, None, rules=rules, **quantity_facts)
-    judged, path = tuning_plan.assumed(checked.settings), tuning_plan.select.path
+        return SelectionContext(
+            variants=variants,
+            point=checked.point,
+            unchanged=unchanged,
+            seeds=seeds,
+            quantities=None,
+            rules=rules,
+            **quantity_facts,
+        )
+    judged = tuning_plan.assumed(checked.settings)
+    path = tuning_plan.select.path
 
     def point(number: int) -> dict[str, Json]:
         """The axes that a claim may pin; what is chosen is none of them."""
         values = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    context = SelectionContext(variants_of(judged), point, unchanged, seeds, None, rules=rules, **quantity_facts)
+    context = SelectionContext(
+        variants=variants_of(judged),
+        point=point,
+        unchanged=unchanged,
+        seeds=seeds,
+        quantities=None,
+        rules=rules,
+        **quantity_facts,
+    )
     return replace(context, chosen=path)
 
 

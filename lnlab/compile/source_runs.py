@@ -70,7 +70,8 @@ def resolve_sources(
         checked: the spec, its sweep resolved.
         check_spec: checks another one.
     """
-    keys, lineage = checked.content_keys, (*checked.ancestors, checked.document.path.resolve())
+    keys = checked.content_keys
+    lineage = (*checked.ancestors, checked.document.path.resolve())
 
     def check(document: SpecDocument, of_profile: str | None) -> "Checked":
         _refuse_cycle(document, lineage)
@@ -97,7 +98,8 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     Raises:
         Flawed: there is none, or several, or it does not come so far.
     """
-    name, known = choice["spec"], specs_at_hand(document.path)
+    name = choice["spec"]
+    known = specs_at_hand(document.path)
     if name not in known:
         raise Flawed(
             Flaw(("spec",), f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
@@ -106,7 +108,8 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
         raise Flawed(Flaw(("spec",), what, "name a profile of it without select"))
-    variants, where = Variants(checked.settings, checked.sweep.methods), choice["where"] or {}
+    variants = Variants(checked.settings, checked.sweep.methods)
+    where = choice["where"] or {}
     for path in where:
         if not variants.has(path):
             raise Flawed(Flaw(("where", path), f"no run of '{name}' has it", nearest(path, variants.paths)))
@@ -121,7 +124,7 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
         what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
         raise Flawed(Flaw(("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains"))
     seed = None if choice["seed"] == _OWN else choice["seed"]
-    return SourceRun(checked, setting, checked.content_keys.of(setting), step, seed)
+    return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
 
 
 def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> "Checked":

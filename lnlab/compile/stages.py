@@ -49,7 +49,8 @@ class Stage:
 
 def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     """The stage that follows these decisions."""
-    experiment, axes = checked.experiment, checked.axes.paths
+    experiment = checked.experiment
+    axes = checked.axes.paths
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
         variants = Variants(checked.settings, checked.sweep.methods)
@@ -78,7 +79,9 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
         by_content[canonical(_decision_content(decision, values))] = decision
     decided = []
     for problem in checked.tuning.problems:
-        about = Undecided("", select.path, problem.about, select.rule, select.seeds, ())
+        about = Undecided(
+            key="", path=select.path, about=problem.about, rule=select.rule, seeds=select.seeds, candidates=()
+        )
         values = [value for value, _ in problem.candidates]
         content = canonical(_decision_content(about, values))
         if content not in by_content:
@@ -105,7 +108,8 @@ def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision,
 
 def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[int, ...]]:
     """On which seeds each variant is judged."""
-    experiment, against = checked.experiment, stated_facts(checked.registries, "reference")
+    experiment = checked.experiment
+    against = stated_facts(checked.registries, "reference")
     if not experiment.claim_seeds:
         return [experiment.seeds] * len(variants.settings)
     return seeds_of_variants(variants, experiment, checked.requests, against)
@@ -120,7 +124,9 @@ def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tupl
     later = sum(map(len, _seeds_of_variants(checked, variants_of(tuning.assumed(checked.settings)))))
     seeds = [tuning.select.seeds] * len(settings)
     questions = tuple(question for question, _ in undecided)
-    return Stage(experiment, settings, seeds, checked.axes.paths, questions, later=later)
+    return Stage(
+        experiment=experiment, settings=settings, seeds=seeds, axes=checked.axes.paths, undecided=questions, later=later
+    )
 
 
 def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> Undecided:
@@ -129,4 +135,11 @@ def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> 
     variants = (checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates)
     candidates = tuple(zip((value for value, _ in problem.candidates), variants, strict=True))
     about: list[Json] = [problem.about, select.path, select.rule, list(select.seeds), candidates]
-    return Undecided(digest(["select", *about]), select.path, problem.about, select.rule, select.seeds, candidates)
+    return Undecided(
+        key=digest(["select", *about]),
+        path=select.path,
+        about=problem.about,
+        rule=select.rule,
+        seeds=select.seeds,
+        candidates=candidates,
+    )

@@ -116,7 +116,8 @@ def _read(states: States, agreement: str) -> Labelled:
     """Errors of lines come before that of the checksum, so that a converted file is recognized as such."""
     content = _content(states[0][0], AGREEMENT_FILES[agreement])
     rows = labelled_lines(content, LABELS)
-    expected, actual = SUMS.get(agreement), digest_bytes(content.raw)
+    expected = SUMS.get(agreement)
+    actual = digest_bytes(content.raw)
     if expected not in (None, actual):
         what = f"the SHA-256 of this file should be {expected} and is {actual}"
         raise CorpusError(Problem(content.where, what, f"get it again from {_ORIGIN}"))

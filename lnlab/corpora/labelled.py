@@ -38,4 +38,10 @@ def labelled_of(rows: Sequence[tuple[str, str]], names: tuple[str, ...], *, prin
     """The corpus of these sentences and the names of their labels, with the digest of both."""
     places = {name: place for place, name in enumerate(names)}
     labels = [places[name] for _, name in rows]
-    return Labelled([text for text, _ in rows], labels, names, digest([list(names), rows]), printable)
+    return Labelled(
+        sentences=[text for text, _ in rows],
+        labels=labels,
+        names=names,
+        digest=digest([list(names), rows]),
+        printable=printable,
+    )

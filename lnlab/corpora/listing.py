@@ -55,8 +55,18 @@ def _listed(name: str, facts: TextFacts, roots: Roots) -> CorpusListing:
     known = sum(remote.size for remote in facts.files.values()) if facts.files else None
     size = sum(path.stat().st_size for path in paths) if paths else known
     folder = str(paths[0].parent) if paths else None
-    licence, citation = facts.licence or "", facts.citation or ""
-    return CorpusListing(name, state, folder, size, bool(facts.files), licence, citation, facts.source)
+    licence = facts.licence or ""
+    citation = facts.citation or ""
+    return CorpusListing(
+        name=name,
+        state=state,
+        folder=folder,
+        size=size,
+        fetchable=bool(facts.files),
+        licence=licence,
+        citation=citation,
+        source=facts.source,
+    )
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:

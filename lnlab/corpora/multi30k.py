@@ -10,7 +10,6 @@ from lnlab.registry import Choice, Roots
 
 _ORIGIN = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
 _FOLDER = "multi30k/"
-_PARTS = ("train", "val", "test_2016_flickr")
 _SUMS = {
     "train.de.gz": ("726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6", 637044),
     "train.en.gz": ("d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f", 568929),

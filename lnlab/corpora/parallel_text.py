@@ -1,32 +1,17 @@
 """Any two text files, one sentence a line, as a corpus."""
 
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, corpora
-from lnlab.corpora.files.fetch import file_below, named_file
-from lnlab.corpora.files.parallel import Sides, content_of, parallel_corpus
-from lnlab.registry import Choice, Roots
+from lnlab.corpora.files.fetch import named_file
+from lnlab.corpora.files.parallel import NamedFiles, Sides, parallel_corpus
+from lnlab.registry import Roots
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
+_FILES = NamedFiles(("train", "validation", "test"))
 Two = Annotated[list[_Name], Field(min_length=2, max_length=2)]
-
-
-def _named(roots: Roots, choice: Choice) -> list[Path | None]:
-    """Each file that a resolved choice names, None where it is absent; a path that leads astray is an error."""
-    return [file_below(roots, name) for part in ("train", "validation", "test") for name in choice[part] or ()]
-
-
-def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    return [path for path in _named(roots, choice) if path]
-
-
-def _fingerprint(roots: Roots, choice: Choice) -> str:
-    """The content of the files, or that one of them is absent."""
-    paths = _inputs(roots, choice)
-    return content_of(paths if len(paths) == len(_named(roots, choice)) else None)
 
 
 def _sides(roots: Roots, names: list[str]) -> Sides:
@@ -39,7 +24,7 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     return source, target
 
 
-@corpora.register("parallel_text", fingerprint=_fingerprint, inputs=_inputs)
+@corpora.register("parallel_text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs)
 def parallel_text(
     roots: Roots,
     *,

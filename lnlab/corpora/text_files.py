@@ -6,34 +6,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.corpora.files.fetch import file_below, named_file
+from lnlab.corpora.files.fetch import named_file
 from lnlab.corpora.files.lines import read_lines
-from lnlab.corpora.files.parallel import States, content_of, states_of
+from lnlab.corpora.files.parallel import NamedFiles, States, states_of
 from lnlab.corpora.text import Text, text_corpora, text_of
 from lnlab.errors import CorpusError, Problem
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
 Names = Annotated[list[_Name], Field(min_length=1, max_length=10_000)]
-_SPLITS = ("files", "validation", "test")
+_FILES = NamedFiles(("files", "validation", "test"))
 
 
-def _named(roots: Roots, choice: Choice) -> list[Path | None]:
-    """Each file that a resolved choice names, None where it is absent; a path that leads astray is an error."""
-    return [file_below(roots, name) for part in _SPLITS for name in choice[part] or ()]
-
-
-def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    return [path for path in _named(roots, choice) if path]
-
-
-def _fingerprint(roots: Roots, choice: Choice) -> str:
-    """The content of the files, or that one of them is absent."""
-    paths = _inputs(roots, choice)
-    return content_of(paths if len(paths) == len(_named(roots, choice)) else None)
-
-
-@text_corpora.register("text", fingerprint=_fingerprint, inputs=_inputs)
+@text_corpora.register("text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs)
 def text(
     roots: Roots,
     *,

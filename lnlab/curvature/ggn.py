@@ -24,7 +24,7 @@ def ggn(
     Raises:
         ValueError: it does not; or as ``Sharded``.
     """
-    return Sharded(linearized_ggn, model, loss, batches, parameters, **options)
+    return Sharded(linearize=linearized_ggn, model=model, loss=loss, batches=batches, parameters=parameters, **options)
 
 
 def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:
@@ -33,7 +33,7 @@ def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequenc
     total, count = summed_loss(recorded, loss, batch)
     z = _output(recorded, total, parameters)
     slope = torch.autograd.grad(total, z, create_graph=True, materialize_grads=True)
-    u = torch.zeros_like(z, requires_grad=True)
+    u = torch.zeros_like(z, requires_grad=True)  # Jᵀ u is linear in u: any value will do
     back = torch.autograd.grad(z, parameters, u, create_graph=True, allow_unused=True, materialize_grads=True)
     forward = vector_jacobian_products(back, [u])
     output_hessian = vector_jacobian_products(slope, [z])
@@ -72,7 +72,9 @@ def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]
     if len(recorded.outputs) != 1 or not isinstance(recorded.outputs[0], Tensor):
         raise ValueError(f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor")
     z: Tensor = recorded.outputs[0]
-    known, seen, waiting = {id(p) for p in parameters}, {z.grad_fn}, [loss.grad_fn]
+    known = {id(p) for p in parameters}
+    seen = {z.grad_fn}
+    waiting = [loss.grad_fn]
     while waiting:
         node = waiting.pop()
         if node is None or node in seen:

@@ -39,6 +39,7 @@ def evaluation_copy(model: nn.Module) -> nn.Module:
     What a module sets on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
     the model itself is never changed.
     """
+    # What the memo of deepcopy holds counts as copied: each parameter stands for itself.
     return copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
 
 
@@ -79,7 +80,8 @@ def check_graph(loss: Tensor) -> None:
     Raises:
         ValueError: it holds a fused attention or compiled code.
     """
-    seen, waiting = {graph_root(loss)}, [graph_root(loss)]
+    seen = {graph_root(loss)}
+    waiting = [graph_root(loss)]
     while waiting:
         node = waiting.pop()
         if node.name().startswith(FUSED):

@@ -22,7 +22,9 @@ def hessian(
     >>> hessian(model, squares, [torch.tensor([[1.0, 2.0]])]).matvec(torch.tensor([1.0, 0.0]))
     tensor([1., 2.], dtype=torch.float64)
     """
-    return Sharded(linearized_hessian, model, loss, batches, parameters, **options)
+    return Sharded(
+        linearize=linearized_hessian, model=model, loss=loss, batches=batches, parameters=parameters, **options
+    )
 
 
 def linearized_hessian(model: nn.Module, loss: Loss, batch: Any, parameters: Sequence[Tensor]) -> Linearized:

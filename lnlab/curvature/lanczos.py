@@ -95,7 +95,8 @@ class _Run:
         length = torch.linalg.vector_norm(vector)
         if not (length > 0 and length.isfinite()):
             raise ValueError(f"found a start vector of length {length.item()}, expected one that is finite and not 0")
-        self.vector, self.previous = vector / length, torch.zeros_like(vector)
+        self.vector = vector / length
+        self.previous = torch.zeros_like(vector)
         self.steps = min(steps, vector.numel())
         self.basis = vector.new_empty(self.steps, vector.numel()) if reorthogonalize else None
         self.alphas: list[float] = []
@@ -107,16 +108,18 @@ class _Run:
         """One step, with ``w = H vector``."""
         if not w.isfinite().all():
             raise ValueError("found a product that is not finite, expected a finite one")
-        step, beta = len(self.alphas), self.betas[-1] if self.betas else 0.0
+        step = len(self.alphas)
+        beta = self.betas[-1] if self.betas else 0.0
         w = w - beta * self.previous
         alpha = torch.dot(w, self.vector)
         w = w - alpha * self.vector
         if self.basis is not None:
             self.basis[step] = self.vector
-            for _ in range(2):
+            for _ in range(2):  # twice is enough (Parlett, 1980): once leaves what cancellation has lost
                 w = w - (self.basis[: step + 1] @ w) @ self.basis[: step + 1]
         self.alphas.append(alpha.item())
         self.betas.append(torch.linalg.vector_norm(w).item())
+        # A remainder of rounding alone: the vectors span an invariant space, and no next one is to be had.
         self.ended = step + 1 == self.steps or self.betas[-1] <= NEGLIGIBLE * self._scale()
         if not self.ended:
             self.previous, self.vector = self.vector, w / self.betas[-1]

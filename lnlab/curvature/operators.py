@@ -110,8 +110,10 @@ class Sharded:
     ) -> None:
         self.parameters = validated_scope(model, parameters)
         self.size = sum(p.numel() for p in self.parameters)
-        self.device, self.dtype = self.parameters[0].device, self.parameters[0].dtype
-        self._keep, self._threads = keep, threads
+        self.device = self.parameters[0].device
+        self.dtype = self.parameters[0].dtype
+        self._keep = keep
+        self._threads = threads
         self._together = together or (ROWS_AT_ONCE if self.size < BATCHED_BELOW else 1)
         shards = [(evaluation_copy(model), loss, batch) for batch in batches]
         self._shards = [partial(linearize, *shard, self.parameters) for shard in shards]
@@ -172,6 +174,7 @@ def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]
         number = len(rows[0])
         if not moving:
             return [x.new_zeros(number, *x.shape) for x in inputs]
+        # Several rows go through vmap, whose dispatch a single one is spared.
         grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
         gradients = torch.autograd.grad(
             edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
@@ -203,7 +206,31 @@ def _checked_shard(
     linearize, evaluate_loss = evaluations
     linearized = linearize()
     check_graph(linearized.loss)
-    loss, count, products = linearized.loss.detach(), linearized.count, linearized.products if keep else None
+    loss = linearized.loss.detach()
+    count = linearized.count
+    products = linearized.products if keep else None
     del linearized
     check_deterministic(loss, evaluate_loss()[0])
     return count, products
+
+
+class Difference:
+    """``A - B`` on the same coordinates, such as H - G (Schraudolph, 2002): where residuals weigh second derivatives.
+
+    Attributes:
+        size: rows and columns.
+        device: where vectors live.
+    """
+
+    def __init__(self, one: Operator, other: Operator) -> None:
+        """Raises ValueError where their sizes or devices differ."""
+        if (one.size, one.device) != (other.size, other.device):
+            raise ValueError(f"found {one.size} and {other.size} coordinates, expected the same, on one device")
+        self._one = one
+        self._other = other
+        self.size: int = one.size
+        self.device: torch.device = one.device
+
+    def matvec(self, block: Tensor) -> Tensor:
+        """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
+        return self._one.matvec(block) - self._other.matvec(block)

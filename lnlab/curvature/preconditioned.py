@@ -32,7 +32,8 @@ class Preconditioned:
             raise ValueError(
                 f"found P of shape {tuple(diagonal.shape)}, expected {operator.size} numbers, none negative"
             )
-        self._operator, self.device = operator, operator.device
+        self._operator = operator
+        self.device = operator.device
         self._included = diagonal.nonzero().flatten()
         self._factor = diagonal[self._included].double().rsqrt()
         self.size = len(self._included)

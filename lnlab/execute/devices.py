@@ -101,7 +101,8 @@ class _PlacedTask:
     """A task, whatever its kind, whose batches are moved as they are read."""
 
     def __init__(self, task: Task, device: torch.device) -> None:
-        self._task, self._device = task, device
+        self._task = task
+        self._device = device
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)

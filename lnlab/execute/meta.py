@@ -102,7 +102,8 @@ def build_rules(setting: ResolvedSetting, registries: Registries) -> None:
     Raises:
         LabError: what cannot be built, and why.
     """
-    schedule, stop = setting["schedule"], setting["train"]["stop"]
+    schedule = setting["schedule"]
+    stop = setting["train"]["stop"]
     endless = registries["task"][setting["task"]["kind"]].facts.endless
     if schedule is not None:
         epoch = None if endless else UNKNOWN_EPOCH / setting["train"]["accumulate"]

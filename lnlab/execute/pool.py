@@ -102,7 +102,7 @@ class _Worker(ForkServerProcess):
     def start(self) -> None:
         main = sys.modules["__main__"].__dict__
         origin: dict[str, Any] = {name: main.pop(name) for name in ("__file__", "__spec__") if name in main}
-        main["__spec__"] = None
+        main["__spec__"] = None  # multiprocessing reads both names to have the worker import the main module
         try:
             super().start()
         finally:

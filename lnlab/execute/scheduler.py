@@ -16,7 +16,7 @@ from typing import Any
 from pebble import ProcessExpired
 
 from lnlab.compile.work import Trajectory
-from lnlab.errors import CorpusError, StoreError
+from lnlab.errors import StoreError
 from lnlab.execute.executor import Executor, OpenExecutor, WorkerLost, worker_with_room
 from lnlab.execute.interrupts import Stops, counting_stops, exit_name, signal_name
 from lnlab.execute.pool import Workers, cores
@@ -82,12 +82,22 @@ def sweep(
     """
     if not units:
         return SweepSummary()
-    assignments = {unit.key: Assignment(unit, open_unit, load, roots, save_every) for unit in units}
+    assignments = {
+        unit.key: Assignment(trajectory=unit, open_unit=open_unit, load=load, roots=roots, save_every=save_every)
+        for unit in units
+    }
     count = min(workers or cores(), len(units))
     with counting_stops() as stops:
         reporter = ProgressReporter(len(units), count, on_event)
         executor = (open_executor or Workers)(count)
-        scheduler = _Scheduler(assignments, Queue.of(units, costs or {}), executor, reporter, stops, timeout)
+        scheduler = _Scheduler(
+            assignments=assignments,
+            queue=Queue.of(units, costs or {}),
+            executor=executor,
+            reporter=reporter,
+            stops=stops,
+            timeout=timeout,
+        )
         try:
             scheduler.prepare()
             scheduler.run()
@@ -135,7 +145,7 @@ class _Scheduler:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
                 with suppress(ProcessExpired, WorkerLost, *_BROKEN):
-                    _raise_if_fatal(future.result())
+                    future.result().raise_if_fatal()
         self.reporter.begin()
 
     def run(self) -> None:
@@ -150,7 +160,7 @@ class _Scheduler:
             self._handle_stop_requests()
         self._handle_stop_requests()
         if self.fatal is not None:
-            _raise_if_fatal(self.fatal)
+            self.fatal.raise_if_fatal()
 
     @property
     def _stopping(self) -> bool:
@@ -238,11 +248,3 @@ class _Scheduler:
             if answer.status == "interrupted":
                 self.reporter.ended(flight, answer)
         self.in_flight.clear()
-
-
-def _raise_if_fatal(answer: Answer) -> None:
-    """An absent corpus and a store that cannot be written concern every unit: raised once."""
-    if answer.status == CORPUS:
-        raise CorpusError(*answer.problems)
-    if answer.status == STORE:
-        raise StoreError(*answer.problems)

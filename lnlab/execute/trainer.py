@@ -151,7 +151,8 @@ class Trainer:
 
     def _measure_due(self) -> Ending | None:
         """Make the measurements of this state, one after another; one that fails does not stop the others."""
-        recorded, guard = sum(map(len, self.curves.values())), StateGuard(self.state.model)
+        recorded = sum(map(len, self.curves.values()))
+        guard = StateGuard(self.state.model)
         for measurement in self.due.get(self.state.step, ()):
             if self.stops.count and not self._updates:
                 return self._interrupted()
@@ -182,14 +183,16 @@ class Trainer:
 
     def _record_epoch(self) -> None:
         """Record how far into the data the state is, once a state."""
-        epoch, step = self._epoch() if self._computes_gradients else None, self.state.step
+        epoch = self._epoch() if self._computes_gradients else None
+        step = self.state.step
         if epoch and self._epoch_recorded_at != step:
             self._record(step, "train", epoch=step / epoch)
             self._epoch_recorded_at = step
 
     def _record_epoch_loss(self) -> None:
         """Where an epoch ends, record the mean of its training losses, weighed by the tokens of their updates."""
-        epoch, step = self._epoch(), self.state.step
+        epoch = self._epoch()
+        step = self.state.step
         if not epoch or step // epoch == (step - 1) // epoch:
             return
         first = ceil((step - 1) // epoch * epoch)
@@ -219,7 +222,9 @@ class Trainer:
             self._save_state()
             self._flush()
             self.unit.go_on(self.measured, self.partial(self.state.step, self.last_finite_loss))
-            self.measured, self._saved_at, self._segment_start = [], time.monotonic(), self.state.step
+            self.measured = []
+            self._saved_at = time.monotonic()
+            self._segment_start = self.state.step
 
     def _interrupted(self) -> Ending:
         """Save the state, where all measurements are made and the rule has judged: a later run begins with it."""

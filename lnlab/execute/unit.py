@@ -7,7 +7,7 @@ from typing import Protocol
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Trajectory
-from lnlab.errors import Problem
+from lnlab.errors import CorpusError, Problem, StoreError
 from lnlab.keys import Json
 from lnlab.registry import Roots
 from lnlab.tables import Resumed, Row
@@ -99,6 +99,18 @@ class Answer:
     seconds: float = 0.0
     peak_bytes: int = 0
     problems: tuple[Problem, ...] = ()
+
+    def raise_if_fatal(self) -> None:
+        """Raise what concerns every unit.
+
+        Raises:
+            CorpusError: a corpus is absent or damaged.
+            StoreError: the store cannot be written.
+        """
+        if self.status == CORPUS:
+            raise CorpusError(*self.problems)
+        if self.status == STORE:
+            raise StoreError(*self.problems)
 
 
 @dataclass(frozen=True)

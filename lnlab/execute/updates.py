@@ -46,19 +46,23 @@ class Updates:
         if state.optimizer is None or state.schedule is None:
             raise ValueError("a state that trains has an optimizer and a schedule")
         train = setting["train"]
-        self.state, self.optimizer, self.schedule = state, state.optimizer, state.schedule
+        self.state = state
+        self.optimizer = state.optimizer
+        self.schedule = state.schedule
         self.setting = setting
         self.device = torch.device(device_kind(setting))
         self.accumulate: int = train["accumulate"]
         self.clip: float | None = train["clip"]
         self.rates = [group["initial_lr"] for group in self.optimizer.param_groups]
         self.parameters = dict(state.model.named_parameters())
-        self._parameters, self._buffers = list(self.parameters.values()), list(state.model.buffers())
+        self._parameters = list(self.parameters.values())
+        self._buffers = list(state.model.buffers())
         self._train = switch(state.model)
         self._stream = training_stream(state.task, state.step * self.accumulate)
         self._next_batches: list[Batch] = []
         self._next_gradient: Gradient | None = None
-        state.next_gradient, state.next_batches = self._named_gradient, self.batches
+        state.next_gradient = self._named_gradient
+        state.next_batches = self.batches
 
     def batches(self) -> list[Batch]:
         """The micro-batches of the next update; they are read once."""
@@ -88,13 +92,17 @@ class Updates:
             group["lr"] = rate * factor
         self.optimizer.step()
         self._clear_gradients()
-        self._next_gradient, self._next_batches = None, []
+        self._next_gradient = None
+        self._next_batches = []
         self.state.step += 1
         return float(self.rates[0] * factor)
 
     def _compute_gradient(self, batches: list[Batch]) -> Gradient:
-        model, task = self.state.model, self.state.task
-        losses, tokens, before = [], 0, [buffer.clone() for buffer in self._buffers]
+        model = self.state.model
+        task = self.state.task
+        losses = []
+        tokens = 0
+        before = [buffer.clone() for buffer in self._buffers]
         self._train(True)
         with torch.enable_grad():
             for number, batch in enumerate(batches):
@@ -108,10 +116,16 @@ class Updates:
         parts = [p.grad for p in self._parameters]
         self._clear_gradients()
         buffers = [buffer.clone() for buffer in self._buffers]
-        self._set_buffers(before)
+        self._set_buffers(before)  # probes see the state before the update: running statistics move with it
         present = [part for part in parts if part is not None]
-        torch._foreach_div_(present, tokens)
-        return Gradient(float(torch.stack(losses).sum()) / tokens, get_total_norm(present), tokens, parts, buffers)
+        torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
+        return Gradient(
+            loss=float(torch.stack(losses).sum()) / tokens,
+            norm=get_total_norm(present),
+            tokens=tokens,
+            parts=parts,
+            buffers=buffers,
+        )
 
     def _clear_gradients(self) -> None:
         """Leave no parameter a gradient."""

@@ -38,7 +38,8 @@ _MEMORY = ("not enough memory", "can't allocate memory", "out of memory")
 def prepare(assignment: Assignment) -> Answer:
     """Read the corpus of an assignment: an absent one is an error before any work, and workers have it in memory."""
     become_worker()
-    key, setting = assignment.trajectory.key, assignment.trajectory.setting
+    key = assignment.trajectory.key
+    setting = assignment.trajectory.setting
     try:
         with output_to(Path("/dev/null")):
             build_task = assignment.load()["task"].builder(setting["task"])
@@ -58,7 +59,8 @@ def work(assignment: Assignment) -> Answer:
 
 
 def _work(assignment: Assignment, stops: Stops) -> Answer:
-    timer, key = Timer(), assignment.trajectory.key
+    timer = Timer()
+    key = assignment.trajectory.key
     forget_peak()
     try:
         unit = assignment.open_unit(key)
@@ -71,7 +73,7 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
         return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
-    return Answer(key, status, text, timer.total(), peak_resident())
+    return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
 
 
 class Timer:
@@ -86,7 +88,8 @@ class Timer:
 
     def lap(self) -> float:
         """Seconds since the lap before."""
-        before, self._lap = self._lap, time.perf_counter()
+        before = self._lap
+        self._lap = time.perf_counter()
         return self._lap - before
 
 
@@ -127,7 +130,8 @@ def _run(
     stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
     """The keys of the measurements made, and the row of outcomes."""
-    trajectory, parameter_count = assignment.trajectory, None
+    trajectory = assignment.trajectory
+    parameter_count = None
     trainer: Trainer | None = None
     with ExitStack() as interventions:
         try:

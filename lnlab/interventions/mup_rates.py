@@ -19,6 +19,7 @@ def mup_rates(model: nn.Module, optimizer: Optimizer | None, *, base_width: Base
 
     Vectors keep the common rate. The embedding's share is the root, as it is multiplied by √width.
     """
-    factors, uses = rate_factors(model, base_width), dict(parameter_uses(model))
+    factors = rate_factors(model, base_width)
+    uses = dict(parameter_uses(model))
     with scaled_rates(require_optimizer(optimizer), {uses[site]: factor for site, factor in factors.items()}):
         yield

@@ -61,10 +61,12 @@ class _Where(BaseModel):
         Raises:
             LabError: there is none, and which condition leaves nothing.
         """
-        left, last = list(sites), _last_layers(sites)
+        left = list(sites)
+        last = _last_layers(sites)
         for key, allowed in self:
             if allowed is not None:
-                before, left = left, [site for site in left if _meets(site, key, allowed, last)]
+                before = left
+                left = [site for site in left if _meets(site, key, allowed, last)]
                 if not left:
                     raise LabError(_nothing(what, key, allowed, before))
         return left

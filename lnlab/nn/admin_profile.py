@@ -86,7 +86,8 @@ class _Profile:
     def _through(self, f: Sublayer, x: Tensor) -> Tensor:
         """The branch f(x); its variance and that of the scaled skip make the next omega."""
         branch = f(x)
-        omega, self.done = self.omegas[self.done], self.done + 1
+        omega = self.omegas[self.done]
+        self.done += 1
         if self.done < len(self.omegas):
             self.omegas[self.done].fill_((self._variance(x * omega) + self._variance(branch)).sqrt())
         return branch

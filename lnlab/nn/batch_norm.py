@@ -39,7 +39,8 @@ class BatchNorm(Pooled):
         naive: bool = False,
     ) -> None:
         super().__init__(width, eps)
-        self.momentum, self.naive = momentum, naive
+        self.momentum = momentum
+        self.naive = naive
         self.observed = False
         self.register_buffer("running_mean", torch.zeros(width))
         self.register_buffer("running_var", torch.ones(width))

@@ -28,7 +28,8 @@ class Embedding(nn.Module):
 
     def __init__(self, size: int, width: int, positions: Positions = "sinusoids", *, fix_norm: bool = False) -> None:
         super().__init__()
-        self.positions, self.fix_norm = positions, fix_norm
+        self.positions = positions
+        self.fix_norm = fix_norm
         self.table = nn.Parameter(torch.zeros(size, width))
 
     def forward(self, tokens: Tensor) -> Tensor:

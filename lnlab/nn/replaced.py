@@ -41,7 +41,7 @@ def replaced(
     if not chosen:
         what = f"this model has no {', '.join(tensors)} in the {stack or 'layers'}"
         raise LabError(Problem("init.tensors", what, "name tensors and a stack that the model has"))
-    by(model, draw)
+    by(model, draw)  # b first: both write in place, and what is left in the model is to be a
     kept = [p.clone() for p in chosen]
     of(model, draw)
     for p, values in zip(chosen, kept, strict=True):

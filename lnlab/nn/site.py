@@ -127,7 +127,8 @@ class AddressedModel(nn.Module):
 
     def end_pass(self) -> None:
         """Refuse a pass that has changed a recorded tensor in place, as then it is no longer what it was there."""
-        recorded, self._recorded = self._recorded, {}
+        recorded = self._recorded
+        self._recorded = {}
         for point, (x, version) in recorded.items():
             if x._version != version:
                 what = f"the stream at '{point}' is changed in place after that"

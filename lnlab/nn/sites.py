@@ -139,7 +139,9 @@ class Stream:
     """
 
     def __init__(self, seen: dict[Site, Tensor], stack: str, layer: int) -> None:
-        self.seen, self.stack, self.layer = seen, stack, layer
+        self.seen = seen
+        self.stack = stack
+        self.layer = layer
         self.pending: str | None = None  # the sublayer whose sum is due
         self.branch: Tensor | None = None
         self.replaces_stream = False  # whether the branch is the stream: nothing is added to it
@@ -194,8 +196,7 @@ def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
 
 def _watch_ends(seen: dict[Site, Tensor], name: str, stack: Stack, hooks: ExitStack) -> None:
     for sublayer in ("embedding", "final_norm"):
-        module = getattr(stack, sublayer)
-        if module is not None:
+        if (module := getattr(stack, sublayer)) is not None:
             site = Site(name, None, sublayer, "out")
             hooks.callback(module.register_forward_hook(lambda _m, _x, y, site=site: seen.__setitem__(site, y)).remove)
 

@@ -24,7 +24,8 @@ _Size = Callable[[dict[str, Json]], tuple[int, int]]
 
 def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
     """Trainable elements, and forward FLOPs per target token, of a model of kind ``encoder_decoder``."""
-    rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
     tables = {"none": 3, "target": 2, "all": 1}[setting["model"]["tied"]]
     elements, flops = _stacks(setting, ("encoder", "decoder"))
     return elements + tables * rows * width, flops + 2 * rows * width
@@ -34,7 +35,8 @@ def one_stack_size(name: str) -> _Size:
     """The same of a model that is one stack of that name, with a logit for each row of its table."""
 
     def size(setting: dict[str, Json]) -> tuple[int, int]:
-        rows, width = setting["task"]["vocabulary"], setting["model"]["d_model"]
+        rows = setting["task"]["vocabulary"]
+        width = setting["model"]["d_model"]
         tables = {"none": 2, "input": 1}[setting["model"]["tied"]]
         elements, flops = _stacks(setting, (name,))
         return elements + tables * rows * width, flops + 2 * rows * width
@@ -44,14 +46,18 @@ def one_stack_size(name: str) -> _Size:
 
 def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
     """The same of a model of kind ``classifier``; its output is as good as free beside the tokens of a sentence."""
-    rows, width, labels = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["task"]["classes"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
+    labels = setting["task"]["classes"]
     elements, flops = _stacks(setting, ("encoder",))
     return elements + rows * width + labels * (width + 1), flops
 
 
 def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
     """The same of a model of kind ``feature_classifier``: frozen weights are not trained, and cost a forward pass."""
-    rows, width, model = setting["task"]["vocabulary"], setting["model"]["d_model"], setting["model"]
+    rows = setting["task"]["vocabulary"]
+    width = setting["model"]["d_model"]
+    model = setting["model"]
     elements, flops = classifier_size(setting)
     words = ("norm", "placement", "attention")
     frozen = {"layers": model["feature_layers"], **{word: model[f"feature_{word}"] for word in words}}
@@ -62,10 +68,14 @@ def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
 def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]:
     """Elements and FLOPs per token of stacks, without their tables."""
     model = setting["model"]
-    width, elements, flops = model["d_model"], 0, 0
+    width = model["d_model"]
+    elements = 0
+    flops = 0
     for name in names:
-        stack, layers = setting[name], setting[name]["layers"]
-        parts, linear = canonical(stack | {"layers": 1}), canonical(model["linear"])
+        stack = setting[name]
+        layers = stack["layers"]
+        parts = canonical(stack | {"layers": 1})
+        linear = canonical(model["linear"])
         layer, matrices, after = _stack(parts, linear, width, model["heads"], model["d_ff"])
         attentions = 2 if stack.get("cross_attention", False) else 1
         elements += layers * layer + after

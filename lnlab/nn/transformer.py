@@ -41,7 +41,8 @@ class Layer(nn.Module):
         self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
         """(batch, length, width) -> the same shape; ``memory`` and its mask are for cross-attention only."""
-        cross, drop = self.cross_attention, self.dropout
+        cross = self.cross_attention
+        drop = self.dropout
         branches = [lambda x: drop(self.self_attention(x, x, mask)), lambda x: drop(self.feed_forward(x))]
         if cross is not None:
             branches.insert(1, lambda x: drop(cross(x, memory, memory_mask)))
@@ -71,7 +72,18 @@ class Stack(nn.Module):
         norm = partial(parts.norm, width)
         sublayers = 3 if parts.cross_attention else 2
         count = parts.layers
-        specs = [LayerSpec(name, i + 1, count, other_layers, sublayers, width, norm) for i in range(count)]
+        specs = [
+            LayerSpec(
+                stack=name,
+                layer=i + 1,
+                layers=count,
+                other_layers=other_layers,
+                sublayers=sublayers,
+                width=width,
+                norm=norm,
+            )
+            for i in range(count)
+        ]
         shape: dict[str, Any] = {"heads": heads, "d_ff": d_ff, "dropout": dropout, "linear": linear}
         self.embedding = Embedding(size, width, positions, fix_norm=fix_norm)
         self.dropout = nn.Dropout(dropout)

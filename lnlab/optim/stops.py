@@ -85,7 +85,8 @@ def loss_above(*, times: Annotated[float, Field(gt=1)] = 2.0, after: Annotated[i
         losses = curves.get(_TRAINING)
         if not losses or losses[-1][0] < after or not losses[-1][1] > times * losses[0][1]:
             return None
-        (_, first), (step, last) = losses[0], losses[-1]
+        _, first = losses[0]
+        step, last = losses[-1]
         what = f"train loss {last:.4g} at step {step} is above {times:g} times its first, {first:.4g}"
         return Ending("diverged", what)
 
@@ -130,7 +131,8 @@ def plateau(*, patience: Annotated[int, Field(ge=1)] = 5, least: Annotated[float
     def rule(curves: Curves) -> Ending | None:
         curve = curves.get(("validation", "nll"), ())
         values = [value for _, value in curve]
-        before, recent = values[:-patience], values[-patience:]
+        before = values[:-patience]
+        recent = values[-patience:]
         if not before or min(recent) < min(before) - least:
             return None
         what = f"at step {curve[-1][0]} none of {patience} evaluations has bettered validation nll {min(before):.4g}"

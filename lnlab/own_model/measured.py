@@ -205,7 +205,8 @@ def _kinds(runs: Sequence[MeasuredRun]) -> dict[str, tuple[str, frozenset[str]]]
 
 def _results(runs: Sequence[MeasuredRun]) -> Results:
     """The tables that claims read."""
-    run_rows, axis_rows = [], []
+    run_rows = []
+    axis_rows = []
     rows_by_table: dict[str, list[Row]] = {table: [] for table in WRITTEN_BY_WORKERS if table != "outcomes"}
     for run in runs:
         keys = {"run": run.key, "variant": digest(run.model), "seed": run.seed, "step": 0}

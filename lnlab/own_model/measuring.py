@@ -102,7 +102,8 @@ def _run(
     module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    addresses, points = parameter_addresses(module, sites), stream_points(module, stream)
+    addresses = parameter_addresses(module, sites)
+    points = stream_points(module, stream)
     _check_precision(module, choices)
     paths = printed_paths(module, addresses)
     if both := next((site for site in points if site in paths), None):
@@ -122,7 +123,7 @@ def _run(
             refuse(what, remedy)
         rows.append((choice, probe.facts.table, measured))
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return MeasuredRun(name, seed, size, time.monotonic() - began, paths, rows)
+    return MeasuredRun(model=name, seed=seed, parameters=size, seconds=time.monotonic() - began, paths=paths, rows=rows)
 
 
 def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:

@@ -8,11 +8,22 @@ from typing import NoReturn
 from torch import nn
 
 from lnlab.errors import LabError, Problem
+from lnlab.own_model.families.bert import BERT
 from lnlab.own_model.families.family import Family
-from lnlab.own_model.families.known import FAMILIES
+from lnlab.own_model.families.gpt import GPT
+from lnlab.own_model.families.llama import LLAMA
+from lnlab.own_model.families.t5 import T5
+from lnlab.own_model.families.torch_layers import TORCH
+from lnlab.own_model.families.vision import VISION
 from lnlab.setting import STACKS
 
 LAYER = "{layer}"
+_TABLES = (BERT, GPT, LLAMA, T5, TORCH, VISION)
+FAMILIES: Mapping[str, tuple[Family, ...]] = {
+    name: tuple(family for table in _TABLES for family in table.get(name, ()))
+    for name in sorted({name for table in _TABLES for name in table})
+}
+"""By the name of a class what it may be."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,16 @@ def read_rule(pattern: str, address: str, argument: str, ending: str = "", *, ce
     if pattern.count(LAYER) > 1:
         refuse(f"the pattern '{pattern}' in {argument}= has {{layer}} more than once", "write the other number out")
     regex = re.escape(pattern).replace(re.escape(LAYER), r"(?P<layer>\d+)") + ending
-    return PatternRule(pattern, re.compile(regex), stack, words[0], tensors, "|" in address, repeats, certain)
+    return PatternRule(
+        pattern=pattern,
+        regex=re.compile(regex),
+        stack=stack,
+        sublayer=words[0],
+        tensors=tensors,
+        sideways="|" in address,
+        repeats=repeats,
+        certain=certain,
+    )
 
 
 def layer_of(match: re.Match[str]) -> int | None:

@@ -98,7 +98,8 @@ def _moments(state: State) -> dict[str, Moments]:
 
 def _corrected(adam_state: dict[str, Any], group: dict[str, Any]) -> Moments:
     """Without the bias of their start at 0; AMSGrad's v is the largest so far."""
-    t, (beta1, beta2) = float(adam_state["step"]), group["betas"]
+    t = float(adam_state["step"])
+    beta1, beta2 = group["betas"]
     v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]) / (1 - beta2**t)
     return Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
 
@@ -107,7 +108,8 @@ def _values(moments: Moments) -> dict[str, Tensor]:
     """By quantity; nothing without an entry, and no ratio where none has had a gradient."""
     if not moments.root.numel():
         return {}
-    rates, ratios = 1 / (moments.root + moments.eps), moments.ratios
+    rates = 1 / (moments.root + moments.eps)
+    ratios = moments.ratios
     near = (moments.root < _NEAR * moments.eps).double().mean()
     values = (rates.median(), rates.min(), rates.max(), near, *([ratios.median()] if len(ratios) else []))
     return dict(zip(_QUANTITIES, values, strict=False))

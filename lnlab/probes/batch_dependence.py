@@ -45,7 +45,8 @@ def batch_dependence(
     ``batch_dependence``: norms over a batch have its statistics, as in training; ``batch_dependence_in_use``: they have
     what they remember, as in evaluation. Dropout is off, and everything in float64.
     """
-    weights, sampled = doubles(state.model), state.batches(batches, split)
+    weights = doubles(state.model)
+    sampled = state.batches(batches, split)
     for quantity, remembered in _QUANTITIES.items():
         with in_mode(state.model, training=False, remembered=remembered):
             value = _change(lambda batch: functional_call(state.model, weights, (batch,)), sampled)

@@ -12,8 +12,6 @@ from lnlab.tables import Row
 from lnlab.tasks.bleu import Words, bleu_of, sentence_bleu
 from lnlab.tasks.decoding import Penalty, Search
 
-_QUANTITIES = tuple(BLEU)
-
 
 @probes.register("bleu", table="sites", passes=prefixes_read, quantities=BLEU, translates=True)
 def bleu(

@@ -59,7 +59,8 @@ def future_dependence(
     if "decoder" not in stacks(state.model):
         what = f"the model {type(state.model).__name__} has no causal stack, and so no later tokens"
         raise LabError(Problem("", what, "leave the probe out, or choose a model with a decoder"))
-    weights, sampled = doubles(state.model), state.batches(batches, split)
+    weights = doubles(state.model)
+    sampled = state.batches(batches, split)
 
     def logits(batch: Batch) -> Tensor:
         answers: Tensor = functional_call(state.model, weights, (batch,))[0]

@@ -90,7 +90,8 @@ def gradient_norm(
 
 def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
     """The mean gradient over batches."""
-    tokens, norms = [], []
+    tokens = []
+    norms = []
     with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
         sites, weights = zip(*((site, p) for site, p in leaves if biases or p.dim() > 1), strict=True)
         sums = [torch.zeros_like(p, requires_grad=False) for p in weights]

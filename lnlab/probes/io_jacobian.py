@@ -26,9 +26,6 @@ from lnlab.tasks.task import Batch
 _AT_ONCE = 256
 
 
-_QUANTITIES = tuple(IO_JACOBIAN)
-
-
 def _passes(params: dict[str, Any]) -> float:
     """A few tokens, but a row for each of their coordinates: 16 at width 128 and 512 tokens a batch, in two stacks."""
     return float(params["batches"] * (16 if params["draws"] is None else 1))

@@ -81,7 +81,8 @@ def _tokens(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, 
         for batch in state.batches(batches, split):
             loss, _ = state.task.loss(state.model, batch)
             masks = token_masks(batch)
-            sites, pairs = list(seen), list(seen.values())
+            sites = list(seen)
+            pairs = list(seen.values())
             outer = torch.autograd.grad(
                 loss, [y for _, y in pairs], retain_graph=True, allow_unused=True, materialize_grads=True
             )
@@ -99,7 +100,9 @@ def _quantities(norm_in: Tensor, norm_out: Tensor, x: Tensor) -> dict[str, float
     """By quantity, from ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
     if not len(x):
         return {}
-    ratio, sigma, rms = norm_in / norm_out, x.std(-1, correction=0), x.square().mean(-1).sqrt()
+    ratio = norm_in / norm_out
+    sigma = x.std(-1, correction=0)
+    rms = x.square().mean(-1).sqrt()
     values = (ratio.mean(), (1 / sigma).mean(), (1 / rms).mean(), (ratio * sigma).mean(), (ratio * sigma).max())
     quantities = dict(zip(_QUANTITIES, (v.item() for v in values), strict=False))
     long = rms > 1

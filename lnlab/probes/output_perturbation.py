@@ -82,7 +82,8 @@ def output_perturbation(
     sampled = state.batches(batches, split)
     with forward_differentiable(state.model):
         f = StackOutputs(state.model, _stack_names(state.model, stack))
-        start, names = Start(f, sampled), _perturbed(f, tables=tables)
+        start = Start(f, sampled)
+        names = _perturbed(f, tables=tables)
         signs = (_random(f, names, state.draw, number) for number in range(draws))
         yield from _rows_of(start, others, signs, first_order=first_order)
         downhill = [_downhill(state, names, sampled)] if following else []

@@ -99,7 +99,8 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
 def _values_at(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
     """Quantity, index and value of everything at one time."""
     for (memory, beta), rates in zip(betas, psi, strict=True):
-        sample, (_, rho, r) = rates.var().item(), rectification(t, beta)
+        sample = rates.var().item()
+        _, rho, r = rectification(t, beta)
         values = [sample, rho]
         if r is not None:
             values += [r, r * r * sample, closed_form(rho, sigma), first_order(rho, sigma)]
@@ -111,7 +112,8 @@ def _values_at(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float
 
 def of_samples(psi: Tensor) -> dict[int, float]:
     """By the size of a sample the variance in it, the median over as many samples as there are."""
-    variances, size = {}, len(psi)
+    variances = {}
+    size = len(psi)
     while size >= _FEWEST:
         variances[size] = psi[: len(psi) // size * size].view(-1, size).var(1).median().item()
         size //= 10

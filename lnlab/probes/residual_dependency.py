@@ -27,8 +27,6 @@ from lnlab.probes.probe import State, evaluating, once, probes
 from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
-_QUANTITIES = tuple(RESIDUAL_DEPENDENCY)
-
 
 @probes.register("residual_dependency", table="sites", passes=once, quantities=RESIDUAL_DEPENDENCY)
 def residual_dependency(
@@ -93,10 +91,12 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
         norms' shifts.
     """
     start = seen[Site(name, None, "embedding", "out")]
-    x, turn = torch.stack([start, torch.zeros_like(start)]), count(1)
+    x = torch.stack([start, torch.zeros_like(start)])
+    turn = count(1)
     for number, layer in enumerate(stack.layers, 1):
         if isinstance(layer, Layer):
             recorded: dict[Site, Tensor] = {}
+            # Places for the branches of this layer; the shifts of norms stay the last part.
             x = torch.cat([x[:-1], x.new_zeros(len(layer.sublayers), *start.shape), x[-1:]])
             x = _through(layer, Stream(recorded, name, number), x, seen, turn)
             yield from ((site, parts) for site, parts in recorded.items() if site.tensor == "out")

@@ -51,7 +51,8 @@ def update_effect(
     moved = {name: update[names[id(p)]].double() for name, p in f.named_parameters()}
     before = now | {name: now[name] - delta for name, delta in moved.items()}
     squared_length = sum(float(delta.square().sum()) for delta in moved.values())
-    sums, tokens = dict.fromkeys(f.stack_names, 0.0), dict.fromkeys(f.stack_names, 0)
+    sums = dict.fromkeys(f.stack_names, 0.0)
+    tokens = dict.fromkeys(f.stack_names, 0)
     with evaluating(state.model), torch.no_grad():
         for batch in state.batches(batches, split):
             masks = token_masks(batch)

@@ -52,7 +52,8 @@ def update_size(state: State) -> Iterator[Row]:
 
 
 def _values(delta: Tensor, now: Tensor, lr: float) -> dict[str, float]:
-    rms, before = delta.square().mean().sqrt().item(), (now - delta).norm().item()
+    rms = delta.square().mean().sqrt().item()
+    before = (now - delta).norm().item()
     values = {_QUANTITIES[0]: rms}
     if lr:
         values[_QUANTITIES[1]] = rms / lr

@@ -73,7 +73,8 @@ def _has_content(part: ReportPart) -> bool:
 
 
 def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> ReportPart:
-    title, claims = str(section_spec.get("title") or ""), tuple(section_spec.get("claims") or ())
+    title = str(section_spec.get("title") or "")
+    claims = tuple(section_spec.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
     if absent := section_spec.get("absent"):
         return ReportPart(number=0, title=title, claims=claims, section=None, error=absent)

@@ -71,7 +71,8 @@ def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Seque
 
 def _content(out: Path, name: str, table: pl.DataFrame) -> bytes:
     """A table as bytes: those of the file that is there, if it holds the same and is no larger than a new one."""
-    path, new_content = out / "data" / f"{name}.parquet", parquet_bytes(table)
+    path = out / "data" / f"{name}.parquet"
+    new_content = parquet_bytes(table)
     with suppress(OSError, pl.exceptions.PolarsError):
         content = path.read_bytes()
         if len(content) <= len(new_content) and pl.read_parquet(content).equals(table):

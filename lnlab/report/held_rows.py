@@ -137,14 +137,15 @@ def _unnamed(value: Json) -> Json:
 def missing_rows_sentence(missing: Iterable[Selection]) -> str:
     """The sentence for a page: which rows the data lack."""
     words = dict.fromkeys(
-        ", ".join(f"{key} = {_condition_text(value)}" for key, value in selection.items()) for selection in missing
+        ", ".join(f"{key} = {format_condition(value)}" for key, value in selection.items()) for selection in missing
     )
     return f"rows of {'; '.join(words) or 'this kind'} are not in this report's data"
 
 
-def _condition_text(value: Json) -> str:
+def format_condition(value: Json) -> str:
+    """What a selection asks of a column, as its author wrote it; one of several values is joined by or."""
     if isinstance(value, list | tuple):
-        return " or ".join(map(_condition_text, value))
+        return " or ".join(map(format_condition, value))
     return value if isinstance(value, str) else canonical(value)
 
 

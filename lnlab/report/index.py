@@ -133,9 +133,9 @@ def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
 
 
 def _card(root: Path, folder: Path) -> Card:
-    name, place = folder.relative_to(root).parts[0], folder.relative_to(root).as_posix()
+    place = folder.relative_to(root).as_posix()
     page = quote(f"{place}/index.html") if (folder / "index.html").is_file() else ""
-    card = Card(name, place, page)
+    card = Card(folder.relative_to(root).parts[0], place, page)
     try:
         facts, results, verdicts = read_folder(folder)
         return replace(

@@ -106,7 +106,8 @@ def render_report(out: Path, *, single_file: bool = False, png: bool = False, te
         section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
-    sections, overview = drawn_parts[: len(parts)], drawn_parts[-1] if section else None
+    sections = drawn_parts[: len(parts)]
+    overview = drawn_parts[-1] if section else None
     shared = None if single_file else _share(reports / "assets", html.page_script(folders))
     page = html.render_page(
         folders,

@@ -153,7 +153,8 @@ def _flaw_of_unknown(path: Where) -> Flaw:
 
 def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]:
     """What no claim can see alone: ids given twice, too many primaries, judged seeds that set a margin."""
-    flaws, seen = [], set()
+    flaws = []
+    seen = set()
     ids = [claim.id for claim in experiment.claims]
     for word in (word for word in experiment.claim_seeds if word not in ids):
         flaws.append(Flaw(("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))

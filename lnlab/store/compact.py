@@ -49,7 +49,8 @@ class TableFiles(Mapping[str, pl.DataFrame]):
     """Tables that lie in files, each read when it is first asked for."""
 
     def __init__(self, scans: Mapping[str, pl.LazyFrame]) -> None:
-        self.scans, self._read = scans, dict[str, pl.DataFrame]()
+        self.scans = scans
+        self._read = dict[str, pl.DataFrame]()
 
     def __getitem__(self, table: str) -> pl.DataFrame:
         if table not in self._read:
@@ -199,7 +200,8 @@ def write_compacted(root: Path, digest: str, axes: pl.DataFrame, slices: Iterabl
 def _write_slices(folder: Path, axes: pl.DataFrame, slices: Iterable[Results]) -> dict[str, str] | None:
     """The files of all slices, name -> digest; None where some run has not ended."""
     digests: dict[str, str] = {}
-    runs, wide = [], wide_axes(axes)
+    runs = []
+    wide = wide_axes(axes)
     for number, part in enumerate(slices):
         if not part.ended:
             return None

@@ -51,7 +51,8 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
         present = _plans(root) - set(plans)
         for digest in plans:
             _remove_plan(root, digest)
-        unwanted, held = set(trajectories), set[str]()
+        unwanted = set(trajectories)
+        held = set[str]()
         for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
             if folder.name in unwanted:
                 _refuse_new_plans(root, present)

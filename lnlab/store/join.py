@@ -72,7 +72,8 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     Raises:
         StoreError: this user may not read the store.
     """
-    requests, trajectory_rows = _requests_of(plan["runs"], plan["needs"]), _TrajectoryRows()
+    requests = _requests_of(plan["runs"], plan["needs"])
+    trajectory_rows = _TrajectoryRows()
     for trajectory, contents in StoreReader(root).read_all(requests.by_trajectory):
         trajectory_rows.add(trajectory, contents, requests)
     return _joined(plan, requests.owners, trajectory_rows)
@@ -86,11 +87,15 @@ def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Result
     Raises:
         StoreError: this user may not read the store.
     """
-    runs, needs = plan["runs"], plan["needs"]
-    requests, reader = _requests_of(runs, needs), StoreReader(root)
+    runs = plan["runs"]
+    needs = plan["needs"]
+    requests = _requests_of(runs, needs)
+    reader = StoreReader(root)
     needed = needs.join(requests.owners, on="measurement", how="left")
     owners = dict(needed.group_by("run").agg(pl.col("owner").unique()).iter_rows())
-    trajectory_rows, first, read = _TrajectoryRows(), 0, set[str]()
+    trajectory_rows = _TrajectoryRows()
+    first = 0
+    read = set[str]()
     for number, (run, trajectory) in enumerate(runs.select("run", "trajectory").iter_rows(), 1):
         for key in sorted({trajectory, *owners.get(run, ())} - read):
             trajectory_rows.add(key, reader.read(key), requests)
@@ -100,12 +105,15 @@ def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Result
             of_part = needs.join(part.select("run"), on="run", how="semi", maintain_order="left")
             axes = plan["axes"].clear()
             yield _joined({"runs": part, "axes": axes, "needs": of_part}, requests.owners, trajectory_rows)
-            trajectory_rows, first, read = _TrajectoryRows(), number, set()
+            trajectory_rows = _TrajectoryRows()
+            first = number
+            read = set()
 
 
 def _joined(plan: Mapping[str, pl.DataFrame], owners: pl.DataFrame, trajectory_rows: _TrajectoryRows) -> Results:
     """The results of runs whose trajectories were read."""
-    runs, needs = plan["runs"], plan["needs"]
+    runs = plan["runs"]
+    needs = plan["needs"]
     outcomes = pl.DataFrame(
         [trajectory_rows.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
         schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}
@@ -157,7 +165,8 @@ def _evaluated(
     named = runs.select("run", "variant", "seed", "trajectory")
     evaluations = _evaluations(needs).join(named, on="run", maintain_order="left")
     owned = evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
-    owner_rows, epochs = rows.rename({"trajectory": "owner"}), pl.col("quantity") == "epoch"
+    owner_rows = rows.rename({"trajectory": "owner"})
+    epochs = pl.col("quantity") == "epoch"
     scores = owner_rows.with_columns(
         kind=pl.col("quantity").replace_strict(_SCORED_BY, default=None, return_dtype=pl.String)
     )

@@ -74,7 +74,7 @@ def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease
             elif not _is_void(path):
                 return None
             files.remove(path)
-        if not files.create(path, content):
+        if not files.create(path, content):  # of all who removed the void lease only one creates the next
             return None
     return Lease(path, lock, content, period)
 

@@ -52,7 +52,8 @@ def find_missing_work(root: Path, requests: Mapping[str, TrajectoryRequest]) -> 
 
 def missing_of_request(contents: TrajectoryContents, request: TrajectoryRequest) -> MissingWork | None:
     """What the records of one trajectory lack of a request; nothing is missing beyond the trajectory's own end."""
-    holders, coverage = contents.first_holders(), coverage_of(contents.records)
+    holders = contents.first_holders()
+    coverage = coverage_of(contents.records)
     end = coverage.ended(request.steps)
     due = [key for key, step in request.measurements.items() if end is None or step <= end.steps]
     missing = tuple(key for key in due if key not in holders)

@@ -13,7 +13,8 @@ def outcome_of_run(contents: TrajectoryContents, request: TrajectoryRequest) -> 
     """The outcome columns of a run: of the record that settles it, of the last attempt, or null."""
     miss = missing_of_request(contents, request)
     if miss is None:
-        record, coverage = _deciding_record(contents, request), coverage_of(contents.records)
+        record = _deciding_record(contents, request)
+        coverage = coverage_of(contents.records)
         end = coverage.ended(request.steps)
         row = _columns(record) | {"seconds": _seconds(contents, request)}
         extent = {"done": end.steps} if end else {"done": request.steps, "status": "finished", "reason": None}

@@ -162,7 +162,9 @@ class PackWriter:
         for folder in self.replaced:
             remove_stretch(folder)
             files.remove_empty(folder.parent)
-        self.blocks, self.entries, self.replaced = [], [], []
+        self.blocks = []
+        self.entries = []
+        self.replaced = []
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:
@@ -178,7 +180,8 @@ def _pack(root: Path, trajectories: list[str]) -> None:
                 folders.append(folder)
         if sum(len(content) for *_, content in pending_files) >= BLOCK_BYTES:
             _flush(writer, pending_files, folders)
-            pending_files, folders = [], []
+            pending_files = []
+            folders = []
     if pending_files:
         _flush(writer, pending_files, folders)
     writer.close()
@@ -215,7 +218,8 @@ def _join(root: Path) -> None:
     ]
     if len(small) <= MAX_SMALL_PACKS:
         return
-    writer, joined = PackWriter(root), []
+    writer = PackWriter(root)
+    joined = []
     for source in small:
         try:
             blocks = [read_block(source, number) for number in range(len(source.blocks))]

@@ -49,7 +49,11 @@ def running_work(root: Path, trajectories: Iterable[str]) -> list[RunningWork]:
             complete = [record for record in contents.records if record.outcome["status"] in COMPLETE_STATUSES]
             seconds = sum(float(record.outcome["seconds"]) for record in complete)
             steps = coverage_of(contents.records).covered
-            running.append(RunningWork(trajectory, holder, steps, seconds, _losses(contents, steps)))
+            running.append(
+                RunningWork(
+                    trajectory=trajectory, holder=holder, steps=steps, seconds=seconds, losses=_losses(contents, steps)
+                )
+            )
     return running
 
 

@@ -167,7 +167,8 @@ class StoreUnit:
         """Name this stretch, in which nothing is written yet, by its first step."""
         renamed = self.folder.parent / stretch_name(step)
         files.rename(self.folder, renamed)
-        self.folder, self.first_step = renamed, step
+        self.folder = renamed
+        self.first_step = step
 
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of the tables that workers write."""
@@ -192,7 +193,7 @@ class StoreUnit:
 
     def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:
         digests = self._write_tables(outcome)
-        files.sync_folder(self.folder)
+        files.sync_folder(self.folder)  # the record makes the tables visible: they have to be on the disk before it
         record = Record(
             folder=self.folder,
             trajectory=self.trajectory,

@@ -1,4 +1,4 @@
-"""Batches of nearly equal numbers of target tokens and little padding.
+"""Batches of nearly equal numbers of target tokens and little padding, or of equal numbers of sentences.
 
 Pairs are sorted by (target length, source length), source lengths rising and falling in turn, so that a batch over the
 seam of two target lengths holds similar sources; equal pairs stand in random order. They are laid end to end by their
@@ -6,6 +6,8 @@ target tokens. With n tokens in all and K batches, the pair whose middle lies at
 ``floor(m K / n)``, so that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which
 no batch exceeds the budget. The batches are then shuffled.
 """
+
+import math
 
 import torch
 from torch import Tensor
@@ -37,6 +39,23 @@ def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[T
     return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
 
 
+def equal_batches(rows: Tensor, size: int, generator: torch.Generator, lengths: Tensor | None = None) -> list[Tensor]:
+    """Batches of rows in random order whose numbers of rows differ by one at most.
+
+    Args:
+        rows: (rows,) every row once.
+        size: the most rows of a batch.
+        generator: of every random choice here.
+        lengths: of every sentence by its row, where those of one batch are to be of nearly one length.
+    """
+    rows = rows[torch.randperm(len(rows), generator=generator)]
+    number = math.ceil(len(rows) / size)
+    if lengths is None:
+        return list(rows.tensor_split(number))
+    batches = rows[lengths[rows].argsort(stable=True)].tensor_split(number)
+    return [batches[i] for i in torch.randperm(number, generator=generator).tolist()]
+
+
 def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
     """Rows by target length, then by source length, rising among even targets and falling among odd ones."""
     rows = torch.randperm(len(target), generator=generator)
@@ -47,7 +66,8 @@ def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator)
 
 def batch_numbers(lengths: Tensor, budget: int) -> Tensor:
     """The number of each sentence's batch, of a sorted sequence: (sentences,), not falling; some may stay empty."""
-    total, cumulative = int(lengths.sum()), lengths.cumsum(0)
+    total = int(lengths.sum())
+    cumulative = lengths.cumsum(0)
     twice_middle = 2 * cumulative - lengths
     number = -(-total // budget)
     while True:

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal
 import torch
 from pydantic import Field
 from torch import Generator, Tensor, nn
-from torch.nn.functional import pad as extended
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled, labelled
@@ -25,9 +24,10 @@ from lnlab.errors import CorpusError, LabError, Problem, nearest
 from lnlab.keys import digest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
+from lnlab.tasks.batching import equal_batches
 from lnlab.tasks.cross_entropy import entropy, label_cross_entropy
 from lnlab.tasks.encoded import Recipe, Sentences, cached_encoding, concatenated
-from lnlab.tasks.splitting import distinct_positions, stratified
+from lnlab.tasks.splitting import distinct_positions, refuse_incomplete_shares, stratified
 from lnlab.tasks.task import Batch, tasks
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -82,11 +82,10 @@ class Classification:
             LabError: it has another number of labels.
         """
         corpus = self.corpus(self.roots)
-        if len(corpus.names) != self.labels:
-            what = (
-                f"the corpus has {len(corpus.names)} labels ({', '.join(corpus.names)}), and {self.labels} are declared"
-            )
-            raise LabError(Problem("task.classes", what, f"write classes: {len(corpus.names)}"))
+        number = len(corpus.names)
+        if number != self.labels:
+            what = f"the corpus has {number} labels ({', '.join(corpus.names)}), and {self.labels} are declared"
+            raise LabError(Problem("task.classes", what, f"write classes: {number}"))
         return corpus
 
     @cached_property
@@ -112,15 +111,15 @@ class Classification:
             CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.
         """
         rows = self._rows_of("train")
-        corpus, recipe = self.labelled_corpus.digest, Recipe.of(self.tokenizer)
-        key = (corpus, recipe, self.size, self.max_length, digest(rows.tolist()))
+        recipe = Recipe.of(self.tokenizer)
+        key = (self.labelled_corpus.digest, recipe, self.size, self.max_length, digest(rows.tolist()))
         return cached_encoding(key, lambda: self._encoded(rows))
 
     def _encoded(self, rows: Tensor) -> Sentences:
         sentences = [self.labelled_corpus.sentences[position] for position in self.positions]
         tokenizer = learn_tokenizer(self.tokenizer, [sentences[row] for row in rows.tolist()], self.size, self.roots)
-        (begin, end), longest = tokenizer.marks, self.max_length - 2
-        return concatenated([[begin, *tokens[:longest], end] for tokens in tokenizer.encode(sentences)])
+        begin, end = tokenizer.marks
+        return concatenated([[begin, *tokens[: self.max_length - 2], end] for tokens in tokenizer.encode(sentences)])
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
@@ -130,7 +129,7 @@ class Classification:
         """
         rows = self._rows_of(split)
         generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
-        for chosen in self._batch_rows(rows, generator):
+        for chosen in equal_batches(rows, self.batch_sentences, generator, self.text.lengths if self.bucket else None):
             source = self._filled(chosen)
             yield Batch(source, source[:, :0], self.answers[chosen])
 
@@ -138,17 +137,7 @@ class Classification:
         """The sentences of ``rows``, all of one length."""
         if self.fill == "repeat":
             return self.text.repeated(rows, self.pad or int(self.text.lengths[rows].max()))
-        source = self.text.padded(rows)
-        return source if self.pad is None else extended(source, (0, self.pad - source.shape[1]))
-
-    def _batch_rows(self, rows: Tensor, generator: Generator) -> list[Tensor]:
-        """The rows of each batch, whose numbers differ by one at most."""
-        rows = rows[torch.randperm(len(rows), generator=generator)]
-        number = math.ceil(len(rows) / self.batch_sentences)
-        if not self.bucket:
-            return list(rows.tensor_split(number))
-        batches = rows[self.text.lengths[rows].argsort(stable=True)].tensor_split(number)
-        return [batches[i] for i in torch.randperm(number, generator=generator).tolist()]
+        return self.text.padded(rows, self.pad)
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of sentences."""
@@ -160,7 +149,8 @@ class Classification:
 
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
         """The sums of ``loss`` and ``nll``, how many most likely labels are the right ones, and of how many."""
-        logits, answers = model(batch), batch.target_out
+        logits = model(batch)
+        answers = batch.target_out
         sums = {
             "loss": label_cross_entropy(logits, answers, self.label_smoothing),
             "nll": label_cross_entropy(logits, answers, 0.0),
@@ -239,12 +229,22 @@ def classification(
     Raises:
         LabError: the shares do not add up to 1, or a sentence may be longer than ``pad``.
     """
-    if not math.isclose(sum(split), 1):
-        what = f"the shares {', '.join(f'{share:g}' for share in split)} add up to {sum(split):g}"
-        raise LabError(Problem("task.split", what, "training, validation and test add up to 1"))
+    refuse_incomplete_shares(split)
     if pad != "longest" and pad < max_length:
         what = f"sentences are padded to {pad} tokens, and may have {max_length}"
         raise LabError(Problem("task.pad", what, f"write max_length: {pad} too, which cuts them, or a larger pad"))
-    long = None if pad == "longest" else pad
-    shape = (vocabulary, classes, batch_sentences, label_smoothing, split, long, fill, bucket, max_length)
-    return Classification(draw, roots, corpus, tokenizer, *shape)
+    return Classification(
+        draw=draw,
+        roots=roots,
+        corpus=corpus,
+        tokenizer=tokenizer,
+        size=vocabulary,
+        labels=classes,
+        batch_sentences=batch_sentences,
+        label_smoothing=label_smoothing,
+        split=split,
+        pad=None if pad == "longest" else pad,
+        fill=fill,
+        bucket=bucket,
+        max_length=max_length,
+    )

@@ -86,7 +86,7 @@ EMPTY = Hypothesis((), -math.inf)
 @torch.no_grad()
 def translate(model: Translator, source: Sentences, rows: Tensor, search: Search) -> list[Hypothesis]:
     """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
-    order = source.lengths[rows].argsort(stable=True)
+    order = source.lengths[rows].argsort(stable=True)  # sentences of one length together, so that few are padded
     hypotheses: dict[int, Hypothesis] = {}
     for part in torch.split(order, max(1, _AT_ONCE // search.beam)):
         hypotheses.update(zip(part.tolist(), beam_search(model, source.padded(rows[part]), search), strict=True))
@@ -133,7 +133,15 @@ class Beams:
         positions = [position for position, keep in zip(self.positions, active.tolist(), strict=True) if keep]
         prefixes, scores, ended, longest = (t[active] for t in (self.prefixes, self.scores, self.ended, self.longest))
         rows = active.repeat_interleave(self.scores.shape[1])
-        return Beams(positions, prefixes, scores, ended, longest, self.memory[rows], self.present[rows])
+        return Beams(
+            positions=positions,
+            prefixes=prefixes,
+            scores=scores,
+            ended=ended,
+            longest=longest,
+            memory=self.memory[rows],
+            present=self.present[rows],
+        )
 
 
 def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
@@ -145,7 +153,15 @@ def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
     scores[:, 0] = 0.0
     lengths = (source != PAD).sum(1)
     longest = (search.longest[0] * lengths.double() + search.longest[1]).floor().long().clamp(min=1)
-    return Beams(list(range(len(source))), prefixes, scores, torch.zeros_like(lengths), longest, memory, present)
+    return Beams(
+        positions=list(range(len(source))),
+        prefixes=prefixes,
+        scores=scores,
+        ended=torch.zeros_like(lengths),
+        longest=longest,
+        memory=memory,
+        present=present,
+    )
 
 
 def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,7 +189,8 @@ def _keep_best(
     best: list[Hypothesis], beams: Beams, complete: Tensor, values: Tensor, parents: Tensor, search: Search
 ) -> None:
     """Put new hypotheses in the place of worse ones: of a sentence's, which are equally long, the first is the best."""
-    length, first = beams.prefixes.shape[2], complete.long().argmax(1).tolist()
+    length = beams.prefixes.shape[2]
+    first = complete.long().argmax(1).tolist()
     for i in complete.any(1).nonzero()[:, 0].tolist():
         score = search.score(values[i, first[i]].item(), length)
         if score > best[beams.positions[i]].score:

@@ -30,11 +30,13 @@ class Sentences:
     starts: Tensor
     lengths: Tensor
 
-    def padded(self, rows: Tensor) -> Tensor:
-        """The sentences of ``rows``, padded with 0 to the longest: (rows, length)."""
-        starts, lengths = self.starts[rows], self.lengths[rows]
-        position = torch.arange(int(lengths.max()))
+    def padded(self, rows: Tensor, length: int | None = None) -> Tensor:
+        """The sentences of ``rows``, padded with 0 to a length that none exceeds, or to the longest: (rows, length)."""
+        starts = self.starts[rows]
+        lengths = self.lengths[rows]
+        position = torch.arange(length or int(lengths.max()))
         present = position < lengths[:, None]
+        # An absent place reads the first token of all, and is set to 0.
         return self.tokens[torch.where(present, starts[:, None] + position, 0)] * present
 
     def repeated(self, rows: Tensor, length: int) -> Tensor:

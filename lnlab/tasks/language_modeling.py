@@ -151,4 +151,13 @@ def language_modeling(
     A batch has ``windows`` windows of ``length`` tokens or one fewer; what is read is never padded. ``vocabulary`` is
     declared: the model has as many rows, whether or not the tokenizer finds as many pieces.
     """
-    return LanguageModeling(draw, roots, corpus, tokenizer, vocabulary, length, windows, label_smoothing)
+    return LanguageModeling(
+        draw=draw,
+        roots=roots,
+        corpus=corpus,
+        tokenizer=tokenizer,
+        size=vocabulary,
+        length=length,
+        windows=windows,
+        label_smoothing=label_smoothing,
+    )

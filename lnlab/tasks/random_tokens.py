@@ -138,4 +138,4 @@ def random_tokens(
         needed = sentences * length + 1
         what = f"{sentences} sentences of {length} tokens need {needed} rows, and the vocabulary has {vocabulary}"
         raise LabError(Problem("task.vocabulary", what, "raise it, or write law: uniform"))
-    return RandomTokens(draw, vocabulary, sentences, length, law, classes)
+    return RandomTokens(draw=draw, size=vocabulary, sentences=sentences, length=length, law=law, classes=classes)

@@ -5,6 +5,7 @@ it has its share of the label to within one sentence, whatever the seed. Which o
 Sentences that differ in case or white space alone are the same one; where it has two labels, it is left out.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
@@ -13,10 +14,22 @@ from torch import Tensor
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled
+from lnlab.errors import LabError, Problem
 from lnlab.randomness import Draw
 
 Shares = Sequence[float]
 """Of training, validation and test; their sum is 1."""
+
+
+def refuse_incomplete_shares(shares: Shares) -> None:
+    """Refuse shares that are not of the whole.
+
+    Raises:
+        LabError: they do not add up to 1.
+    """
+    if not math.isclose(sum(shares), 1):
+        what = f"the shares {', '.join(f'{share:g}' for share in shares)} add up to {sum(shares):g}"
+        raise LabError(Problem("task.split", what, "training, validation and test add up to 1"))
 
 
 def distinct_positions(corpus: Labelled) -> list[int]:

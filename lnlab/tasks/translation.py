@@ -127,7 +127,14 @@ class Translation:
         rows = rows[:number]
         chosen = rows.tolist()
         pairs = [corpus.splits[split][row] for row in chosen]
-        return Examples([row + 1 for row in chosen], pairs, source, rows, corpus.printable, self.text.tokenizer)
+        return Examples(
+            numbers=[row + 1 for row in chosen],
+            pairs=pairs,
+            sources=source,
+            rows=rows,
+            printable=corpus.printable,
+            tokenizer=self.text.tokenizer,
+        )
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
@@ -199,4 +206,13 @@ def translation(
     has at most ``batch_tokens`` target tokens, padding not counted, and nearly as many as every other. Pairs with a
     side of more than ``max_length`` tokens, end marks included, are left out, never cut.
     """
-    return Translation(draw, roots, corpus, tokenizer, vocabulary, batch_tokens, label_smoothing, max_length)
+    return Translation(
+        draw=draw,
+        roots=roots,
+        corpus=corpus,
+        tokenizer=tokenizer,
+        size=vocabulary,
+        batch_tokens=batch_tokens,
+        label_smoothing=label_smoothing,
+        max_length=max_length,
+    )

@@ -1,6 +1,7 @@
 """The model and the sentence pairs of the benchmarks of curvature: 6-6 layers, Multi30k if it is at hand, else toys."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,13 +14,28 @@ from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.multi30k import FILES
-from lnlab.curvature.shards import shards
 from lnlab.execute.program import build
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch
 from lnlab.tasks.translation import _batch
 
 ROOTS = data_roots(Path.cwd())
+
+
+def shards(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """The examples of each shard, sorted by length; padded to its longest, a shard has at most ``budget`` elements.
+
+    Raises:
+        ValueError: an example alone exceeds the budget, or has no length.
+    """
+    if lengths and not 0 < min(lengths) <= max(lengths) <= budget:
+        raise ValueError(f"found lengths from {min(lengths)} to {max(lengths)}, expected 1 to the budget {budget}")
+    groups: list[list[int]] = []
+    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if not groups or lengths[groups[-1][0]] * (len(groups[-1]) + 1) > budget:
+            groups.append([])
+        groups[-1].append(i)
+    return groups
 
 
 def state_of(width: int, vocabulary: int, placement: str = "post", layers: int = 6, norm: str = "layer") -> State:

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from lnlab.claims.claim import claims
-from lnlab.claims.headline import p_value
 from lnlab.claims.kinds.fit import error_ratios, fit_verdict, left_out_error_pair
 from lnlab.claims.laws import GrowthLaw
 from lnlab.claims.sample import Sample
@@ -149,13 +148,6 @@ def test_two_laws_that_are_none_are_refused(verdict, given, message):
 def test_an_unknown_law_is_refused_with_those_there_are():
     with pytest.raises(Flawed, match="law"):
         claims.resolve({**FIT, "of": {}, "law": "cubic"})
-
-
-def test_p_of_a_contradicted_fit_is_taken_at_the_edge_that_contradicts(verdict):
-    found = verdict(noisy(1 + np.log(LAYERS), n=6), **FIT)
-    logs = np.log(list(found.seeds.values()))
-    expected = 2 * stats.ttest_1samp(logs, -math.log(1.1), alternative="less").pvalue
-    assert p_value(found) == pytest.approx(expected)
 
 
 SUBLAYERS = np.array([2.0, 4, 8, 16, 32, 64, 128])

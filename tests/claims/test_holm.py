@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlab.claims.holm import holm_rejections
+from lnlab.claims.intersection_union import holm_rejections
 
 
 def test_by_hand():

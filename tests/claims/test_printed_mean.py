@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lnlab.claims.headline import p_value
 from lnlab.claims.kinds.printed_mean import predicted_means
 
 MEAN = {"kind": "printed_mean", "draws": 10}
@@ -45,7 +44,6 @@ def test_verdicts(verdict, exactly):
     assert near.region_low < 1.2 < near.region_high
     assert near.inside == sum(near.region_low <= x <= near.region_high for x in draws)
     assert f"the mean of our 30 is {draws.mean():.3g}" in near.reason
-    assert (p_value(near), p_value(far)) == (1.0, 0.05)
 
 
 def test_the_same_seeds_have_the_same_range(verdict, exactly):

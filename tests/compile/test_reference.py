@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.examples import flow, shortest_examples
+from lnlab.compile.reference.key_words import SITE_WORDS
 from lnlab.compile.reference.meanings import COMMON_MEANINGS, meaning
 from lnlab.compile.reference.reference import reference, schema_in_words
-from lnlab.compile.reference.site_words import SITE_WORDS
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.columns import VOCABULARY

@@ -9,7 +9,6 @@ from torch.nn.functional import scaled_dot_product_attention
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.curvature.operators import flatten, unflatten
-from lnlab.curvature.shards import shards
 from lnlab.curvature.threads import map_in_order
 
 X = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
@@ -188,15 +187,3 @@ def test_threads_keep_the_order_and_give_their_errors():
     with pytest.raises(ValueError, match="four"):
         list(map_in_order(breaks, range(20), 3))
     assert set(map_in_order(lambda _: torch.get_num_threads(), range(4), 2)) == {1}
-
-
-def test_shards_hold_what_they_may_and_every_example_once():
-    lengths = [3, 9, 1, 4, 4, 9, 2, 7]
-    found = shards(lengths, 18)
-    assert sorted(i for shard in found for i in shard) == list(range(8))
-    assert all(max(lengths[i] for i in shard) * len(shard) <= 18 for shard in found)
-    longest = [max(lengths[i] for i in shard) for shard in found]
-    assert longest == sorted(longest, reverse=True)
-    assert shards([], 5) == []
-    with pytest.raises(ValueError, match="found lengths from 1 to 9"):
-        shards(lengths, 8)

@@ -12,8 +12,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from lnlab.curvature.dense import dense
 from lnlab.curvature.ggn import ggn
 from lnlab.curvature.hessian import hessian
-from lnlab.curvature.precision import doubled
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
+from lnlab.probes.support.operators import doubled
 
 GENERATOR = torch.Generator().manual_seed(4)
 X = torch.randn(12, 4, generator=GENERATOR, dtype=torch.float64)

@@ -9,8 +9,7 @@ import re
 import pytest
 
 from lnlab.errors import ReportError
-from lnlab.report.page.html import template, template_environment, template_folders
-from lnlab.report.page.unbroken_names import unbroken_names
+from lnlab.report.page.html import template, template_environment, template_folders, unbroken_names
 from lnlab.report.write import write_report
 
 

@@ -90,7 +90,8 @@ def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:
 
 def boundary_error(ours: _Cells, printed: _Cells) -> float:
     """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
-    cells, printed_boundary = list(ours.values()), boundary_index(list(printed.values()))
+    cells = list(ours.values())
+    printed_boundary = boundary_index(list(printed.values()))
     first_failure = next((index for index, cell in enumerate(cells) if not cell), len(cells))
     return float(max(abs(boundary_index(cells) - printed_boundary), abs(first_failure - printed_boundary)))
 

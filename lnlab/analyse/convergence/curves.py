@@ -131,10 +131,25 @@ def _loss_records(results: Results) -> Sequence[LossRecord]:
             steps, start, means = by_run.get(run, ((), math.nan, ()))
             if divergence or run in by_run:
                 loss_curve = LossCurve(
-                    start, means, entropy.get(run), divergence, bool(divergence) and run not in exploded
+                    start=start,
+                    means=means,
+                    entropy=entropy.get(run),
+                    divergence=divergence,
+                    censored=bool(divergence) and run not in exploded,
                 )
                 last = steps[-1] if steps else 0
-                records.append(LossRecord(run, variant, seed, last, split, statistics, steps, loss_curve))
+                records.append(
+                    LossRecord(
+                        run=run,
+                        variant=variant,
+                        seed=seed,
+                        step=last,
+                        split=split,
+                        statistics=statistics,
+                        steps=steps,
+                        curve=loss_curve,
+                    )
+                )
     return tuple(records)
 
 
@@ -183,7 +198,8 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
 
 def _batch_losses(results: Results) -> _Loss:
     """Of training batches: the means over epochs that training recorded, else made of its losses."""
-    losses, recorded = _points(results, "loss", "train"), _points(results, "epoch_loss", "train")
+    losses = _points(results, "loss", "train")
+    recorded = _points(results, "epoch_loss", "train")
     starts = _starts(results)
     lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
     batch_losses: _Loss = {}
@@ -195,7 +211,8 @@ def _batch_losses(results: Results) -> _Loss:
             batch_losses[run] = steps, starts[run], means
         else:
             points = losses[run]
-            loss_curve, last = curve_of_batches(points, lengths.get(run), starts[run]), points[-1][0] + 1
+            loss_curve = curve_of_batches(points, lengths.get(run), starts[run])
+            last = points[-1][0] + 1
             length = lengths.get(run) or last / len(loss_curve.means)
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
             batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means

@@ -134,7 +134,8 @@ def learned(curve: LossCurve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.
         return failure
     if curve.entropy is None:
         return Judgement(False, "short", "the entropy of its labels is not known")
-    last, level = curve.means[-1], (1 - share) * curve.entropy
+    last = curve.means[-1]
+    level = (1 - share) * curve.entropy
     if last < level:
         return Judgement(True, "converged", f"its loss ends at {last:.4g}, below {level:.4g}")
     return Judgement(False, _unlearned(curve), f"its loss ends at {last:.4g}, not below {level:.4g}")
@@ -171,7 +172,8 @@ def settled(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
         return Judgement(False, "short", "a stop rule ended it while its loss was finite")
     if failure := _unusable(replace(curve, means=curve.means[-1:])):
         return failure
-    last, level = curve.means[-1], max(curve.start, curve.entropy or 0.0) + room
+    last = curve.means[-1]
+    level = max(curve.start, curve.entropy or 0.0) + room
     if last <= level:
         return Judgement(True, "converged", f"its loss ends at {last:.4g}, no more than {level:.4g}")
     return Judgement(False, "no better", f"its loss ends at {last:.4g}, above {level:.4g}")
@@ -217,7 +219,8 @@ def _still_falls(curve: LossCurve) -> bool:
 
 def _spearman_sign(values: Sequence[float]) -> float:
     """A number with the sign of Spearman's rho against the order; equal values share their rank."""
-    middle, ordered = (len(values) - 1) / 2, sorted(values)
+    middle = (len(values) - 1) / 2
+    ordered = sorted(values)
     return fsum((position - middle) * _rank(value, ordered) for position, value in enumerate(values))
 
 

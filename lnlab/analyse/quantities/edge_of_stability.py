@@ -138,7 +138,8 @@ def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
     """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
-    states, rates = stored_rows(results, quantity).select(*STATE, "value"), recorded_curve(results, _RATE, "train")
+    states = stored_rows(results, quantity).select(*STATE, "value")
+    rates = recorded_curve(results, _RATE, "train")
     next_rates = rates.select("run", pl.col("step") - 1, _next="value")
     last_rates = rates.select("run", "step", _last="value")
     for neighbours in (next_rates, last_rates):

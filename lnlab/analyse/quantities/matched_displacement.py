@@ -73,7 +73,8 @@ def update_amplification_at_displacement(results: Results, reference: Json = Non
 
 def at_matched_displacement(results: Results, quantity: str, reference: Json) -> pl.DataFrame:
     """A stored quantity of each run, at every site, where the run was first as far as the least moved is at a step."""
-    moved, states = _displacements(results), stored_rows(results, quantity)
+    moved = _displacements(results)
+    states = stored_rows(results, quantity)
     states = states.filter(pl.col("value") > 0, pl.col("value").is_finite()).join(
         moved.select("run", "step", "_moved"), on=["run", "step"], maintain_order="left"
     )

@@ -168,7 +168,8 @@ def _best_at_edge(grid: _Grid) -> float:
 def parabola_vertex(grid: _Grid, best: int) -> float:
     """The rate at the lowest point of the parabola through the best rate and its neighbours, rates as logarithms."""
     near = slice(best - 1, best + 2)
-    rates, losses = grid.rates[near] if best else (), grid.losses[near] if best else ()
+    rates = grid.rates[near] if best else ()
+    losses = grid.losses[near] if best else ()
     if len(rates) < 3 or not all(map(math.isfinite, losses)):
         return grid.rates[best]
     x = [math.log(rate / grid.rates[best]) for rate in rates]
@@ -227,11 +228,11 @@ def _grid(rows: pl.DataFrame) -> _Grid | None:
     first, rising = rows.row(0, named=True), rows.sort("_rate")
     starts = rows["_start"].drop_nulls()
     return _Grid(
-        (first["run"], first["variant"], first["seed"], first["steps"]),
-        tuple(rising["_rate"]),
-        tuple(rising["_loss"]),
-        tuple(rising["_share"]),
-        starts[0] if len(starts) else None,
+        first=(first["run"], first["variant"], first["seed"], first["steps"]),
+        rates=tuple(rising["_rate"]),
+        losses=tuple(rising["_loss"]),
+        shares=tuple(rising["_share"]),
+        start=starts[0] if len(starts) else None,
     )
 
 

@@ -105,6 +105,7 @@ def sum_learning_rate(results: Results) -> pl.DataFrame:
     After every update; only as far as the rate of every update before is known.
     """
     rates = recorded_curve(results, "learning_rate", "train")
-    so_far, number = pl.col("value").cum_sum().over("run"), pl.int_range(1, pl.len() + 1).over("run")
+    so_far = pl.col("value").cum_sum().over("run")
+    number = pl.int_range(1, pl.len() + 1).over("run")
     known = rates.with_columns(value=so_far, _n=number).filter(pl.col("_n") == pl.col("step"))
     return as_run_quantity(known, "sum_learning_rate")

@@ -39,7 +39,8 @@ def q_to_v_gradient(results: Results) -> pl.DataFrame:
 )
 def qk_to_v_gradient(results: Results) -> pl.DataFrame:
     """``median(‖dL/dW_q‖, ‖dL/dW_k‖) / median ‖dL/dW_v‖``: over the layers of a stack (Liu et al., 2020)."""
-    values, stack_keys = pl.col("tensor") == "v", [*STATE, "stack", "sublayer"]
+    values = pl.col("tensor") == "v"
+    stack_keys = [*STATE, "stack", "sublayer"]
     median = pl.col("value").filter(~values).median() / pl.col("value").filter(values).median()
     medians = _norms(results).group_by(stack_keys, maintain_order=True).agg(median.alias("value"))
     return _of_stack(medians, "value", "qk_to_v_gradient")

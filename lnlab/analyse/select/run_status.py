@@ -37,3 +37,23 @@ def ending_text(status: str, reason: str | None) -> str:
     if status == STOPPED and reason:
         return reason
     return f"{status}: {reason}" if reason else status
+
+
+def fate_without_numbers(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
+    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``excluded``, and why.
+
+    Args:
+        rows: the numbers of the seed that there are, in ``value``.
+        runs: its runs, as ``run_endings`` has them.
+        needs: what the quantity cannot be measured without, in words; None: nothing.
+    """
+    reasons = dict(runs.select("status", "reason").iter_rows())
+    if "diverged" in reasons:
+        return "failed", reasons["diverged"] or "diverged"
+    if (~rows["value"].is_finite()).any():
+        return "failed", "its number is not finite"
+    if any_unfinished(runs):
+        return "pending", "has not run to its end"
+    ending_texts = [ending_text(status, reason) for status, reason in reasons.items() if status != "finished"]
+    unmeasured = "not measured" if needs is None else f"not measured: it needs {needs}"
+    return "excluded", "; ".join(ending_texts) or unmeasured

@@ -16,7 +16,7 @@ from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
 from lnlab.analyse.select.missed_measurements import missed_seeds
 from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
-from lnlab.analyse.select.run_status import ending_text, run_endings
+from lnlab.analyse.select.run_status import fate_without_numbers, run_endings
 from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows
 from lnlab.analyse.select.settings import keys_without_path
 from lnlab.analyse.select.why_empty import why_empty
@@ -100,7 +100,8 @@ def select_series(
     rows = rows.clear() if _may_still_move(of, runs) else rows
     if rows.is_empty() and _all_ended(runs):
         raise NothingSelected(why_empty(results, of))
-    rows, runs = _with_x(rows, over), _with_x(runs, over if over in runs.columns else None)
+    rows = _with_x(rows, over)
+    runs = _with_x(runs, over if over in runs.columns else None)
     if rows.is_empty() and _all_ended(runs):
         remedy = "select rows that have one, or leave it out"
         raise NothingSelected(Problem("over", f"no selected row has a {over}", remedy))
@@ -149,7 +150,12 @@ def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
     failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | excluded.keys()}
     numbers = pairs.select("seed", "x", value=ratio)
     return SeedSeries(
-        numbers, failed, excluded, tuple(sorted(pending)), a.trained or b.trained, largest_span(a.bimodal, b.bimodal)
+        numbers=numbers,
+        failed=failed,
+        excluded=excluded,
+        pending=tuple(sorted(pending)),
+        trained=a.trained or b.trained,
+        bimodal=largest_span(a.bimodal, b.bimodal),
     )
 
 
@@ -210,14 +216,15 @@ def _complete_series(
     numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
     others = sorted(set(runs["seed"]) - set(complete))
     fates = {
-        seed: _fate(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs) for seed in others
+        seed: fate_without_numbers(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs)
+        for seed in others
     }
     return SeedSeries(
-        numbers if reduce is None else _reduced(numbers, reduce),
-        {seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
-        {seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
-        tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
-        bool((rows["step"] > 0).any()),
+        numbers=numbers if reduce is None else _reduced(numbers, reduce),
+        failed={seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
+        excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
+        pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
+        trained=bool((rows["step"] > 0).any()),
     )
 
 
@@ -234,17 +241,3 @@ def _reduced(numbers: pl.DataFrame, reduce: Reduction) -> pl.DataFrame:
     values = [REDUCTIONS[reduce](values) for values in seeds["value"].to_list()]
     schema = {"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64}
     return pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
-
-
-def _fate(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | None) -> tuple[str, str]:
-    """What became of a seed without all its numbers: ``failed``, ``pending`` or ``excluded``, and why."""
-    reasons = dict(runs.select("status", "reason").iter_rows())
-    if "diverged" in reasons:
-        return "failed", reasons["diverged"] or "diverged"
-    if (~rows["value"].is_finite()).any():
-        return "failed", "its number is not finite"
-    if any_unfinished(runs):
-        return "pending", "has not run to its end"
-    ending_texts = [ending_text(status, reason) for status, reason in reasons.items() if status != "finished"]
-    unmeasured = "not measured" if needs is None else f"not measured: it needs {needs}"
-    return "excluded", "; ".join(ending_texts) or unmeasured

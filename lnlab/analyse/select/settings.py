@@ -136,7 +136,8 @@ def short_axis_labels(results: Results, axis: str) -> dict[str, str]:
     One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
     none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
     """
-    by_variant, axis_labels = variant_settings(results), _axis_labels(results, axis)
+    by_variant = variant_settings(results)
+    axis_labels = _axis_labels(results, axis)
     choices = {variant: setting_value(by_variant[variant], axis) for variant in axis_labels}
     distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
     all_labels = results.axes.filter(pl.col("axis") == axis)["label"].unique()

@@ -23,7 +23,8 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
         return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
     for key, condition in steps_first(selection):
-        before, rows = rows, narrow_rows(results, rows, key, condition)
+        before = rows
+        rows = narrow_rows(results, rows, key, condition)
         if rows.is_empty():
             values = with_path_columns(results, before, [key])[key].unique().to_list()
             present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})

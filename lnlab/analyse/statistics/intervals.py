@@ -47,13 +47,14 @@ def t_interval(values: Sequence[float] | np.ndarray, *, log: bool = False, level
     if not x.size or not np.isfinite(x).all() or (log and (x <= 0).any()):
         raise ValueError(f"found {x.tolist()}, expected finite{' positive' if log else ''} values")
     x = np.log(x) if log else x
-    n, mean = x.size, float(x.mean())
+    n = x.size
+    mean = float(x.mean())
     sd = float(x.std(ddof=1)) if n > 1 else math.inf
     half_width = t_quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
     bounds = np.array([mean, mean - half_width, mean + half_width])
     with np.errstate(over="ignore"):
         estimate, low, high = map(float, np.exp(bounds) if log else bounds)
-    return Interval(estimate, low, high, sd, n)
+    return Interval(estimate=estimate, low=low, high=high, sd=sd, n=n)
 
 
 def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interval:
@@ -70,7 +71,9 @@ def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -
         raise ValueError(f"found {x.tolist()}, expected finite values")
     k = int(np.count_nonzero(bdtr(np.arange(n // 2), n, 0.5) <= (1 - level) / 2))
     low, high = (float(x[k - 1]), float(x[n - k])) if k else (-math.inf, math.inf)
-    return Interval(float(np.median(x)), low, high, float(x.std(ddof=1)) if n > 1 else math.inf, n)
+    return Interval(
+        estimate=float(np.median(x)), low=low, high=high, sd=float(x.std(ddof=1)) if n > 1 else math.inf, n=n
+    )
 
 
 def t_quantile(freedom: int, level: float = 0.95) -> float:

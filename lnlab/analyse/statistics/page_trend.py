@@ -47,6 +47,7 @@ def _null_distribution(k: int) -> np.ndarray:
     maximum = k * (k + 1) * (2 * k + 1) // 6
     masks = np.arange(2**k)
     n_taken = np.array([mask.bit_count() for mask in range(2**k)])
+    # By subset of ranks: in how many orders it can fill the first levels, by what these add to L.
     smaller, counts = masks[:1], np.zeros((1, maximum + 1))
     counts[0, 0] = 1
     for level in range(1, k + 1):

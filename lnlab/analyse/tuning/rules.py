@@ -98,9 +98,11 @@ def _lowest(trials: Sequence[TuningTrial], scores: tuple[float, ...], statistic:
     number = min(range(len(scores)), key=scores.__getitem__)
     if not isfinite(scores[number]):
         reason = f"all {len(trials)} candidates diverged; the first goes on"
-        return ChosenCandidate(number, False, "validation NLL", scores, reason)
+        return ChosenCandidate(number=number, met=False, statistic="validation NLL", scores=scores, reason=reason)
     reason = f"the best of {len(trials)} candidates, {statistic} validation NLL {scores[number]:.4g} nats"
-    return ChosenCandidate(number, True, "validation NLL", scores, reason + _edge_remark(trials, number))
+    return ChosenCandidate(
+        number=number, met=True, statistic="validation NLL", scores=scores, reason=reason + _edge_remark(trials, number)
+    )
 
 
 @rules.register("failing", numbers=True)
@@ -121,10 +123,16 @@ def failing(
     failed = [number for number in rising if scores[number] < below]
     if failed:
         reason = f"the smallest of {len(trials)} candidates that fails, median learned fraction {scores[failed[0]]:.2g}"
-        return ChosenCandidate(failed[0], True, "learned fraction", scores, f"{reason} < {below:g}")
+        return ChosenCandidate(
+            number=failed[0], met=True, statistic="learned fraction", scores=scores, reason=f"{reason} < {below:g}"
+        )
     least = f"the lowest median learned fraction is {min(scores):.2g}, not below {below:g}"
     return ChosenCandidate(
-        rising[-1], False, "learned fraction", scores, f"none of the candidates fails: {least}; the largest goes on"
+        number=rising[-1],
+        met=False,
+        statistic="learned fraction",
+        scores=scores,
+        reason=f"none of the candidates fails: {least}; the largest goes on",
     )
 
 

@@ -39,7 +39,8 @@ def about_claim(data: Mapping[str, Json], claim: str, profile: str | None) -> di
 
 def _with_required(data: Mapping[str, Json], claim: str) -> set[str]:
     """The claim and those that it requires by their id."""
-    names, declared = {claim}, {entry["id"]: entry for entry in _claims_of(data)}
+    names = {claim}
+    declared = {entry["id"]: entry for entry in _claims_of(data)}
     while more := {name for n in names for name in _required(declared.get(n, {}))} - names:
         names |= more
     return names

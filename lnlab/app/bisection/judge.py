@@ -64,7 +64,8 @@ class ClaimJudge:
             SpecError: the spec is wrong, as one may be that has a part of the changes only.
             LabError: the claim is about verdicts, and not about rows.
         """
-        request, decisions = request_of(dict(spec), self.profile, (), ()), tuple[Decision, ...]()
+        request = request_of(dict(spec), self.profile, (), ())
+        decisions = tuple[Decision, ...]()
         while True:
             plan, _ = compile_request(request, self.known, decisions)
             if not plan.undecided:

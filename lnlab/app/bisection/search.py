@@ -1,8 +1,8 @@
 """``lnlab bisect``: the change that moved a verdict, by judging as few specs between two versions as tell."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from lnlab.app.bisection.changes import SpecChange, about_claim, applied, changes_between
 from lnlab.app.bisection.code_history import CodeHistory, code_commits
@@ -13,9 +13,6 @@ from lnlab.app.comparison.sides import Side
 from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import Json
 from lnlab.specfile.load import read_data
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -60,50 +57,98 @@ def bisect_claim(good: Side, bad: Side, judge: ClaimJudge, on_trial: Callable[[T
     if words[0] == words[1]:
         what = f"is {words[0]} in {good.label} and in {bad.label}"
         raise LabError(Problem(judge.claim, what, "name two sides with other verdicts: lnlab diff lists them"))
-    specs = [about_claim(_spec(side), judge.claim, judge.profile) for side in (good, bad)]
-    changes = changes_between(*specs)
-    trials: list[Trial] = []
+    before, after = (about_claim(_spec(side), judge.claim, judge.profile) for side in (good, bad))
+    search = _ClaimSearch(good=good, bad=bad, judge=judge, on_trial=on_trial, words=words, before=before, after=after)
+    return search.cause()
 
-    def judged(trial: Trial) -> None:
-        trials.append(trial)
-        on_trial(trial)
 
-    def word_of(number: int) -> str | None:
+@dataclass
+class _ClaimSearch:
+    """The search for what moved the verdict of a claim.
+
+    Attributes:
+        good: the first side.
+        bad: the second side.
+        judge: of the claim, for any spec.
+        on_trial: called with every trial.
+        words: the verdict on either side.
+        before: the spec of the first side, as far as it is about the claim.
+        after: that of the second side.
+        trials: what was judged so far.
+    """
+
+    good: Side
+    bad: Side
+    judge: ClaimJudge
+    on_trial: Callable[[Trial], None]
+    words: Sequence[str]
+    before: dict[str, Json]
+    after: dict[str, Json]
+    trials: list[Trial] = field(default_factory=list)
+
+    @cached_property
+    def changes(self) -> Sequence[SpecChange]:
+        """Of the spec, from the first side to the second."""
+        return changes_between(self.before, self.after)
+
+    def cause(self) -> Bisection:
+        """What moved it: what today makes of the first spec, else a change of the spec, else one of the code."""
+        plan, _ = self.judge.plan(self.before)
+        if not same_keys(plan, self.good) and self._word_after_changes(0) != self.words[0]:
+            if causes := (*changed_corpora(self.good, self.bad), *changed_versions(plan, self.good, self.judge)):
+                return self._ended("code or corpus", causes)
+            return self._by_code(self.before, "code or a corpus that the sides do not name")
+        if not self.changes:
+            return self._by_code(self.after, "the specs, the versions and the corpora are the same")
+        low, high = _search(self._word_after_changes, self.words[0], len(self.changes))
+        if high > len(self.changes):
+            if causes := tuple(changed_corpora(self.good, self.bad)):
+                return self._ended("code or corpus", causes)
+            return self._by_code(self.after, "code that has changed since, or rows that differ")
+        return self._ended("spec", tuple(change.label for change in self.changes[low:high]))
+
+    def _word_after_changes(self, number: int) -> str | None:
         """The verdict with so many of the changes; None where a spec with just these is wrong."""
         try:
-            word: str | None = judge.verdict(applied(specs[0], changes[:number])).verdict
+            word: str | None = self.judge.verdict(applied(self.before, self.changes[:number])).verdict
         except SpecError as error:
-            word, reason = None, str(error.problems[0])
-        judged(Trial(f"{number} of {len(changes)} changes", word or f"is no spec: {reason}"))
+            word = None
+            reason = str(error.problems[0])
+        self._judged(Trial(f"{number} of {len(self.changes)} changes", word or f"is no spec: {reason}"))
         return word
 
-    outcome = Bisection(judge.claim, words[0], words[1], "", (), (), 0)
-
-    def by_code(spec: Mapping[str, Json], otherwise: str) -> Bisection:
+    def _by_code(self, spec: Mapping[str, Json], otherwise: str) -> Bisection:
         """Nothing that has a name explains it: the commit is searched for whose code does."""
         try:
-            commits = () if _same_code(good, bad) else code_commits(good.label, bad.label)
+            commits = () if _same_code(self.good, self.bad) else code_commits(self.good.label, self.bad.label)
         except LabError as error:
-            return _ended(outcome, "code or rows", (f"{otherwise} ({error.problems[0]})",), trials, judge)
-        history = CodeHistory(commits, spec, bad.name, judge.profile, judge.claim, judge.options.workers)
-        moved = _moving_commits(history, words[0], judged)
-        labels = tuple(commit.label for commit in moved)
-        return _ended(outcome, *(("code", labels) if moved else ("rows", (otherwise,))), trials, judge)
+            return self._ended("code or rows", (f"{otherwise} ({error.problems[0]})",))
+        history = CodeHistory(
+            commits=commits,
+            spec=spec,
+            name=self.bad.name,
+            profile=self.judge.profile,
+            claim=self.judge.claim,
+            workers=self.judge.options.workers,
+        )
+        if moved := _moving_commits(history, self.words[0], self._judged):
+            return self._ended("code", tuple(commit.label for commit in moved))
+        return self._ended("rows", (otherwise,))
 
-    plan, _ = judge.plan(specs[0])
-    if not same_keys(plan, good) and word_of(0) != words[0]:
-        if causes := (*changed_corpora(good, bad), *changed_versions(plan, good, judge)):
-            return _ended(outcome, "code or corpus", causes, trials, judge)
-        return by_code(specs[0], "code or a corpus that the sides do not name")
-    if not changes:
-        return by_code(specs[1], "the specs, the versions and the corpora are the same")
-    low, high = _search(word_of, words[0], len(changes))
-    if high > len(changes):
-        if causes := tuple(changed_corpora(good, bad)):
-            return _ended(outcome, "code or corpus", causes, trials, judge)
-        return by_code(specs[1], "code that has changed since, or rows that differ")
-    moved: Sequence[SpecChange] = changes[low:high]
-    return _ended(outcome, "spec", tuple(change.label for change in moved), trials, judge)
+    def _judged(self, trial: Trial) -> None:
+        self.trials.append(trial)
+        self.on_trial(trial)
+
+    def _ended(self, cause: str, changes: tuple[str, ...]) -> Bisection:
+        return Bisection(
+            claim=self.judge.claim,
+            good=self.words[0],
+            bad=self.words[1],
+            cause=cause,
+            changes=changes,
+            trials=tuple(self.trials),
+            units=self.judge.units,
+        )
 
 
 def _same_code(good: Side, bad: Side) -> bool:
@@ -122,7 +167,8 @@ def _moving_commits(history: CodeHistory, good: str, on_trial: Callable[[Trial],
             try:
                 words[number] = shown = history.verdict(commit)
             except SpecError as error:
-                words[number], shown = None, f"cannot be judged: {error.problems[0].what}"
+                words[number] = None
+                shown = f"cannot be judged: {error.problems[0].what}"
             on_trial(Trial(commit.label, shown))
         return words[number]
 
@@ -131,12 +177,6 @@ def _moving_commits(history: CodeHistory, good: str, on_trial: Callable[[Trial],
         return ()
     low, high = _search(word_of, good, total)
     return history.commits[low:high]
-
-
-def _ended(
-    outcome: Bisection, cause: str, changes: tuple[str, ...], trials: Sequence[Trial], judge: ClaimJudge
-) -> Bisection:
-    return replace(outcome, cause=cause, changes=changes, trials=tuple(trials), units=judge.units)
 
 
 def _verdict_word(side: Side, claim: str) -> str:

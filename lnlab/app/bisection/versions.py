@@ -79,11 +79,13 @@ def _kinds(choice: Json) -> Iterator[str]:
 
 def _matches(plan: "Plan", side: Side, known: "Registries", roots: Roots) -> int:
     """How many keys of a side follow from the first run of a plan with these pieces."""
-    content_keys, run = ContentKeys(known, roots), plan.runs[0]
+    content_keys = ContentKeys(known, roots)
+    run = plan.runs[0]
     try:
         keys = content_keys.of(plan.settings[run.variant])
         state = keys.state(run.seed)
-        trajectory, measured = keys.trajectory(state), _measured_of_all(side)
+        trajectory = keys.trajectory(state)
+        measured = _measured_of_all(side)
         names = [name for name, variant in _names(plan).items() if variant == run.variant]
         own_variants = [n for n in names if n in side.keys and keys.variant.startswith(side.keys[n][:16])]
         own = {

@@ -92,7 +92,11 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         raise LabError(Problem(b.label, f"is no {a.kind}", f"compare {a.label} with another {a.kind}"))
     names = sorted(a.members.keys() | b.members.keys())
     alone = tuple(
-        SideDifference(name, *(_PRESENT if name in side.members else _ABSENT for side in (a, b)))
+        SideDifference(
+            name,
+            a=_PRESENT if name in a.members else _ABSENT,
+            b=_PRESENT if name in b.members else _ABSENT,
+        )
         for name in names
         if not (name in a.members and name in b.members)
     )
@@ -117,12 +121,12 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         not_compared = {**part.not_compared, **not_compared}  # the reason of the first
         claims += [replace(claim, claim=f"{title}:{claim.claim}") for claim in part.claims]
     return Comparison(
-        a.label,
-        b.label,
-        {kind: differences[kind] for kind in sorted(differences, key=lambda kind: len(differences[kind]))},
-        not_compared,
-        tuple(provenance),
-        tuple(sorted(claims, key=lambda claim: not claim.differs)),
+        a=a.label,
+        b=b.label,
+        differences={kind: differences[kind] for kind in sorted(differences, key=lambda kind: len(differences[kind]))},
+        not_compared=not_compared,
+        provenance=tuple(provenance),
+        claims=tuple(sorted(claims, key=lambda claim: not claim.differs)),
         compared=count_noun(len(names), a.noun),
     )
 

@@ -91,12 +91,12 @@ def compare(a: Side, b: Side) -> Comparison:
     ordered = sorted(differing, key=lambda kind: len(differing[kind]))  # of equal lists the order above
     provenance = tuple(_mapping_differences(a.provenance, b.provenance)) if a.provenance and b.provenance else ()
     return Comparison(
-        a.label,
-        b.label,
-        {kind: tuple(differing[kind]) for kind in ordered},
-        {kind: f"not in {sides}" for kind, sides in without.items()},
-        provenance,
-        tuple(_compared_claims(a.verdicts or {}, b.verdicts or {})),
+        a=a.label,
+        b=b.label,
+        differences={kind: tuple(differing[kind]) for kind in ordered},
+        not_compared={kind: f"not in {sides}" for kind, sides in without.items()},
+        provenance=provenance,
+        claims=tuple(_compared_claims(a.verdicts or {}, b.verdicts or {})),
     )
 
 
@@ -124,8 +124,8 @@ def _spec_differences(a: Mapping[str, Json], b: Mapping[str, Json]) -> Iterator[
     one, other = spec_leaves(a), spec_leaves(b)
     for path in sorted(one.keys() | other.keys()):
         if one.get(path) != other.get(path):
-            texts = [line_of_value(side[path]) if path in side else _ABSENT for side in (one, other)]
-            yield SideDifference(path, *texts)
+            in_a, in_b = (line_of_value(side[path]) if path in side else _ABSENT for side in (one, other))
+            yield SideDifference(path, in_a, in_b)
 
 
 def spec_leaves(document: Mapping[str, Json]) -> dict[str, Json]:

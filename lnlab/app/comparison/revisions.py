@@ -156,7 +156,8 @@ def _extract(name: str, root: Path, revision: str, paths: list[PurePosixPath], f
     archive = _git(name, root, "archive", "--format=tar", revision, "--", *map(str, paths))
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
         for member in filter(tarfile.TarInfo.isfile, tar):  # a link of the commit is no part of it
-            path, content = folder / member.name, tar.extractfile(member)
+            path = folder / member.name
+            content = tar.extractfile(member)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.read() if content else b"")
 

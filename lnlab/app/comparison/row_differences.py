@@ -61,7 +61,8 @@ def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | Non
     keys = [name for name in one.columns if name not in values]
     one, other = (rows.with_columns(pl.int_range(pl.len()).over(keys).alias(_PLACE)) for rows in (one, other))
     joined = one.join(other, on=[*keys, _PLACE], how="full", nulls_equal=True, suffix="_other", coalesce=False)
-    absent_here, absent_there = joined["_variant"].null_count(), joined["_variant_other"].null_count()
+    absent_here = joined["_variant"].null_count()
+    absent_there = joined["_variant_other"].null_count()
     both = joined.filter(pl.col("_variant").is_not_null(), pl.col("_variant_other").is_not_null())
     distances = both.select(_distance(name).alias(name) for name in values)
     largest = pl.Series([None], dtype=pl.Float64) if not values else distances.max_horizontal()

@@ -100,12 +100,12 @@ def side_of_rows(label: str, name: str, profile: str | None, results: Results) -
     names = variant_names(results)
     grouped = results.runs.group_by("variant", maintain_order=True).agg("seed").iter_rows()
     return Side(
-        label,
-        name,
-        profile,
-        None,
-        values_by_path(settings_of_variants(results)),
-        {names[variant]: seeds_text(seeds) for variant, seeds in grouped},
+        label=label,
+        name=name,
+        profile=profile,
+        document=None,
+        settings=values_by_path(settings_of_variants(results)),
+        seeds={names[variant]: seeds_text(seeds) for variant, seeds in grouped},
         keys={name: variant for variant, name in names.items()},
         results=results,
     )
@@ -134,18 +134,19 @@ def _lock_side(label: str, lock: Lock) -> Side:
     }
     if _is_as_locked(lock):
         return _report_side(label, lock.folder, provenance)
-    document, text = None, None
+    document = None
+    text = None
     if lock.spec.is_file() and digest_bytes(read_spec_text(lock.spec).encode()) == tables["spec"]:
         text = read_spec_text(lock.spec)
         document = _merged(parse_leniently(text, lock.spec)[0], lock.profile, ())
     groups = {str(group.get("setting") or EVERY_RUN): (key, group) for key, group in tables["groups"].items()}
     return Side(
-        label,
-        tables["name"],
-        lock.profile,
-        document,
-        None,
-        {name: str(group.get("seeds", "")) for name, (_, group) in groups.items()},
+        label=label,
+        name=tables["name"],
+        profile=lock.profile,
+        document=document,
+        settings=None,
+        seeds={name: str(group.get("seeds", "")) for name, (_, group) in groups.items()},
         keys={name: key for name, (key, _) in groups.items()},
         verdicts={claim: _locked_verdict(claim, entry) for claim, entry in tables["verdicts"].items()},
         provenance=provenance,
@@ -198,12 +199,12 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
     seeds = seeds_text(checked.experiment.seeds)
     return Side(
-        label,
-        path.stem,
-        profile,
-        _merged(document, profile, ()),
-        values_by_path(checked.settings),
-        {name or EVERY_RUN: seeds for name in names},
+        label=label,
+        name=path.stem,
+        profile=profile,
+        document=_merged(document, profile, ()),
+        settings=values_by_path(checked.settings),
+        seeds={name or EVERY_RUN: seeds for name in names},
         text=document.text,
     )
 

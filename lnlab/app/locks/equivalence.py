@@ -22,7 +22,6 @@ WITHOUT_NUMBERS = ("needs", "texts")
 """Tables that are not compared."""
 OF_CONTENT = ("measurement", "trajectory")
 """Columns of keys, which another version of a piece changes without any number."""
-_OF_A_RUN = ("run", "variant", "seed")
 _OF_A_DRAW = ("run", "variant", "seed", "step", "operator", "scope", "part", "draw")
 _INFINITE = float("inf")
 
@@ -92,7 +91,8 @@ def _ends(committed: pl.DataFrame, computed: pl.DataFrame) -> pl.DataFrame:
         status=pl.when(gone_on).then(pl.lit("finished")).otherwise("status"),
         done=pl.when(gone_on).then("steps_new").otherwise("done"),
     )
-    otherwise, resized = pl.col("status") != pl.col("status_new"), pl.col("parameters") != pl.col("parameters_new")
+    otherwise = pl.col("status") != pl.col("status_new")
+    resized = pl.col("parameters") != pl.col("parameters_new")
     beyond = resized | (otherwise & ~(pl.col("_several") & (pl.col("steps") > 0)))
     return ends.with_columns(
         _last=pl.min_horizontal("done", "done_new"),
@@ -177,7 +177,8 @@ def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.D
     same = old.eq_missing(new) | (old.is_nan() & new.is_nan()).fill_null(value=False)
     unequal = ~(same & pl.col("_there").fill_null(value=False))
     deviation = pl.when(pl.col("_trained")).then(pl.col("_deviation").fill_null(0.0)).otherwise(0.0)
-    size, distance = pl.max_horizontal(old.abs(), new.abs()), (old - new).abs()
+    size = pl.max_horizontal(old.abs(), new.abs())
+    distance = (old - new).abs()
     allowed = margins["initial"] * size + margins["rounding"] * pl.col("_scale").fill_null(0.0)
     allowed = allowed + margins["trained"] * deviation + pl.col("_moved")
 
@@ -189,7 +190,8 @@ def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.D
 
 
 def _compared(table: str, label: str, rows: pl.DataFrame, names: Mapping[str, str]) -> ComparedQuantity:
-    unequal, beyond = rows.filter("_unequal"), rows.filter(pl.col("_margins") > 1)
+    unequal = rows.filter("_unequal")
+    beyond = rows.filter(pl.col("_margins") > 1)
     margins = _largest(rows["_margins"])
     if label.endswith(TRAINED):
         spread = pl.col("_deviation").fill_null(0.0) > 0

@@ -73,7 +73,8 @@ def _spec_differences(lock: Lock) -> Iterator[Discrepancy]:
 
 
 def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Discrepancy]:
-    locked, present = lock.tables["files"], report.digests
+    locked = lock.tables["files"]
+    present = report.digests
     for name in sorted(locked.keys() | present.keys()):
         if locked.get(name) != present.get(name):
             what = "is not the file that was locked" if name in locked else "is not in the lock"

@@ -191,9 +191,11 @@ def _corpora(settings: Iterable[str], known: "Registries", spec: Path) -> tuple[
         task = json.loads(setting)["task"]
         for name, registry in known["task"][task["kind"]].nested.items():
             choices.setdefault(f"{registry.kind} {digest(task[name])[:8]}", (name, task))
-    keys, absent = {}, []
+    keys = {}
+    absent = []
     for name, task in choices.values():
-        registry, choice = known["task"][task["kind"]].nested[name], task[name]
+        registry = known["task"][task["kind"]].nested[name]
+        choice = task[name]
         try:
             key = registry.key(choice, data_roots(spec.parent))
             keys[f"{registry.kind} {choice['kind']} {digest(choice)[:8]}"] = key

@@ -40,7 +40,8 @@ def parse_lock(text: str, where: str) -> dict[str, Json]:
 
 def line_of_entry(text: str, path: tuple[str, ...]) -> int:
     """The number of the line of an entry, from 1; that of its table, or 1, where it has none."""
-    table, line_of_table = "", 1
+    table = ""
+    line_of_table = 1
     wanted_table, wanted_key = ("", path[0]) if len(path) == 1 else path[:2]
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("["):

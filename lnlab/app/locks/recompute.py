@@ -61,7 +61,8 @@ def recompute(
         LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.
     """
     started = time.monotonic()
-    request, known = Request(lock.spec, lock.profile, facts.overrides), load_registries(())
+    request = Request(lock.spec, lock.profile, facts.overrides)
+    known = load_registries(())
     decisions = () if every_run else tuple(decision_from_json(entry) for entry in facts.decisions)
     with TemporaryDirectory() as scratch:
         store = Store(Path(scratch))
@@ -80,7 +81,14 @@ def recompute(
             decisions = (*decisions, *decide_tuning(plan.undecided, results))
     steps = {run.key: run.steps for run in plan.runs}
     cut = sum(run.steps < steps[run.key] for run in chosen.runs)
-    return RecomputedRuns(results, decisions, len(chosen.runs), len(plan.runs), cut, time.monotonic() - started)
+    return RecomputedRuns(
+        results=results,
+        decisions=decisions,
+        runs=len(chosen.runs),
+        planned=len(plan.runs),
+        cut=cut,
+        seconds=time.monotonic() - started,
+    )
 
 
 def _computed(plan: Plan, store: Store, request: Request, known: "Registries", manner: RunOptions) -> Results:

@@ -79,7 +79,14 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
     if not exact:
         changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
         notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
-    return Recomputation(tuple(differences), tuple(notes), again.runs, again.planned, again.cut, exact)
+    return Recomputation(
+        differences=tuple(differences),
+        notes=tuple(notes),
+        runs=again.runs,
+        planned=again.planned,
+        cut=again.cut,
+        exact=exact,
+    )
 
 
 def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:

@@ -62,7 +62,8 @@ class _ColumnBytes:
 
     @classmethod
     def of(cls, column: pl.Series) -> "_ColumnBytes":
-        name, nulls = f"{column.name}\n".encode(), column.is_null().to_numpy().astype("u1")
+        name = f"{column.name}\n".encode()
+        nulls = column.is_null().to_numpy().astype("u1")
         if column.dtype == pl.String:
             filled = column.fill_null("")
             lengths = filled.str.len_bytes().to_numpy().astype("<i8")

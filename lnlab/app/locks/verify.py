@@ -69,7 +69,8 @@ class Verification:
     @property
     def sentence(self) -> str:
         """One sentence that a reviewer can paste."""
-        number, files = len(self.reports), sum(report.files for report in self.reports)
+        number = len(self.reports)
+        files = sum(report.files for report in self.reports)
         subject = f"{number} report{'' if number == 1 else 's'} ({files:,} files)"
         opening = f"lnlab {__version__}, level {self.level}: {subject}"
         if self.passed:

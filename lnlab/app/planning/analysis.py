@@ -49,7 +49,8 @@ class AnalyzedUnits:
 
     def __str__(self) -> str:
         """``encoder of 2 layers, 1 measurement: 14 units; time 1.3 s estimated, 1.4 s taken (0.93); ...``."""
-        ratio, rate = self.estimated_seconds / self.actual_seconds, self.flops / self.actual_seconds
+        ratio = self.estimated_seconds / self.actual_seconds
+        rate = self.flops / self.actual_seconds
         peak = "" if self.actual_peak is None else f", {format_quantity(self.actual_peak, 'B')} taken"
         return (
             f"{self.kind}: {format_count(self.units, 'unit')}; "
@@ -61,7 +62,9 @@ class AnalyzedUnits:
 
 def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[AnalyzedUnits, ...]:
     """The finished units of a plan by kind, in the order of the plan."""
-    speed, actual, peaks = machine_speed(), actual_seconds(store, plan), read_peaks(store, plan.digest)
+    speed = machine_speed()
+    actual = actual_seconds(store, plan)
+    peaks = read_peaks(store, plan.digest)
     by_kind: dict[str, list[Trajectory]] = {}
     for unit in plan.trajectories:
         if unit.key in actual:
@@ -72,13 +75,13 @@ def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[A
         measured = [peaks[unit.key] for unit in units if unit.key in peaks]
         analyzed.append(
             AnalyzedUnits(
-                kind,
-                len(units),
-                sum(unit_cost.seconds(speed) for unit_cost in costs),
-                sum(actual[unit.key] for unit in units),
-                sum(unit_cost.flops for unit_cost in costs),
-                max(unit_cost.peak_bytes for unit_cost in costs) + LIBRARIES,
-                max(measured, default=None),
+                kind=kind,
+                units=len(units),
+                estimated_seconds=sum(unit_cost.seconds(speed) for unit_cost in costs),
+                actual_seconds=sum(actual[unit.key] for unit in units),
+                flops=sum(unit_cost.flops for unit_cost in costs),
+                estimated_peak=max(unit_cost.peak_bytes for unit_cost in costs) + LIBRARIES,
+                actual_peak=max(measured, default=None),
             )
         )
     return tuple(analyzed)

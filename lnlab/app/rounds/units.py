@@ -70,16 +70,13 @@ def compute_units(
     """Compute these units of a plan."""
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
-    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
-    if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan, manner.memory))
-    if manner.memory and memory_plan.workers < min(where.workers, len(due_units)):
-        workers, allowed = format_count(memory_plan.workers, "worker"), format_quantity(manner.memory, "B")
-        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
-    units, costs = memory_plan.units, unit_seconds(memory_plan.units, known)
+    memory_plan = _plan_memory(due_units, known, manner, where)
+    units = memory_plan.units
+    costs = unit_seconds(units, known)
     at_root = replace(store, root=store.root.absolute())
     open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
-    names, total = unit_names(plan, costs), sum(costs.values())
+    names = unit_names(plan, costs)
+    total = sum(costs.values())
     with (
         progress_reporter(names, total, console=manner.console, quiet=manner.quiet) as show,
         exporting_units(manner.trackers, store, stored) as export,
@@ -92,7 +89,8 @@ def compute_units(
             if event.peak_bytes:
                 peaks[event.unit] = event.peak_bytes
 
-        registry_loader, roots = RegistryLoader(tuple(path.absolute() for path in request.plugins)), request.roots
+        registry_loader = RegistryLoader(tuple(path.absolute() for path in request.plugins))
+        roots = request.roots
         summary = sweep(
             units,
             at_root.open_unit,
@@ -105,12 +103,37 @@ def compute_units(
             open_executor=open_executor,
         )
     keep_peaks(store, stored.digest, peaks)
-    return RunSummary(stored, len(units), summary.ended.total(), summary.seconds, summary.interrupted)
+    return RunSummary(
+        stored=stored,
+        scheduled=len(units),
+        units=summary.ended.total(),
+        seconds=summary.seconds,
+        interrupted=summary.interrupted,
+    )
+
+
+def _plan_memory(
+    due_units: Sequence[Trajectory], known: "Registries", manner: RunOptions, where: Machines
+) -> MemoryPlan:
+    """How many workers fit into the memory, and with which units; says so where a limit leaves room for fewer.
+
+    Raises:
+        LabError: not even one does.
+    """
+    plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
+    if not plan.fits:
+        raise LabError(memory_problem(plan, manner.memory))
+    if manner.memory and plan.workers < min(where.workers, len(due_units)):
+        workers = format_count(plan.workers, "worker")
+        allowed = format_quantity(manner.memory, "B")
+        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+    return plan
 
 
 def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:
     """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
-    needed, available = format_quantity(memory_plan.peak + LIBRARIES, "B"), format_quantity(memory_plan.memory, "B")
+    needed = format_quantity(memory_plan.peak + LIBRARIES, "B")
+    available = format_quantity(memory_plan.memory, "B")
     what = f"one unit needs about {needed} at its peak, and this machine has {available}"
     if limit is not None:
         least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9

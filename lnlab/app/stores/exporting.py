@@ -62,7 +62,8 @@ def export_units(store: "Store", stored: StoredPlan, path: Path) -> Export:
     """
     plans = [plan for plan in plans_newest_first(store.root) if plan.asks_the_same(stored)]
     steps_and_probes = _measurements(store)
-    reader, manifest = StoreReader(store.root), _Manifest()
+    reader = StoreReader(store.root)
+    manifest = _Manifest()
     left_out: dict[str, int] = {}
     files: list[ArchivedFile] = []
     for trajectory, (setting, seed, request) in sorted(_units(store, plans).items()):

@@ -64,7 +64,8 @@ def import_units(store: "Store", path: Path, known: "Registries", limit: int) ->
     pending: list[tuple[str, str, str, bytes]] = []
     with open_archive(path, limit) as (manifest, files):
         units = _declared(path, manifest)
-        keys, reader = UnitKeys(known, data_roots(Path())), StoreReader(store.root)
+        keys = UnitKeys(known, data_roots(Path()))
+        reader = StoreReader(store.root)
         for trajectory, group in groupby(files, key=lambda file: file.trajectory):
             unit = units.pop(trajectory, None)
             if unit is None:
@@ -99,7 +100,8 @@ def _declared(path: Path, manifest: bytes) -> dict[str, _Unit]:
         if fields["format"] != UNITS_FORMAT:
             what = f"is of format {str(fields['format'])[:20]}, and this lnlab reads {UNITS_FORMAT}"
             raise StoreError(Problem(str(path), what, "export it again with this lnlab"))
-        settings, probes = fields["settings"], fields["probes"]
+        settings = fields["settings"]
+        probes = fields["probes"]
         units = [
             _Unit(
                 _text(trajectory),

@@ -40,7 +40,8 @@ class UnitKeys:
     """Recomputes the keys of units from their settings, with the pieces and corpora of this machine."""
 
     def __init__(self, known: "Registries", roots: Roots) -> None:
-        self._known, self._keys = known, ContentKeys(known, roots)
+        self._known = known
+        self._keys = ContentKeys(known, roots)
 
     def check(self, trajectory: str, setting: Json, seed: int, measurements: Sequence[tuple[str, int, Json]]) -> int:
         """How many updates the setting asks for, once every key of the unit is the one that follows from it.
@@ -124,7 +125,8 @@ def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
     """The rows of a table belong to the measurements and the trajectory of the record."""
     try:
         rows = pl.scan_parquet(BytesIO(content))
-        schema, expected = rows.collect_schema(), table_schema(table)
+        schema = rows.collect_schema()
+        expected = table_schema(table)
         if not schema.items() <= expected.items():
             raise Refused(f"{where}: its columns are not those of the table {table}")
         if rows.select(pl.len()).collect().item() > MOST_ROWS:

@@ -74,16 +74,16 @@ def _experiment(store: "Store", plan: StoredPlan, sizes: Mapping[str, int]) -> S
     folder = plan_folder(store.root, plan.digest)
     size = sum(sizes.get(trajectory, 0) for trajectory in runs["trajectory"].unique())
     return StoredExperiment(
-        plan.name,
-        plan.spec,
-        plan.profile,
-        plan.overrides,
-        plan.digest,
-        (folder / PLAN_FILE).stat().st_mtime,
-        size + sum(path.stat().st_size for path in folder.glob("*") if path.is_file()),
-        {name: counts[name] for name in (COMPLETE, FAILED_RUNS, PARTIAL, MISSING_RUNS) if counts[name]},
-        spec_now(plan),
-        plan.undecided,
+        name=plan.name,
+        spec=plan.spec,
+        profile=plan.profile,
+        overrides=plan.overrides,
+        plan=plan.digest,
+        used=(folder / PLAN_FILE).stat().st_mtime,
+        size=size + sum(path.stat().st_size for path in folder.glob("*") if path.is_file()),
+        runs={name: counts[name] for name in (COMPLETE, FAILED_RUNS, PARTIAL, MISSING_RUNS) if counts[name]},
+        spec_now=spec_now(plan),
+        tuning=plan.undecided,
     )
 
 

@@ -108,21 +108,24 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     verdict = source.verdicts[number - 1]
     claim = source.claims(known).get(verdict.claim)
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
-    facts, folder = source.facts, source.folder
+    facts = source.facts
+    folder = source.folder
     declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
     results = source.results if claim is None else results_of_claim(claim, source.results)
     stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
     return ClaimTrace(
-        source.name,
-        number,
-        verdict,
-        statistic_text(verdict),
-        declared,
-        f"{(folder / 'data/verdicts.parquet').as_posix()}, row {number}" if folder else stored,
-        f"{(folder / 'index.html').as_posix()}#claim-{number}" if folder and (folder / "index.html").is_file() else "",
-        facts.digest,
-        tuple(_traced(role, s, results, known, most_rows) for role, s in _selections(claim)),
-        tuple(f"{c.spec}:{c.claim} (profile {c.profile})" for c in citations_of(claim)) if claim else (),
+        experiment=source.name,
+        number=number,
+        verdict=verdict,
+        numbers=statistic_text(verdict),
+        declared=declared,
+        judged=f"{(folder / 'data/verdicts.parquet').as_posix()}, row {number}" if folder else stored,
+        page=f"{(folder / 'index.html').as_posix()}#claim-{number}"
+        if folder and (folder / "index.html").is_file()
+        else "",
+        plan=facts.digest,
+        selections=tuple(_traced(role, s, results, known, most_rows) for role, s in _selections(claim)),
+        cites=tuple(f"{c.spec}:{c.claim} (profile {c.profile})" for c in citations_of(claim)) if claim else (),
     )
 
 
@@ -152,18 +155,28 @@ def _traced(
     definitions = tuple(define_quantity(name, known) for name in names)
     text = condition_text(selection)
     try:
-        rows, runs = select_measured_rows(results, selection), runs_with(results, selection)
+        rows = select_measured_rows(results, selection)
+        runs = runs_with(results, selection)
     except NothingSelected as error:
-        return TracedSelection(role, text, definitions, (), (), 0, (), "; ".join(map(str, error.problems)))
+        return TracedSelection(
+            role=role,
+            conditions=text,
+            quantities=definitions,
+            steps=(),
+            variants=(),
+            rows=0,
+            first_rows=(),
+            problem="; ".join(map(str, error.problems)),
+        )
     columns = [name for name in _ROW_COLUMNS if name in rows.columns and rows[name].null_count() < rows.height]
     return TracedSelection(
-        role,
-        text,
-        definitions,
-        tuple(sorted(rows["step"].unique().drop_nulls().to_list())),
-        tuple(_variants(results, runs.filter(pl.col("variant").is_in(rows["variant"].unique().implode())))),
-        rows.height,
-        tuple(rows.select(columns).head(most_rows).to_dicts()),
+        role=role,
+        conditions=text,
+        quantities=definitions,
+        steps=tuple(sorted(rows["step"].unique().drop_nulls().to_list())),
+        variants=tuple(_variants(results, runs.filter(pl.col("variant").is_in(rows["variant"].unique().implode())))),
+        rows=rows.height,
+        first_rows=tuple(rows.select(columns).head(most_rows).to_dicts()),
     )
 
 
@@ -175,5 +188,9 @@ def _variants(results: Results, runs: pl.DataFrame) -> Iterator[TracedVariant]:
         counts = part["status"].fill_null("not run").value_counts(sort=True).iter_rows()
         statuses = ", ".join(f"{number} {status}" for status, number in counts)
         yield TracedVariant(
-            names[str(variant)], str(variant), seeds_text(part["seed"].to_list()), tuple(part["run"]), statuses
+            variant=names[str(variant)],
+            key=str(variant),
+            seeds=seeds_text(part["seed"].to_list()),
+            runs=tuple(part["run"]),
+            statuses=statuses,
         )

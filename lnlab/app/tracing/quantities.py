@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
+from lnlab.report.held_rows import format_condition
 from lnlab.report.words.quantity_words import quantity_definition, quantity_words, using_words
 
 if TYPE_CHECKING:
@@ -55,17 +56,15 @@ def define_quantity(quantity: str, known: "Registries") -> QuantityDefinition:
     origin = f"derived from {', '.join(parts) or 'stored rows'}" if derived else f"probe {entry.name}"
     formula = entry.summary.replace("``", "")
     return QuantityDefinition(
-        quantity, words_of_quantity(entry, quantity), formula, f"{origin}, version {entry.version}", parts
+        name=quantity,
+        words=words_of_quantity(entry, quantity),
+        formula=formula,
+        origin=f"{origin}, version {entry.version}",
+        parts=parts,
     )
 
 
 def condition_text(selection: Mapping[str, Json]) -> str:
     """A selection as one line, the quantity first: ``quantity = gradient_norm, layer = last``."""
     keys = sorted(selection, key=lambda key: (key != "quantity", key))
-    return ", ".join(f"{key} = {_text(selection[key])}" for key in keys)
-
-
-def _text(value: Json) -> str:
-    if isinstance(value, list | tuple):
-        return " or ".join(map(_text, value))
-    return value if isinstance(value, str) else canonical(value)
+    return ", ".join(f"{key} = {format_condition(selection[key])}" for key in keys)

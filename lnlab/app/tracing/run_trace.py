@@ -96,12 +96,12 @@ def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registrie
         for record in contents.records
     )
     return RunTrace(
-        source.name,
-        run,
-        row["trajectory"],
-        row["variant"],
-        f"{variant_names(results)[row['variant']]}, seed {row['seed']}",
-        {
+        experiment=source.name,
+        run=run,
+        trajectory=row["trajectory"],
+        variant=row["variant"],
+        name=f"{variant_names(results)[row['variant']]}, seed {row['seed']}",
+        outcome={
             "status": row["status"] or "not run",
             "reason": row["reason"],
             "done": row.get("done"),  # which reports of earlier versions do not say
@@ -110,12 +110,12 @@ def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registrie
             "device": row["device"],
             "versions": json.loads(row["versions"]) if row["versions"] else {},
         },
-        json.loads(row["setting"]),
-        tuple(_probes(source, run)),
-        records,
-        tuple(contents.damaged),
-        reader.printed(row["trajectory"]),
-        tuple(_claims_reading(source, run, known)),
+        setting=json.loads(row["setting"]),
+        probes=tuple(_probes(source, run)),
+        records=records,
+        damaged=tuple(contents.damaged),
+        log=reader.printed(row["trajectory"]),
+        claims=tuple(_claims_reading(source, run, known)),
     )
 
 

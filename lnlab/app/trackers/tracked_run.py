@@ -75,7 +75,15 @@ def tracked_runs(results: "Results") -> Iterator[TrackedRun]:
         if status in (None, "interrupted"):
             continue
         settings = {"seed": seed, **_flat(loads(setting))}
-        yield TrackedRun(run, names[run], status, seconds or 0.0, done or 0, settings, curves.get(run, ()))
+        yield TrackedRun(
+            key=run,
+            name=names[run],
+            status=status,
+            seconds=seconds or 0.0,
+            steps=done or 0,
+            settings=settings,
+            curves=curves.get(run, ()),
+        )
 
 
 def tracked_verdicts(verdicts: "Sequence[Verdict]") -> TrackedVerdicts:

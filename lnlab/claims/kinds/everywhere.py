@@ -71,7 +71,8 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
     unknown: dict[int, str] = {}
     pending: list[int] = []
     for seed in all_runs["seed"].unique().sort():
-        values, seed_runs = numbers.get(seed, []), all_runs.filter(seed=seed)
+        values = numbers.get(seed, [])
+        seed_runs = all_runs.filter(seed=seed)
         if seed_runs["status"].is_null().any() or "interrupted" in seed_runs["status"]:
             pending.append(seed)
         elif len(values) == expected.get(seed):

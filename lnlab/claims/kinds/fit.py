@@ -45,7 +45,8 @@ def fit(
     a exp(b x). At least 6 levels that span a factor 16, and 5 seeds.
     """
     one, other = _laws(law, against, exponent)
-    observed, allowed = select_series(results, of, over), Region(low=CLEAR_RATIO)
+    observed = select_series(results, of, over)
+    allowed = Region(low=CLEAR_RATIO)
     x = numeric_levels(observed, over, positive=True)
     statistic = f"error of {other} over error of {one}"
     if reason := unfit_reason(observed, x, over, MIN_FIT_SPAN, MIN_FIT_LEVELS):

@@ -72,8 +72,10 @@ def printed_mean(
 
 def predicted_means(numbers: list[float], draws: int) -> Region:
     """Where the middle 95 % of means of so many further draws lie, by the logarithms of these."""
-    logs, random = np.log(numbers), np.random.Generator(np.random.PCG64(0))
-    n, means = logs.size, np.zeros(_MEANS)
+    logs = np.log(numbers)
+    random = np.random.Generator(np.random.PCG64(0))
+    n = logs.size
+    means = np.zeros(_MEANS)
     sd = logs.std(ddof=1) * np.sqrt((n - 1) / random.chisquare(n - 1, _MEANS))
     center = logs.mean() + sd * random.standard_normal(_MEANS) / math.sqrt(n)
     for _ in range(draws):

@@ -63,7 +63,8 @@ def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries,
             Problem("to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
         )
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
-    has_ratio, ratio = pl.min_horizontal("value", "value_b") > 0, pl.col("value") / pl.col("value_b")
+    has_ratio = pl.min_horizontal("value", "value_b") > 0
+    ratio = pl.col("value") / pl.col("value_b")
     order = pairs.sort("seed", has_ratio, ratio, descending=[False, False, extreme == "largest"])
     extremes = order.unique("seed", keep="first", maintain_order=True).with_columns(x=pl.lit(None, pl.Float64))
     denominators = extremes.select("seed", "x", pl.col("value_b").alias("value"))

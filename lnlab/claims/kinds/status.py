@@ -135,7 +135,8 @@ def tally_by_status(results: Results, of: Selection, statuses: Sequence[EndStatu
 
 def share_finding(tally: SeedTally, statement: str, half: Region) -> Finding:
     """Whether more, or fewer, than half of all seeds do it."""
-    k, seeds = sum(tally.met.values()), {seed: float(met) for seed, met in sorted(tally.met.items())}
+    k = sum(tally.met.values())
+    seeds = {seed: float(met) for seed, met in sorted(tally.met.items())}
     finding = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
     return _share_verdict(finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally])
 
@@ -159,7 +160,9 @@ def _share_verdict(
 ) -> Finding:
     """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
-    total, k, n = max(tally.total for tally in tallies), counts.inside, counts.n + unknown
+    total = max(tally.total for tally in tallies)
+    k = counts.inside
+    n = counts.n + unknown
     endings_text = _ending_counts(tallies)
     finding = replace(counts, n=n, region_low=half.low, region_high=half.high)
     if n:
@@ -173,7 +176,7 @@ def _share_verdict(
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text)
     reason = f"{statement}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
-    verdict = interval_verdict(Interval(k / n, low, high, 0.0, n), half)
+    verdict = interval_verdict(Interval(estimate=k / n, low=low, high=high, sd=0.0, n=n), half)
     return replace(finding, verdict=verdict, reason=reason + endings_text)
 
 

@@ -64,7 +64,8 @@ def table(
     columns = reproduced_columns(results, cells, of)
     if not columns:
         raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
-    sample, allowed = _sample(columns), Region(high=at_most)
+    sample = _sample(columns)
+    allowed = Region(high=at_most)
     finding = undecided_finding(BOUNDARY_STATISTIC, sample, allowed)
     remarks = _remarks(columns, cells, guesses)
     if reason := reason_undecided(sample, N_TRAINED):

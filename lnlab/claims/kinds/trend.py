@@ -40,7 +40,8 @@ def trend(
 
     ``at_least`` is the smallest ratio that counts: last/first for ``up``, first/last for ``down``. At least 4 levels.
     """
-    observed, allowed = select_series(results, of, over), declared_region(at_least=at_least, positive=True)
+    observed = select_series(results, of, over)
+    allowed = declared_region(at_least=at_least, positive=True)
     up = direction == "up"
     statistic = f"{'last/first' if up else 'first/last'} over {over}"
     if reason := unfit_reason(observed, numeric_levels(observed, over, positive=False), over):

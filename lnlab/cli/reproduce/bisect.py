@@ -61,7 +61,15 @@ def bisect(
     options = RunOptions(workers, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
     with ExitStack() as stack:
         first, last = (stack.enter_context(read_side(name, None, known)) for name in (good, bad))
-        judge = ClaimJudge(claim, last.profile, known, open_store(folder), (first, last), options, data_roots(Path()))
+        judge = ClaimJudge(
+            claim=claim,
+            profile=last.profile,
+            known=known,
+            store=open_store(folder),
+            sides=(first, last),
+            options=options,
+            roots=data_roots(Path()),
+        )
         found = bisect_claim(first, last, judge, on_trial)
     if as_json:
         print_json(asdict(found))

@@ -56,7 +56,8 @@ def why(
     from lnlab.app.tracing.run_trace import trace_run
     from lnlab.app.tracing.sources import parse_address, source_of_claim
 
-    parsed, store = parse_address(address), open_store(folder)
+    parsed = parse_address(address)
+    store = open_store(folder)
     if isinstance(parsed, str):
         run = trace_run(parsed, reports, store, load_registries(plugins))
         print_json(asdict(run)) if as_json else _print_run(run)

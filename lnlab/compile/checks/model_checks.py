@@ -57,7 +57,8 @@ def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> li
     for init, _ in inits_of(setting["init"], registries):
         required = init.facts.norm_of
         for stack in stacks_of(setting) if required is not None else ():
-            kind, normed = setting[stack]["placement"]["kind"], _normed_part(setting[stack], registries)
+            kind = setting[stack]["placement"]["kind"]
+            normed = _normed_part(setting[stack], registries)
             if normed not in (None, required) and (normed != "both" or required == "nothing"):
                 needs = f"'{init.name}' is made for {_NORMED_PHRASES[required]}"
                 what = f"{needs}, and placement '{kind}' norms {_NORMED_PARTS[normed]}"

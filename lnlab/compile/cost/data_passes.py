@@ -165,7 +165,8 @@ def _awaits_profile(placement: Choice, registries: Registries) -> str | None:
 
 
 def _lacks_profile(stack: str, setting: ResolvedSetting, registries: Registries) -> Flaw:
-    placement, init = setting[stack]["placement"]["kind"], setting["init"]["kind"]
+    placement = setting[stack]["placement"]["kind"]
+    init = setting["init"]["kind"]
     word, value = registries["placement"][placement].facts.waits
     inits = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
     what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"

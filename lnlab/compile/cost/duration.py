@@ -59,7 +59,8 @@ def reference_overhead(
     setting: ResolvedSetting, measurements: Collection[Measurement], parameters: int, registries: "Registries"
 ) -> float:
     """Seconds on the reference machine that are not arithmetic."""
-    train, probes = setting["train"], registries["probe"]
+    train = setting["train"]
+    probes = registries["probe"]
     layers = sum(
         int(setting[stack]["layers"]) * (CROSS if setting[stack].get("cross_attention") else 1.0)
         for stack in stacks_of(setting)

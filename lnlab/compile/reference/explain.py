@@ -40,7 +40,8 @@ def _sources(plan: Plan) -> list[str]:
 
 
 def _source_line(source: Plan) -> str:
-    step, seeds = source.trajectories[0].steps, seed_spans(source.experiment.seeds)
+    step = source.trajectories[0].steps
+    seeds = seed_spans(source.experiment.seeds)
     runs = f"{_counted(len(source.runs), 'run')} of {source.name} (seeds {seeds})"
     return f"before: {runs} to step {step}, whose weights others begin with, unless the store has them"
 
@@ -93,7 +94,8 @@ def _data_passes(plan: Plan) -> list[str]:
     """What is read before any update; a state that several trajectories start from counts once."""
     lines = []
     for data_pass in plan.data_passes:
-        n, times = data_pass.batches, _counted(data_pass.times, "time")
+        n = data_pass.batches
+        times = _counted(data_pass.times, "time")
         read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
         lines.append(f"init {data_pass.init}: reads {read}, once per initial state, {times}")
     return lines

@@ -6,8 +6,8 @@ from typing import Any
 
 from lnlab.compile.reference.examples import SpecExamples
 from lnlab.compile.reference.grammar import GRAMMAR
+from lnlab.compile.reference.key_words import SITE_WORDS
 from lnlab.compile.reference.meanings import meaning, remaining_text
-from lnlab.compile.reference.site_words import SITE_WORDS
 from lnlab.compile.resolve.choices import Registries
 from lnlab.keys import Json
 from lnlab.registry import Entry, Registry

@@ -95,7 +95,8 @@ class Resolver:
         return resolve_choice(self.registries[key], raw if present else DEFAULT_INIT)
 
     def _interventions(self, raw: Json) -> list[Choice]:
-        interventions, flaws = [], []
+        interventions = []
+        flaws = []
         for number, choice in enumerate(as_choices(raw)):
             try:
                 interventions.append(resolve_choice(self.registries["intervention"], choice))

@@ -56,7 +56,8 @@ class Axes:
     def _registry(self, setting: ResolvedSetting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
         """The registry that serves the choice at a path."""
         if words[0] in (*STACKS, "train"):
-            setting, words = setting[words[0]], words[1:]
+            setting = setting[words[0]]
+            words = words[1:]
         elif key_of_stack(words[0]) is not None:
             stacks = (setting[stack] for stack in STACKS if stack in setting)
             setting = next(stack for stack in stacks if Reader(stack).at(".".join(words)) is not MISSING)

@@ -27,7 +27,8 @@ def citation_issues(
     requests: ResolvedRequests, merged: MergedSpec, document: SpecDocument, registries: Registries
 ) -> Issues:
     """What is wrong with the citations of claims: an experiment, a profile or a claim that does not exist."""
-    known, ids = specs_at_hand(document.path), {}
+    known = specs_at_hand(document.path)
+    ids = {}
     issues = _unknown_relatives(merged, known)
     for request in (*requests.claims, *requests.requires):
         for citation in citations_of({**request.choice, "requires": ()}):
@@ -81,7 +82,9 @@ class _Uncitable(Exception):
 
     def __init__(self, what: str, remedy: str, below: tuple[str | int, ...] = ()) -> None:
         super().__init__(what)
-        self.what, self.remedy, self.below = what, remedy, below
+        self.what = what
+        self.remedy = remedy
+        self.below = below
 
 
 def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocument, registries: Registries) -> _Ids:

@@ -61,7 +61,8 @@ def _unbounded_reads(
         entry = registries["probe"][probe.choice["kind"]]
         for task in tasks:
             if task.facts.endless and reads_all(entry, probe.choice):
-                path, what = (*probe.path, "batches"), f"'{task.name}' has no end, and '{entry.name}' reads all of it"
+                path = (*probe.path, "batches")
+                what = f"'{task.name}' has no end, and '{entry.name}' reads all of it"
                 issues.append((merged.location(path), Flaw(path, what, "give a number of batches")))
     return issues
 
@@ -77,7 +78,8 @@ def _absent_translations(
         for part in ("model", "task"):
             translating = [entry.name for entry in registries[part] if entry.facts.translates]
             for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
-                path, what = (*probe.path, "kind"), f"the {part} '{kind}' translates nothing"
+                path = (*probe.path, "kind")
+                what = f"the {part} '{kind}' translates nothing"
                 issues.append((merged.location(path), Flaw(path, what, nearest("", translating))))
     return issues
 
@@ -91,7 +93,8 @@ def _absent_causal_stacks(
     for probe in requests.probes:
         if registries["probe"][probe.choice["kind"]].facts.causal:
             for kind in sorted({setting["model"]["kind"] for setting in sweep.settings} - set(causal)):
-                path, what = (*probe.path, "kind"), f"the model '{kind}' has no causal stack"
+                path = (*probe.path, "kind")
+                what = f"the model '{kind}' has no causal stack"
                 issues.append((merged.location(path), Flaw(path, what, nearest("", causal))))
     return issues
 
@@ -105,7 +108,8 @@ def _absent_parts(
     for probe in requests.probes:
         facts = registries["probe"][probe.choice["kind"]].facts
         for setting in () if facts.any_model(probe.choice) else own:
-            kind, path = setting["model"]["kind"], (*probe.path, "kind")
+            kind = setting["model"]["kind"]
+            path = (*probe.path, "kind")
             if not facts.any_stream:
                 what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
                 usable = [e.name for e in registries["probe"] if e.facts.any_stream or e.facts.any_model is not never]
@@ -125,7 +129,8 @@ def _absent_precision(
     for device in sorted({setting["train"]["device"] for setting in sweep.settings} & WITHOUT_FLOAT64):
         for probe in requests.probes:
             if not registries["probe"][probe.choice["kind"]].facts.in_float32:
-                path, what = (*probe.path, "kind"), f"it computes in float64, which the device {device} lacks"
+                path = (*probe.path, "kind")
+                what = f"it computes in float64, which the device {device} lacks"
                 usable = ", ".join(entry.name for entry in registries["probe"] if entry.facts.in_float32)
                 remedy = f"write train.device: cpu, or choose from {usable}"
                 issues.append((merged.location(path), Flaw(path, what, remedy)))

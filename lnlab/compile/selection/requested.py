@@ -137,7 +137,8 @@ def _resolve_request(
     except Flawed as error:
         requests.issues += [(merged.location((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
         return None
-    judged, facts = kind == "claim", registries[kind][choice["kind"]].facts
+    judged = kind == "claim"
+    facts = registries[kind][choice["kind"]].facts
     several = bool(judged and facts.several) or bool(choice.get("exact", False))
     implied = facts.implied if isinstance(facts, SectionFacts) else ()
     return ResolvedRequest(choice, path, name or path, judged=judged, several=several, implied=implied)
@@ -203,7 +204,8 @@ def _flaws_of_references(
 
     Of a claim ``to`` has that of ``of``, unless it names its own.
     """
-    choice, by_word = request.choice, dict(selections)
+    choice = request.choice
+    by_word = dict(selections)
     quantities = [*as_list(choice.get("quantity")), *as_list(choice.get("numbers"))]
     word = "of" if "of" in by_word else "where"
     first = by_word.get(word) or {}

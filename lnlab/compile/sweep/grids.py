@@ -75,10 +75,12 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
 
 def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: Issues) -> SweepAxis | None:
     """The axis with its values by the file or a pin, or None; what is wrong is added to ``issues``."""
-    key, locations = merged.location((*where, path)), [merged.location((*where, path, i)) for i in range(len(values))]
+    key = merged.location((*where, path))
+    locations = [merged.location((*where, path, i)) for i in range(len(values))]
     if (pin := merged.pins.get(path)) is not None:
         several = isinstance(pin.value, list)
-        key, values = pin.location, pin.value if several else [pin.value]
+        key = pin.location
+        values = pin.value if several else [pin.value]
         locations = [pin.location.below((i,)) if several else pin.location for i in range(len(values))]
     if path != METHOD and (remedy := _remedy_of_path(path, (*SETTING, METHOD, EXCEPT))):
         issues.append((key, Flaw((), f"unknown key '{path}' in the sweep", remedy)))

@@ -157,7 +157,8 @@ def _shared_problems(
     agreeing: dict[str, list[TuningGroup]] = {}
     for group in groups:
         agreeing.setdefault(canonical([points[group.first][axis] for axis in select.by]), []).append(group)
-    problems, flaws = [], []
+    problems = []
+    flaws = []
     for members in agreeing.values():
         about = {axis: points[members[0].first][axis] for axis in select.by}
         deciding = [group for group in members if group.first in selected]
@@ -172,8 +173,11 @@ def _shared_problems(
 
 def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
     """The numbers of the settings that ``of`` selects."""
-    variants, of = Variants(sweep.settings, sweep.methods), select.of or {}
-    context = SelectionContext(variants, lambda _: {}, lambda: None, select.seeds, None)
+    variants = Variants(sweep.settings, sweep.methods)
+    of = select.of or {}
+    context = SelectionContext(
+        variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
+    )
     if flaws := flaws_of_selection(of, context):
         raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
     return variants.selected(of)

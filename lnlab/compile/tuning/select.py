@@ -66,7 +66,9 @@ def resolve_select(
         return None, merged.located(flaws)
     numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
     times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
-    return ResolvedSelect(path, rule, numbers, text.seeds, text.of, text.by, times), []
+    return ResolvedSelect(
+        path=path, rule=rule, numbers=numbers, seeds=text.seeds, of=text.of, by=text.by, times=times
+    ), []
 
 
 def _rules(text: SelectText) -> dict[str, Json]:

@@ -35,7 +35,9 @@ class _Bounded(RawIOBase):
     """A stream of which no more can be read than is allowed."""
 
     def __init__(self, file: BufferedIOBase, where: str) -> None:
-        self._file, self._where, self._left = file, where, _LARGEST
+        self._file = file
+        self._where = where
+        self._left = _LARGEST
 
     def read(self, size: int = _BLOCK) -> bytes:
         """At most ``size`` bytes; none at the end."""

@@ -2,13 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from lnlab.corpora.corpus import Corpus, Pair, Pairs, corpus_of
-from lnlab.corpora.files.fetch import file_digest
+from lnlab.corpora.files.fetch import file_below, file_digest
 from lnlab.corpora.files.lines import read_pairs
 from lnlab.keys import digest
+from lnlab.registry import Choice, Roots
 
 Sides = tuple[Path, Path]
 """The files of the source and of the target language."""
@@ -76,3 +78,31 @@ def states_of(paths: Iterable[Path]) -> States:
 def content_of(paths: list[Path] | None) -> str:
     """The fingerprint of files by their content."""
     return ABSENT if paths is None else digest([file_digest(path) for path in paths])
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """The files that a spec names itself, as the values of some parameters of a corpus.
+
+    Attributes:
+        parameters: each has a list of paths, or None.
+    """
+
+    parameters: tuple[str, ...]
+
+    def inputs(self, roots: Roots, choice: Choice) -> list[Path]:
+        """Those that are there.
+
+        Raises:
+            CorpusError: a path leads astray.
+        """
+        return [path for path in self._paths(roots, choice) if path]
+
+    def fingerprint(self, roots: Roots, choice: Choice) -> str:
+        """The content of the files, or that one of them is absent."""
+        paths = self._paths(roots, choice)
+        return content_of(None if None in paths else [path for path in paths if path])
+
+    def _paths(self, roots: Roots, choice: Choice) -> list[Path | None]:
+        """Of each file, None where it is absent."""
+        return [file_below(roots, name) for parameter in self.parameters for name in choice[parameter] or ()]

@@ -36,11 +36,14 @@ class _Reader:
     """The documents of a file as read so far; the methods are those that expat calls."""
 
     def __init__(self, where: str) -> None:
-        self.where, self.documents, self.depth = where, list[SegmentedDocument](), 0
+        self.where = where
+        self.documents = list[SegmentedDocument]()
+        self.depth = 0
         self.number: str | None = None
         self.text: list[str] = []
         self.parser = parser = expat.ParserCreate()
-        parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
         parser.XmlDeclHandler = self.declaration
         parser.EntityDeclHandler = self.entity
@@ -72,7 +75,8 @@ class _Reader:
         elif tag.lower() == "seg":
             if not self.documents:
                 raise self.error_at_line("a segment outside any document", "put it between <doc docid=...> and </doc>")
-            self.number, self.text = by_name.get("id", ""), []
+            self.number = by_name.get("id", "")
+            self.text = []
 
     def end(self, tag: str) -> None:
         self.depth -= 1
@@ -91,7 +95,8 @@ def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument
     Raises:
         CorpusError: it is empty, too large, not UTF-8, not well-formed, or holds no segments.
     """
-    where, raw = content.where, content.raw.removeprefix(BOM)
+    where = content.where
+    raw = content.raw.removeprefix(BOM)
     if len(raw) > _LARGEST:
         raise CorpusError(
             Problem(where, f"holds more than {_LARGEST} bytes", "this is no test set: get the file again")

@@ -31,7 +31,8 @@ class WordPieces:
     def __init__(
         self, words: Mapping[str, int], special: Sequence[str], unknown: str, marks: tuple[int, int], *, lowercase: bool
     ) -> None:
-        self.words, self.marks = dict(words), marks
+        self.words = dict(words)
+        self.marks = marks
         reading = models.WordPiece(
             self.words, unk_token=unknown, max_input_chars_per_word=_LONGEST, continuing_subword_prefix=WITHIN
         )

@@ -51,7 +51,8 @@ class RayCluster:
 
     def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor:
         """Workers that take a core each, the memory of the largest unit, and a GPU where one is wanted."""
-        needed, largest = plan.peak + LIBRARIES, cluster_size().largest
+        needed = plan.peak + LIBRARIES
+        largest = cluster_size().largest
         if largest and needed > largest:
             what = f"one unit needs about {_gigabytes(needed)}, and no node gives more than "
             remedy = "start nodes with more memory (ray start --memory), or take a smaller model"
@@ -60,7 +61,9 @@ class RayCluster:
         limit = None if self.requested else len(plan.units)
 
         def opened(count: int) -> Executor:
-            return RayExecutor(count, folder, open_unit, resources, limit, self.say)
+            return RayExecutor(
+                count=count, folder=folder, open_unit=open_unit, resources=resources, limit=limit, say=self.say
+            )
 
         return opened
 

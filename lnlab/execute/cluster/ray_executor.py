@@ -96,7 +96,8 @@ class RayExecutor:
 
     def __post_init__(self) -> None:
         self._relay: Any = None
-        self._token, self._content = self.folder / f"cluster-{secrets.token_hex(8)}.part", secrets.token_bytes(16)
+        self._token = self.folder / f"cluster-{secrets.token_hex(8)}.part"
+        self._content = secrets.token_bytes(16)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._token.write_bytes(self._content)
         self._begun: float | None = time.monotonic()
@@ -152,9 +153,11 @@ class RayExecutor:
                 raise LabError(Problem("--executor ray", f"no worker can begin: {lines[-1]}", remedy)) from error
             return
         if isinstance(message, Doorway):
-            hired.door, hired.ready = message, True
+            hired.door = message
+            hired.ready = True
             return
-        hired.known, self._false_starts = message, 0
+        hired.known = message
+        self._false_starts = 0
         if others := differences(message.versions):
             what = f"has {', '.join(others)}, and other software gives other numbers"
             raise LabError(Problem(f"node {message.host}", what, "install the same versions on every node"))
@@ -176,7 +179,8 @@ class RayExecutor:
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
     ) -> Any:
         """Have an agent do ``task(argument)`` after what it has; the future of the answer."""
-        hired, future = self._agents[worker], Future[Any]()
+        hired = self._agents[worker]
+        future = Future[Any]()
         if isinstance(argument, Assignment) and hired.door is not None:
             argument = replace(argument, open_unit=hired.door)
         with self._lock:
@@ -190,7 +194,8 @@ class RayExecutor:
         error = answer.exception()
         with self._lock:
             if isinstance(error, ray.exceptions.RayError) and not hired.lost:
-                hired.lost, hired.lost_at = True, hired.tasks[0]
+                hired.lost = True
+                hired.lost_at = hired.tasks[0]
             hired.tasks.remove(future)
         end, value = answer.result() if error is None else (None, None)
         if end == ANSWERED and hired.known is not None:

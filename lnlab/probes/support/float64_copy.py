@@ -73,7 +73,8 @@ class SummedLoss(nn.Module):
 
     def __init__(self, model: nn.Module, task: Task) -> None:
         super().__init__()
-        self.model, self.task = model, task
+        self.model = model
+        self.task = task
 
     def forward(self, batch: Batch) -> Tensor:
         """One forward pass of the model."""

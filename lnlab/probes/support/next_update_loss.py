@@ -43,7 +43,8 @@ class NextUpdateLoss:
         self.batches: Sequence[Batch] = require(state.next_batches, "the batches of the next update")()
         self._summed = _SummedLoss(state.model, state.task)
         trained = {name: p for name, p in self._summed.named_parameters() if p.requires_grad}
-        self._names, self.start = list(trained), [p.detach() for p in trained.values()]
+        self._names = list(trained)
+        self.start = [p.detach() for p in trained.values()]
 
     def at(self, parameters: Sequence[Tensor]) -> LossAndGradient:
         """Loss and gradient at other parameters."""
@@ -69,7 +70,8 @@ class _SummedLoss(nn.Module):
 
     def __init__(self, model: nn.Module, task: Task) -> None:
         super().__init__()
-        self.model, self.task = model, task
+        self.model = model
+        self.task = task
 
     def forward(self, batch: Batch) -> tuple[Tensor, int]:
         """One forward pass of the model."""

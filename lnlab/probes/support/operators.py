@@ -1,15 +1,14 @@
 """The curvature of the loss at a state, as operators: the Hessian, the GGN, their difference, in Adam's coordinates."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from torch import Tensor
+from torch import Tensor, nn
 
-from lnlab.curvature.difference import Difference
 from lnlab.curvature.ggn import ggn
 from lnlab.curvature.hessian import hessian
-from lnlab.curvature.operators import Operator
-from lnlab.curvature.precision import doubled
+from lnlab.curvature.operators import Difference, Operator
 from lnlab.curvature.preconditioned import Preconditioned, adam_diagonal
 from lnlab.probes.probe import State
 from lnlab.probes.rounding import noise_masks, second_moment_roots, without_noise
@@ -68,3 +67,13 @@ def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
     """
     diagonal = adam_diagonal(require(state.optimizer, "an optimizer"), chosen)
     return without_noise(diagonal, state, chosen, noise_masks(state.model, second_moment_roots(state)))
+
+
+def doubled(model: nn.Module, parameters: Sequence[Tensor]) -> tuple[nn.Module, list[Tensor]]:
+    """A copy of a model in float64, tied as it is, and in it the same scope.
+
+    For where float32 is not enough: below about 1e-6 λ_max its products are rounding, without a sign.
+    """
+    double_model = copy.deepcopy(model).double()
+    counterparts = {id(p): q for p, q in zip(model.parameters(), double_model.parameters(), strict=True)}
+    return double_model, [counterparts[id(p)] for p in parameters]

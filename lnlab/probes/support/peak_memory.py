@@ -68,7 +68,8 @@ def peak_bytes(
         basis: whether every vector is stored, and a small matrix is computed whole.
         extra_vectors: further vectors in float64.
     """
-    size, number = coordinates(load, scope), 8 if double else load.number
+    size = coordinates(load, scope)
+    number = 8 if double else load.number
     rows = draws_at_once(draws, steps, size)
     graphs = operators * batches if keep else 1
     vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + extra_vectors)

@@ -65,7 +65,8 @@ def mean_gradient(state: State, batches: int, split: str) -> dict[str, Tensor]:
     Parameters that are frozen are left out.
     """
     leaves = {name: p for name, p in state.model.named_parameters() if p.requires_grad}
-    sums, tokens = [torch.zeros_like(p, requires_grad=False) for p in leaves.values()], 0
+    sums = [torch.zeros_like(p, requires_grad=False) for p in leaves.values()]
+    tokens = 0
     with evaluating(state.model), torch.enable_grad():
         for batch in state.batches(batches, split):
             loss, count = state.task.loss(state.model, batch)

@@ -48,7 +48,8 @@ class Start:
 
     def __init__(self, f: nn.Module, batches: Sequence[Batch]) -> None:
         """``f``: from a batch to outputs (batch, length, ...) by the name of a stack."""
-        self.f, self.batches = f, batches
+        self.f = f
+        self.batches = batches
         self.at = doubles(f)
         with torch.no_grad():
             self.outputs = [self.outputs_at(self.at, batch) for batch in batches]

@@ -78,7 +78,7 @@ def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:
         raise ValueError("a logarithmic axis needs positive values")
     low, high = math.log10(min(numbers)), math.log10(max(numbers))
     margin = max(0.06 * (high - low), 0.05)
-    low, high = max(low - margin, -307.0), min(high + margin, 308.0)
+    low, high = max(low - margin, -307.0), min(high + margin, 308.0)  # powers of ten beyond these are no floats
     stride = max(1, math.ceil((high - low) / 10))
     decades = [d for d in range(math.floor(low), math.ceil(high) + 1) if d % stride == 0]
     for steps in _STEPS:

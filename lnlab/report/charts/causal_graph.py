@@ -179,7 +179,8 @@ def _stands_left(edge: GraphEdge, edges: Sequence[GraphEdge]) -> bool:
 
 def _label(edge: GraphEdge, part: int) -> dict[str, Json]:
     """The number of an edge, or one of its verdicts; the number leads where the intervention does."""
-    (across, down), mark = _corners(edge)[3], edge.marks[max(part - 1, 0)]
+    across, down = _corners(edge)[3]
+    mark = edge.marks[max(part - 1, 0)]
     place = {"x": across, "y": down - 0.14, "words": mark.words}
     if part == 0:
         return {**place, "text": str(edge.number), "address": edge.marks[1].address, "colour": TEXT_COLOUR}

@@ -98,7 +98,9 @@ def _strokes(dash: Sequence[int]) -> list[tuple[float, float]]:
     """The drawn stretches of a dashed line, in pixels from its middle."""
     if len(dash) < 2 or not any(dash[1::2]):
         return [(-_HALF_LENGTH, _HALF_LENGTH)]
-    strokes, place, turn = [], -_HALF_LENGTH, 0
+    strokes = []
+    place = -_HALF_LENGTH
+    turn = 0
     while place < _HALF_LENGTH:
         end = place + dash[turn % len(dash)]
         if turn % 2 == 0:

@@ -67,7 +67,8 @@ def judge_again(
     available = complete_selections(before.kept_rows)
     for claim in sorted(claims, key=reads_verdicts):
         name: str = claim["id"]
-        required, last_verdict = claim_selections(claim), before.verdicts.get(claim["id"])
+        required = claim_selections(claim)
+        last_verdict = before.verdicts.get(claim["id"])
         if reason := _absent_rows(claim, matched):
             verdicts[name] = _untestable(claim, reason)
         elif are_covered(required, available):
@@ -139,7 +140,8 @@ def _unchanged(claim: Claim, results: Results, before: JudgedReport) -> bool:
         or canonical(_decisive(claim)) != canonical(_decisive(other))
     ):
         return False
-    today, then = results_of_claim(claim, results), results_of_claim(other, before.results)
+    today = results_of_claim(claim, results)
+    then = results_of_claim(other, before.results)
     return all(_runs(today, selection) == _runs(then, selection) for selection in claim_selections(claim))
 
 

@@ -48,7 +48,8 @@ def match_runs(
     runs_of_data = results.runs.select("variant", "seed", "run").iter_rows()
     runs_by_variant = {(variant, seed): run for variant, seed, run in runs_of_data}
     points: dict[str, _Point] = {}
-    planned, absent = [], set()
+    planned = []
+    absent = set()
     for (setting, point), own_seeds in zip(settings, seeds, strict=True):
         setting_name = name(setting)
         variant, text = variants_by_name.get(setting_name) or (digest(["absent", setting_name]), canonical(setting))

@@ -133,7 +133,8 @@ def _judged_curves(results: Results, criteria: Mapping[str, str]) -> _JudgedCurv
 
 
 def _cells(column: ReproducedColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:
-    printed, majorities = column.printed, majority_cells(column)
+    printed = column.printed
+    majorities = majority_cells(column)
     cells = []
     for rate in sorted(printed.cells, reverse=True):
         runs = column.runs.filter(pl.col("rate") == rate).sort("seed")

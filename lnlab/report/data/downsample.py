@@ -23,7 +23,8 @@ def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataF
     lines = ["panel", "series"]
     groups = points.select(lines).n_unique()
     stretches = max(1, (limit // groups - 2) // 2)
-    position, size = pl.int_range(pl.len()).over(lines), pl.len().over(lines)
+    position = pl.int_range(pl.len()).over(lines)
+    size = pl.len().over(lines)
     marked = points.with_columns(
         (position * stretches // size).alias("_stretch"), position.alias("_at"), size.alias("_size")
     )

@@ -109,7 +109,8 @@ def collect_profiles(
 
 def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> pl.DataFrame:
     """The rows as ``SEED_SCHEMA``, in the order of panels and lines, x from 0 to 1 along each line."""
-    line, first = ["panel", "series"], pl.col("x").min()
+    line = ["panel", "series"]
+    first = pl.col("x").min()
     span = (pl.col("x").max() - first).over(line)
     x = pl.when(span > 0).then((pl.col("x") - first.over(line)) / span).otherwise(0.0)
     order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)

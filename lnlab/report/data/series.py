@@ -104,7 +104,8 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     first = duplicates.filter(place == place.first())
     values = {c: first[c].unique().sort().to_list() for c in (*PANEL_COLUMNS, "layer", "step") if c in first.columns}
     varying = [f"{c} ({join_words(map(str, v))})" for c, v in values.items() if len(v) > 1 and c != x]
-    seed, at = first["seed"][0], f"{x} {first['x'][0]:g}"
+    seed = first["seed"][0]
+    at = f"{x} {first['x'][0]:g}"
     what = f"seed {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
     raise ReportError(Problem("where", what, "select one of each"))
 

@@ -128,7 +128,8 @@ def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
 
     Means below it are null, and the lower end of a band is clipped to it. One replicate has no band.
     """
-    value, several = pl.col("value"), pl.len() > 1
+    value = pl.col("value")
+    several = pl.len() > 1
     summaries = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         estimate=value.mean(),
         low=pl.when(several).then(value.min()),

@@ -87,7 +87,8 @@ def collect_table_cells(
         for row, number in numbers_by_row.items()
     }
     printed = {names[place]: number for place, number in published_numbers.items() if place in names}
-    strays, dropped = len(published_numbers) - len(printed), selected_rows.height - finite.height
+    strays = len(published_numbers) - len(printed)
+    dropped = selected_rows.height - finite.height
     return TableCells(
         paths=paths, rows=rows, columns=columns, intervals=intervals, printed=printed, strays=strays, dropped=dropped
     )

@@ -65,7 +65,8 @@ def _drawn_part(part: ReportPart, n_figures: int, n_tables: int) -> DrawnPart:
 
 
 def _numbered_table(number: int, table: Table) -> Grid:
-    stem, caption = f"table-{number}", f"Table {number}. {table.caption}"
+    stem = f"table-{number}"
+    caption = f"Table {number}. {table.caption}"
     if table.grid is None:
         return reader_grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
     return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)

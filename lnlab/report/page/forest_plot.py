@@ -72,7 +72,8 @@ def _unit(name: str | None) -> str:
 
 def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
     """Logarithmic for ratios, and for positive numbers that lie far apart."""
-    measure, title = scale[0], _title(group, scale)
+    measure = scale[0]
+    title = _title(group, scale)
     values = [n for v in group for n in numbers(v)]
     positive = min(values) > 0
     if positive and (measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))):

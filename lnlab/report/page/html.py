@@ -1,13 +1,14 @@
 """The page: Jinja with escaping always on, drawings as JSON data, a policy that lets no other script or style run."""
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import lnlab
 from lnlab.claims.claim import Verdict
@@ -21,13 +22,14 @@ from lnlab.report.page.claim_list import ClaimRow, claim_groups
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
-from lnlab.report.page.unbroken_names import unbroken_names
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
+
+_PLACEMENT = re.compile(r"((?:\w+-)+LN\b)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -59,6 +61,14 @@ def template_environment(folders: Sequence[Path]) -> Environment:
     jinja.filters["unbroken"] = unbroken_names
     jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
     return jinja
+
+
+def unbroken_names(text: str) -> Markup:
+    """The text, escaped, with each name of a placement in a span that keeps it on one line: ``Post-LN`` is one word."""
+    return Markup("").join(
+        Markup('<span class="name">{}</span>').format(piece) if place % 2 else escape(piece)
+        for place, piece in enumerate(_PLACEMENT.split(text))
+    )
 
 
 def template(folders: Sequence[Path], name: str) -> str | None:
@@ -110,14 +120,9 @@ def render_page(
     inline = None if shared else page_script(folders)
     single = shared is None
     parts = [part_of_page(drawn, single=single) for drawn in drawn_parts]
-    sections_of_claim: dict[str, list[tuple[int, str]]] = {v.claim: [] for v in verdicts}
-    for part in parts:
-        for claim in part["claims"]:
-            if claim in sections_of_claim:
-                sections_of_claim[claim].append((part["number"], part["title"] or part["heading"]))
     fold_repeated_sentences(figure for part in parts for figure in part["figures"])
     hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
-    groups = claim_groups(facts, verdicts, sections_of_claim, results.evidence, root)
+    groups = claim_groups(facts, verdicts, _sections_of_claims(verdicts, parts), results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     for part in parts:
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
@@ -152,6 +157,18 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
+
+
+def _sections_of_claims(
+    verdicts: Sequence[Verdict], parts: Sequence[Mapping[str, Any]]
+) -> dict[str, list[tuple[int, str]]]:
+    """Number and title of every section that shows a claim, by claim."""
+    sections: dict[str, list[tuple[int, str]]] = {verdict.claim: [] for verdict in verdicts}
+    for part in parts:
+        for claim in part["claims"]:
+            if claim in sections:
+                sections[claim].append((part["number"], part["title"] or part["heading"]))
+    return sections
 
 
 def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mapping[str, ClaimRow]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     """A section as the templates take it; of a page that is a ``single`` file the drawings are inside."""
-    part, section = drawn.part, drawn.part.section
+    part = drawn.part
+    section = part.section
     drawings = [_figure(figure, single=single) for figure in drawn.figures]
     standing = [table for table in drawn.tables if table.view or not drawings]
     return {

@@ -133,7 +133,8 @@ def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
 
 def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
     norm = f"{_norm(by_path.get(f'{stack}.norm', []))}{_bracket(_params(by_path, f'{stack}.norm'))}"
-    kind, parameters = _plain_values(by_path, f"{stack}.attention"), _params(by_path, f"{stack}.attention")
+    kind = _plain_values(by_path, f"{stack}.attention")
+    parameters = _params(by_path, f"{stack}.attention")
     placement = _values_in_words(by_path, f"{stack}.placement")
     return f"{_layers(by_path, stack)}, {kind} attention{_bracket(parameters)} and {norm}, placed as {placement}"
 
@@ -181,7 +182,8 @@ def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
 
 def _numbers(by_path: Mapping[str, list[Json]]) -> str:
     """Precision and device, where they are not float32 and the CPU."""
-    formats, devices = by_path.get("train.precision", ["float32"]), by_path.get("train.device", ["cpu"])
+    formats = by_path.get("train.precision", ["float32"])
+    devices = by_path.get("train.device", ["cpu"])
     text = ""
     if formats == ["bfloat16"]:
         text += " Forward passes of updates are in bfloat16, and weights and all else in float32."

@@ -172,7 +172,8 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
 
 
 def _figure_cells(figure: Figure) -> list[Any]:
-    log, has_medians = figure.chart.log, figure.chart.statistic == "median"
+    log = figure.chart.log
+    has_medians = figure.chart.statistic == "median"
     call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log})"
     caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")

@@ -94,7 +94,8 @@ def _read(folder: Path) -> _Report:
 
 def _spec_files(report: _Report, references: Sequence[Reference], style: PaperStyle) -> tuple[dict[str, bytes], str]:
     """The files of a spec, and its section of the article."""
-    facts, name = report.facts, report.facts.name
+    facts = report.facts
+    name = facts.name
     files = {f"{name}-numbers.tex": number_definitions(name, report.verdicts).encode()}
     body = [_section(facts, report.verdicts)]
     for drawn in report.parts:

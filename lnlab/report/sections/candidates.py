@@ -101,7 +101,8 @@ def _score(results: Results, candidate: Candidate) -> CandidateScore:
 
 def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
     complete = [score for score in scores if score.whole] or scores
-    near, nearest = sum(score.error <= at_most for score in complete), complete[0]
+    near = sum(score.error <= at_most for score in complete)
+    nearest = complete[0]
     verb = "is" if near == 1 else "are"
     how_many = f"{near} of {count_noun(len(complete), 'candidate')} {verb}" if near else "No candidate is"
     closest = f"nearest comes “{nearest.name}” with {format_short(nearest.error)}"

@@ -66,7 +66,8 @@ def density(
     All values that ``where`` leaves of a run are taken together; on the log scale bins are equally wide in decades, and
     values that are not positive are counted and named. ``panels`` is a path of the setting: a panel for each value.
     """
-    selection, log = {"quantity": quantity, **(where or {})}, scale == "log"
+    selection = {"quantity": quantity, **(where or {})}
+    log = scale == "log"
     rows = select_measured_rows(results, selection, [panels] if panels else [])
     missing_note = missing_runs_sentence(runs_with(results, selection))
     pooled = _pooled(results, rows, selection, panels)

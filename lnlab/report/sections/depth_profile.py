@@ -111,7 +111,8 @@ def _finding(series: FigureData, quantity: str, x: str, where: Mapping[str, Json
     place = f"{where['stack']} {x}" if isinstance(where.get("stack"), str) and x == "layer" else path_name(x)
     first, last = (format_value(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
     stretch = "from the first to the last" if log else "between the first and the last"
-    span, clauses = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}", []
+    span = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}"
+    clauses = []
     for panel in series.panels or (None,):
         for name in series.names:
             who = (f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name) + (

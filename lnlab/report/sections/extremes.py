@@ -54,9 +54,9 @@ class _Entry:
     number: str
     statistic: str
     estimate: float
-    low: float | None
-    high: float | None
     n: int
+    low: float | None = None
+    high: float | None = None
 
     @property
     def text(self) -> str:
@@ -101,16 +101,14 @@ def extremes(
 def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
     """Every entry of one variant, matrix by matrix."""
     in_variant = pl.col("run").is_in(labels.filter(pl.col("series") == variant)["run"].implode())
-    whole_spectra, spectra_of_parts = (
-        full_batch_spectra(results).filter(in_variant),
-        part_spectra(results).filter(in_variant),
-    )
+    whole_spectra = full_batch_spectra(results).filter(in_variant)
+    spectra_of_parts = part_spectra(results).filter(in_variant)
     outlier_numbers = {
         "outliers": outliers(results).filter(in_variant),
         "bulk_radius": bulk_radius(results).filter(in_variant),
     }
     for (operator, scope), rows in whole_spectra.group_by("operator", "scope", maintain_order=True):
-        place = (variant, matrix_in_words(str(operator), str(scope)))
+        matrix = matrix_in_words(str(operator), str(scope))
         of_matrix = (pl.col("operator") == operator) & (pl.col("scope") == scope)
         values_by_quantity = {
             quantity: spectral_number(rows, quantity)["value"] for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES)
@@ -118,14 +116,16 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
         values_by_quantity |= {name: frame.filter(of_matrix)["value"] for name, frame in outlier_numbers.items()}
         for quantity, values in values_by_quantity.items():
             if values.count():
-                yield _over_seeds(*place, quantity, values)
+                yield _over_seeds(variant, matrix, quantity, values)
         for end, residual in _RESIDUAL_OF_END.items():
             if (values := spectral_number(rows, residual)["value"]).count():
-                yield _Entry(*place, end, RESIDUAL, float(values.max()), None, None, values.count())  # type: ignore[arg-type]
-        yield from _spreads(place, _MEAN_QUANTITIES, rows, "draw", OVER_START_VECTORS)
-        yield from _spreads(
-            place, (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), spectra_of_parts.filter(of_matrix), "part", OVER_BATCH_PARTS
-        )
+                largest = float(values.max())  # type: ignore[arg-type]
+                yield _Entry(variant, matrix, end, RESIDUAL, estimate=largest, n=values.count())
+        for quantity, size, draws in _spreads(_MEAN_QUANTITIES, rows, "draw"):
+            yield _Entry(variant, matrix, quantity, OVER_START_VECTORS, estimate=size, n=draws)
+        in_parts = spectra_of_parts.filter(of_matrix)
+        for quantity, size, parts in _spreads((*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), in_parts, "part"):
+            yield _Entry(variant, matrix, quantity, OVER_BATCH_PARTS, estimate=size, n=parts)
 
 
 def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
@@ -143,10 +143,11 @@ def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Serie
     )
 
 
-def _spreads(
-    place: tuple[str, str], quantities: Sequence[str], rows: pl.DataFrame, over: str, statistic: str
-) -> Iterator[_Entry]:
-    """Root mean squares over seeds: of the standard error over draws, or the standard deviation over parts."""
+def _spreads(quantities: Sequence[str], rows: pl.DataFrame, over: str) -> Iterator[tuple[str, float, int]]:
+    """``(quantity, spread, n)``: the spread is a root mean square over seeds, n how many values there are in one seed.
+
+    Over ``draw`` it is of the standard error of the mean, over ``part`` of the standard deviation.
+    """
     by = [column for column in SPECTRUM_KEYS if over == "draw" or column != "measurement"]
     for quantity in quantities if not rows.is_empty() else ():
         groups = spectral_number(rows, quantity, (*by, over)).group_by(by, maintain_order=True)
@@ -154,7 +155,7 @@ def _spreads(
         if variances.height:
             variance = variances["value"] / variances["n"] if over == "draw" else variances["value"]
             size = math.sqrt(max(0.0, float(variance.mean())))  # type: ignore[arg-type]
-            yield _Entry(*place, quantity, statistic, size, None, None, int(variances["n"].max()))  # type: ignore[arg-type]
+            yield quantity, size, int(variances["n"].max())  # type: ignore[arg-type]
 
 
 def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
@@ -173,7 +174,7 @@ def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
             if any(texts):
                 grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
                 head = ""
-    rows = pl.DataFrame([tuple(vars(e).values()) for e in entries], schema=_SCHEMA, orient="row")
+    rows = pl.DataFrame([vars(e) for e in entries], schema=_SCHEMA, orient="row")
     grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
     return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", grid)
 

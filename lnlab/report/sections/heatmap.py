@@ -107,7 +107,9 @@ def _caption(estimates: pl.DataFrame, quantity: str) -> str:
 
 def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
     """How much of its own branch a sublayer's stream holds, in the first and in the last third of the sublayers."""
-    x, i, panels = pl.col("x"), pl.col("line"), dict.fromkeys(estimates["panel"])
+    x = pl.col("x")
+    i = pl.col("line")
+    panels = dict.fromkeys(estimates["panel"])
     own_branch = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
     if own_branch["panel"].n_unique() < len(panels):
         ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
@@ -115,7 +117,8 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
             f"{format_short(low)} to {format_short(high)} in {name}" for name, low, high in _in_order(ranges, names)
         ]
         return f"The {quantity_name(quantity)} ranges from {two_at_most(texts, sentences=False)}"
-    mean, last = pl.col("estimate").mean, pl.col("last")
+    mean = pl.col("estimate").mean
+    last = pl.col("last")
     first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
     texts = [

@@ -45,7 +45,8 @@ def _chart(histograms: HistogramShares, quantity: str, octaves: int, finding: st
     bounds = histograms.points.select(
         low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()
     ).row(0)
-    title, panels = quantity_with_unit(quantity), histograms.panels
+    title = quantity_with_unit(quantity)
+    panels = histograms.panels
     spec = histogram_chart(panels, title, bounds[:2], octaves, bounds[2], _log_medians(histograms))
     row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
     return histograms.chart(

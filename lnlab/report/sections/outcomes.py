@@ -1,7 +1,7 @@
 """What became of every run: a table of how many finished, diverged and learned, and where they ended."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -92,14 +92,12 @@ def _line(variant: SeriesOutcome, *, learned: bool, columns: Sequence[str]) -> t
     return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads)
 
 
-def median_with_range(
-    values: Sequence[float], infinite: str = _DIVERGED, text_of: Callable[[float], str] = format_number
-) -> str:
+def median_with_range(values: Sequence[float], infinite: str = _DIVERGED) -> str:
     """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
     if not values:
         return "–"
     summary = (median_or_none(values) or 0.0, values[0], values[-1])
-    texts = [infinite if value == math.inf else text_of(value) for value in summary]
+    texts = [infinite if value == math.inf else format_number(value) for value in summary]
     return texts[0] if len(set(values)) < 2 else nonbreaking(f"{texts[0]} [{texts[1]}, {texts[2]}]")
 
 

@@ -111,7 +111,8 @@ def _chart(pairs: FigureData, x: str, y: str, over: str, laws: Sequence[float], 
 def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
     """``y = ȳ (x/x̄)^exponent``, through the geometric middle of all marks."""
     xs, ys = marks["x"].to_list(), marks["estimate"].to_list()
-    middle, label = geometric_mean(xs), format_power("x", exponent)
+    middle = geometric_mean(xs)
+    label = format_power("x", exponent)
     end_points = ((min(xs), False), (max(xs), True))
     return [
         {"law": label, "label": label, "x": x, "y": geometric_mean(ys) * (x / middle) ** exponent, "last": last}

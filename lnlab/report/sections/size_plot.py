@@ -93,7 +93,9 @@ def _chart(
 def _law(series: FigureData, name: str, law: _Law, letter: str) -> list[dict[str, Json]]:
     """``y = anchor · f(x)/f(x₀)``, through the estimate at the smallest size."""
     line = series.points.filter(pl.col("series") == name).sort("x")
-    label, xs, ys = _law_label(law, letter), line["x"].to_list(), line["estimate"].to_list()
+    label = _law_label(law, letter)
+    xs = line["x"].to_list()
+    ys = line["estimate"].to_list()
     return [
         {
             "law": f"{name} {law}",

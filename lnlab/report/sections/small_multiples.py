@@ -180,7 +180,8 @@ def _finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
 
 def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
     """Who grows most and who falls most from the first place to the last."""
-    span, clauses = f" from the first to the last {place}", []
+    span = f" from the first to the last {place}"
+    clauses = []
     if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
         clauses.append(f"grows most in {top} (by a factor of {nonbreaking(format_short(ratios[top]))}{span})")
         span = ""

@@ -62,7 +62,8 @@ def table(
     holds what a source prints, ``{column: {row: number}}``, rows and columns called by their values; a number in
     quotes keeps its digits. ``matrix`` draws the first statistic as a figure: numbers on shades.
     """
-    selection, requested = {"quantity": quantity, **(where or {})}, statistics or ["mean"]
+    selection = {"quantity": quantity, **(where or {})}
+    requested = statistics or ["mean"]
     selected = select_measured_rows(results, selection, [rows, columns]).drop_nulls([rows, columns])
     missing_note = missing_runs_sentence(runs_with(results, selection))
     if selected.is_empty():
@@ -79,7 +80,8 @@ def table(
 def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic: Statistic, finding: str) -> Chart:
     """Rows by columns as a figure."""
     row, column = map(path_name, cells.paths)
-    names, places = {label: _row(cells, label) for label in cells.rows}, list(cells.columns)
+    names = {label: _row(cells, label) for label in cells.rows}
+    places = list(cells.columns)
     placed = selected.filter(pl.col("value").is_finite()).with_columns(
         panel=pl.lit(None, pl.String),
         series=pl.col(cells.paths[0]).replace_strict(names, return_dtype=pl.String),
@@ -87,7 +89,8 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
     )
     seeds = as_seeds(placed).sort("line", "x", "seed")
-    log, has_medians = statistic == "geometric_mean", statistic == "median"
+    log = statistic == "geometric_mean"
+    has_medians = statistic == "median"
     points = median_points(seeds) if has_medians else mean_points(seeds, log=log)
     title = quantity_with_unit(quantity)
     numbers = estimate_headings(quantity_name(quantity), "low", "high")

@@ -50,7 +50,8 @@ def time_to_target(
         numbers = _crossing_times(results, runs, quantity, target)
     values = {word: frame for word, (frame, _) in numbers.items()}
     variants = [series_outcome(name, runs.filter(pl.col("series") == name), values) for name in names]
-    missing_note, rows = missing_runs_sentence(runs), merged_source_rows(numbers)
+    missing_note = missing_runs_sentence(runs)
+    rows = merged_source_rows(numbers)
     if not any(variant.numbers.get(_UPDATES) for variant in variants):
         return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
     table = _table(variants, list(numbers), _level(target, where or {}), quantity)

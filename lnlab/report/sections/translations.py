@@ -21,7 +21,6 @@ from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import count_noun, format_number, format_short, join_words
 from lnlab.tables import Results
 
-_TEXTS = ("source", "reference", "hypothesis")
 _SCORE = "sentence_bleu"
 _STATE_AND_INDEX = ("run", "step", "index")
 _SCHEMA = {"sentence": pl.Int64, "line": pl.String, "seed": pl.Int64, "step": pl.Int64, "text": pl.String}
@@ -99,7 +98,16 @@ def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame
     for *at, value in scores.select(*_STATE_AND_INDEX, "value").iter_rows():
         texts_by_state[tuple(at)]["bleu"] = value
     translated = [
-        TranslatedSentence(index, name[run], entry["seed"], step, *(entry.get(word) for word in (*_TEXTS, "bleu")))
+        TranslatedSentence(
+            sentence=index,
+            name=name[run],
+            seed=entry["seed"],
+            step=step,
+            source=entry.get("source"),
+            reference=entry.get("reference"),
+            hypothesis=entry.get("hypothesis"),
+            bleu=entry.get("bleu"),
+        )
         for (run, step, index), entry in texts_by_state.items()
     ]
     return sorted(translated, key=lambda translation: (translation.sentence, names.index(translation.name)))

@@ -60,7 +60,8 @@ def quantity_with_unit(name: str, nats: str = "nats") -> str:
 
 def quantity_definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
-    words, text = quantity_words(name), quantity_name(name)
+    words = quantity_words(name)
+    text = quantity_name(name)
     known = f" ({fill_units(f'{words.definition}, {words.unit}', nats)})" if words else ""
     return f"{text[:1].upper()}{text[1:]}{known}"
 
@@ -70,7 +71,8 @@ def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str
 
     A quantity without a symbol is as in ``quantity_with_unit``.
     """
-    words, title = quantity_words(quantity), quantity_with_unit(quantity, nats)
+    words = quantity_words(quantity)
+    title = quantity_with_unit(quantity, nats)
     if words is None or not words.symbol:
         return title
     tensor = (where or {}).get("tensor")

@@ -29,7 +29,8 @@ class Coverage:
 
 def coverage_of(records: Sequence[Record]) -> Coverage:
     """The course of records in their one order (by first step)."""
-    covered, end = 0, None
+    covered = 0
+    end = None
     for record in records:
         if record.first_step <= covered and record.outcome["status"] in COMPLETE_STATUSES:
             covered = max(covered, record.steps)

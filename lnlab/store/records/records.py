@@ -107,7 +107,8 @@ def _record(folder: Path, content: bytes) -> Record:
     with well_formed(path):
         if fields["trajectory"] != folder.parent.name:
             raise CorruptFile(f"{path} belongs to another trajectory")
-        fields["asked"], fields["measurements"] = tuple(fields["asked"]), tuple(fields["measurements"])
+        fields["asked"] = tuple(fields["asked"])
+        fields["measurements"] = tuple(fields["measurements"])
         return Record(folder=folder, **fields)
 
 
@@ -124,7 +125,8 @@ class StoreReader:
     """Reads many trajectories of one store, from folders and packs."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.packs = root, Packs(root)
+        self.root = root
+        self.packs = Packs(root)
 
     def known(self) -> set[str]:
         """Keys of all trajectories of which something may lie in the store."""

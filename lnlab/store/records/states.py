@@ -77,7 +77,8 @@ def remove_states(trajectory: Path, until: int) -> None:
     Raises:
         StoreError: a file cannot be removed.
     """
-    folder, steps = trajectory / STATES_FOLDER, list(_steps(trajectory))
+    folder = trajectory / STATES_FOLDER
+    steps = list(_steps(trajectory))
     last = max((step for step in steps if step <= until), default=0)
     for step in steps:
         if step < last:

@@ -10,7 +10,7 @@ import pytest
 from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.page.unbroken_names import unbroken_names
+from lnlab.report.page.html import unbroken_names
 from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
 from lnlab.report.sections.time_to_target import time_to_target

@@ -54,7 +54,8 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
     or training have one drawing; where the two stacks of a model differ, each has its own.
     """
     designs = _named_designs(results, where or {})
-    rows, panels = [], []
+    rows = []
+    panels = []
     for name, design in designs:
         for number, stated in enumerate(_formulas(design, formulas), 1):
             title = name if number == 1 else f"{name} ({number})"
