@@ -4,8 +4,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 # Types are checked beside the first tests: mypy has one core.
-# One test process more than there are cores: a test that waits for another process leaves its core to them.
-TESTERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 MAKEFLAGS += --jobs=2
 
 .PHONY: demo test lint types floors unit coverage reference index locks numbers power threads torture clean
@@ -27,7 +25,7 @@ floors: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist worksteal $(COVERAGE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal $(COVERAGE)
 
 # The same tests, slower, and which lines none of them reached.
 coverage: COVERAGE := --cov --cov-report=term
