@@ -1,9 +1,9 @@
-"""Runs that a report lacks, taken from a store: further seeds of a committed figure, beside its own runs."""
+"""Runs that a report lacks: computed alone, and taken from a store, further seeds of a committed figure."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ import polars as pl
 
 from lnlab.app.request import Request, compile_request
 from lnlab.compile.decisions import decision_from_json
-from lnlab.compile.plan import Plan
+from lnlab.compile.plan import Plan, Run
 from lnlab.errors import Problem, ReportError
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Flawed
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import stable_runs
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lnlab.specfile.load import SpecDocument
 
 _Setting = Mapping[str, Json]
+_Row = dict[str, Any]
 _ANEW = "compute all runs again: lnlab run, then lnlab report"
 
 
@@ -125,12 +126,10 @@ class CommittedRuns:
             ReportError: today runs of the report would be computed or measured in another way.
             StoreError: this user may not read the store.
         """
-        names = {variant: self.name(setting) for variant, setting in self.plan.settings.items()}
-        planned = {(names[run.variant], run.seed): run for run in self.plan.runs}
+        names, planned = self._planned()
         committed = {place: row for place, row in self._rows_by_place() if place in planned}
         ended = {place: row for place, row in committed.items() if row["status"] in ENDED_STATUSES}
-        others = self._measured_otherwise({row["run"]: planned[place].key for place, row in ended.items()})
-        self._refuse_other_probes(known)
+        others = self._refuse_other_runs(planned, ended, known)
         lacking = [run.key for place, run in planned.items() if place not in ended]
         computed = _ended_runs(self.plan, lacking, store)
         if computed is None:
@@ -143,7 +142,35 @@ class CommittedRuns:
         joined = self._joined(_with_variants(computed, same_setting), replaced)
         return ExtendedResults(joined, added, self.plan.digest, others)
 
-    def _rows_by_place(self) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    def lacking(self, known: "Registries") -> Plan:
+        """The plan of those runs alone that the spec asks for and the report lacks.
+
+        Raises:
+            ReportError: today runs of the report would be computed in another way, so that no others can stand beside
+                them.
+        """
+        _, planned = self._planned()
+        rows = {place: row for place, row in self._rows_by_place() if place in planned}
+        ended = {place: row for place, row in rows.items() if row["status"] in ENDED_STATUSES}
+        self._refuse_other_runs(planned, ended, known)
+        plan = self.plan.restricted_to({run.key for place, run in planned.items() if place not in ended})
+        part = ["beyond", *sorted(run.key for run in plan.runs)]
+        return replace(plan, digest=digest([plan.digest, *part]), quick=digest([plan.quick, *part]))
+
+    def _planned(self) -> tuple[dict[str, str], dict[tuple[str, int], Run]]:
+        """The name of the setting of each variant, and each run of the plan by its setting and seed."""
+        names = {variant: self.name(setting) for variant, setting in self.plan.settings.items()}
+        return names, {(names[run.variant], run.seed): run for run in self.plan.runs}
+
+    def _refuse_other_runs(
+        self, planned: Mapping[tuple[str, int], Run], ended: Mapping[tuple[str, int], _Row], known: "Registries"
+    ) -> frozenset[str]:
+        """See to it that runs of the report are computed today as they were; what is measured otherwise is returned."""
+        others = self._measured_otherwise({row["run"]: planned[place].key for place, row in ended.items()})
+        self._refuse_other_probes(known)
+        return others
+
+    def _rows_by_place(self) -> Iterator[tuple[tuple[str, int], _Row]]:
         """The name of the setting and the seed of each run, with its row."""
         names: dict[str, str] = {}
         for row in self.results.runs.iter_rows(named=True):

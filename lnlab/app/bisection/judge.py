@@ -1,7 +1,7 @@
 """The verdict of one claim under a spec that nobody wrote: on rows that are at hand, or on the few runs it needs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -118,10 +118,7 @@ class ClaimJudge:
 
 
 def restricted(plan: Plan, claim: Claim) -> Plan:
-    """The runs that a claim selects, with all that is measured of them.
-
-    A trajectory that longer runs of the experiment share goes no further than the longest that is selected.
-    """
+    """The runs that a claim selects, with all that is measured of them."""
     frames = plan_frames(plan)
     every_run = Results(frames["runs"].with_columns(status=pl.lit(None, pl.String)), frames["axes"])
     results = results_of_claim(claim, every_run)
@@ -129,26 +126,7 @@ def restricted(plan: Plan, claim: Claim) -> Plan:
         selected = {run for s in claim_selections(claim) for run in runs_with(results, s)["run"]}
     except NothingSelected:  # the claim's verdict says so
         selected = set(results.runs["run"])
-    runs = tuple(run for run in plan.runs if run.key in selected)
-    trajectory_of_run = {run.key: run.trajectory for run in runs}
-    steps = {run.trajectory: run.steps for run in sorted(runs, key=lambda run: run.steps)}
-    needs = tuple(need for need in plan.needs if need[0] in trajectory_of_run)
-    owners: dict[str, str] = {}
-    for run, _, _, key in needs:
-        owners.setdefault(key, trajectory_of_run[run])
-    measurements = {m.key: m for trajectory in plan.trajectories for m in trajectory.measurements}
-    trajectories = tuple(
-        replace(
-            trajectory,
-            steps=steps[trajectory.key],
-            measurements=tuple(
-                sorted((measurements[k] for k, o in owners.items() if o == trajectory.key), key=lambda m: m.step)
-            ),
-        )
-        for trajectory in plan.trajectories
-        if trajectory.key in steps
-    )
-    return replace(plan, runs=runs, needs=needs, trajectories=trajectories)
+    return plan.restricted_to(selected)
 
 
 def rows_at_hand(side: Side, plan: Plan, claim: Claim) -> Results | None:
