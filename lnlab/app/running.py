@@ -75,6 +75,7 @@ def run_request(
     export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
+    beyond: Path | None = None,
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
 
@@ -91,23 +92,26 @@ def run_request(
         export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
         max_minutes: that the run may take: seeds that do not fit are left out; None: any time.
         max_memory: gigabytes that its workers together may have; None: all of the machine.
+        beyond: a report: runs that it lacks are computed alone, and no claim is judged; None: all runs.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, a tracker, or the size of a unit.
+        LabError: what is wrong with the spec, a corpus, the store, a tracker, the report, or the size of a unit.
     """
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
 
     _require_executor(executor, address)
+    if beyond is not None:
+        _refuse_beside_beyond(request, max_minutes)
     destinations = parse_destinations(export)
-    summary = _complete_plan(store, request, retry_failed=retry_failed)
+    summary = None if beyond else _complete_plan(store, request, retry_failed=retry_failed)
     trackers = open_trackers(destinations, request.spec.stem, request.profile)
     if summary is None:
         from lnlab.execute.pool import warm
 
         if executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
-        from lnlab.app.compute import compute_missing
+        from lnlab.app.compute import compute_lacking, compute_missing
         from lnlab.app.rounds.units import RunOptions
 
         memory = int(max_memory * 1e9) if max_memory is not None else None
@@ -130,10 +134,14 @@ def run_request(
             trackers=trackers,
             memory=memory,
         )
-        summary = compute_missing(store, request, options)
+        if beyond is not None:
+            summary = compute_lacking(store, request, beyond, options)
+        else:
+            summary = compute_missing(store, request, options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        verdicts = [] if summary.interrupted else plan_verdicts(store, summary.stored, results, request.plugins)
+        judged = not (summary.interrupted or beyond)
+        verdicts = plan_verdicts(store, summary.stored, results, request.plugins) if judged else []
         export_finished(trackers, store, summary.stored, results)
         if verdicts:
             trackers.show_verdicts(verdicts)
@@ -146,6 +154,14 @@ def _require_executor(executor: str, address: str | None) -> None:
         raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if address is not None and executor != ExecutorKind.ray:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
+
+
+def _refuse_beside_beyond(request: Request, max_minutes: float | None) -> None:
+    """Refuse what would make other runs than those that a report lacks."""
+    options = {"--profile": request.profile, "-s": request.overrides, "--max-minutes": max_minutes is not None}
+    for option in (name for name, value in options.items() if value):
+        what = f"{option} goes with a whole experiment: a report has its own profile and overrides"
+        raise LabError(Problem("--beyond", what, f"leave {option} out"))
 
 
 def run(
@@ -164,6 +180,7 @@ def run(
     export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
+    beyond: Folder = None,
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -184,9 +201,11 @@ def run(
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
         max_minutes: that the run may take, by its estimate: whole seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
+        beyond: the folder of a report: its profile and overrides hold, only runs that it lacks are computed, and no
+            claim is judged before ``lnlab report --from FOLDER --add-runs``.
 
     Raises:
-        LabError: what is wrong with the spec, a corpus, the store, the cluster or a tracker.
+        LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
         KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
     """
     from lnlab.app.progress import stderr_console
@@ -204,6 +223,7 @@ def run(
         export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
+        beyond=None if beyond is None else Path(beyond),
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

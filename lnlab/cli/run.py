@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lnlab.app.formats import format_count, format_duration
-from lnlab.app.missing_work import status_counts_of_runs, unfinished_runs
+from lnlab.app.missing_work import status_counts_of_runs
 from lnlab.app.request import Request, open_store
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.running import RunResult, run_request
@@ -76,6 +77,10 @@ def run_spec(
         float | None,
         typer.Option("--max-memory", min=0, metavar="GB", help="What all workers may have; fewer at once if need be."),
     ] = None,
+    beyond: Annotated[
+        Path | None,
+        typer.Option("--beyond", metavar="FOLDER", help="Only runs that the report in FOLDER lacks; judges nothing."),
+    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
@@ -99,13 +104,14 @@ def run_spec(
         export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
+        beyond=beyond,
     )
     if as_json:
         print_json(_as_plain(outcome))
     else:
         _print(outcome)
         if not quiet:
-            err().print("\n".join(next_steps(outcome.summary, outcome.results, outcome.request)))
+            err().print("\n".join(next_steps(outcome, beyond)))
     raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on))
 
 
@@ -159,15 +165,17 @@ def _choice_lines(stored: "StoredPlan") -> list[str]:
     return [f"chosen: {in_words(decision_from_json(decision))}" for decision in stored.decisions]
 
 
-def next_steps(done: RunSummary, results: "Results", request: Request) -> list[str]:
-    """What to do next."""
-    command = request.command("run")
-    lines = [f"interrupted: {command} goes on from here"] if done.interrupted else []
-    failed = [failure for failure in unfinished_runs(results) if failure["status"] not in ("diverged", None)]
+def next_steps(outcome: RunResult, beyond: Path | None) -> list[str]:
+    """What to do next, after all runs of a spec or those alone that a report lacks."""
+    summary, request = outcome.summary, outcome.request
+    command = request.command("run") + (f" --beyond {beyond}" if beyond else "")
+    lines = [f"interrupted: {command} goes on from here"] if summary.interrupted else []
+    failed = [failure for failure in outcome.failures if failure["status"] not in ("diverged", None)]
     if failed:
         lines.append(f"to try again what failed: {command} --retry-failed")
         lines.append(f"what the worker of one printed: lnlab why {str(failed[0]['key'])[:12]}")
-    return lines if done.stored.undecided else [*lines, f"next: {request.command('report')}"]
+    report = f"lnlab report --from {beyond} --add-runs" if beyond else request.command("report")
+    return lines if summary.stored.undecided else [*lines, f"next: {report}"]
 
 
 def summary_line(outcome: RunResult) -> str:

@@ -164,6 +164,35 @@ def test_so_is_one_with_a_rate_that_its_tuning_runs_chose(lnlab, tuning, copied)
     assert contents(REPORT) == contents(whole)
 
 
+@pytest.mark.parametrize("kind", ["initial", "tuning"])
+def test_runs_that_a_report_lacks_are_computed_alone(lnlab, request, copied, kind):
+    whole = copied(request.getfixturevalue(kind))
+    shutil.rmtree("second")
+    said = lnlab("run", "more.yaml", "--beyond", REPORT, "--store", "second", "-w", "1")
+    assert "4 runs: 4 finished; 4 units computed" in said.out
+    assert said.err.endswith("next: lnlab report --from reports/more --add-runs\n")
+    add_runs(lnlab)
+    assert contents(REPORT) == contents(whole)
+    said = lnlab("run", "more.yaml", "--beyond", REPORT, "--store", "second", "-w", "1")
+    assert "0 runs: ; 0 units computed" in said.out, said.out
+
+
+def test_no_run_is_computed_that_could_not_stand_beside_those_of_the_report(lnlab, whole):
+    spec = Path("more.yaml")
+    spec.write_text(spec.read_text().replace("{kind: hidden_norm}", "{kind: hidden_norm, batches: 3}"))
+    said = lnlab("run", "more.yaml", "--beyond", REPORT, "--store", "third")
+    assert said.code == 2
+    assert said.err.startswith("reports/more: was measured by other probes than more.yaml has today; ")
+    assert not Path("third/plans").exists()
+
+
+@pytest.mark.parametrize("option", [["--profile", "smoke"], ["-s", "seeds=9"], ["--max-minutes", "1"]])
+def test_a_report_has_its_own_profile_and_overrides(lnlab, whole, option):
+    said = lnlab("run", "more.yaml", "--beyond", REPORT, *option)
+    assert said.code == 2
+    assert said.err.startswith(f"--beyond: {option[0]} goes with a whole experiment")
+
+
 def test_runs_that_the_store_lacks_are_absent(lnlab, whole):
     shutil.rmtree("second")
     command("run", "more.yaml", "-w", "1", "-s", "seeds=3", "--store", "second")
