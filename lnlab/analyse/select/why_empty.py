@@ -8,8 +8,8 @@ from lnlab.analyse.select.select import (
     quantity_rows,
     runs_with,
     steps_first,
-    with_path_columns,
 )
+from lnlab.analyse.select.settings import settings_of
 from lnlab.errors import Problem, nearest
 from lnlab.tables import Results
 
@@ -26,7 +26,7 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         before = rows
         rows = narrow_rows(results, rows, key, condition)
         if rows.is_empty():
-            values = with_path_columns(results, before, [key])[key].unique().to_list()
+            values = settings_of(results).with_columns(before, [key])[key].unique().to_list()
             present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
             return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
     raise ValueError("found rows, expected an empty selection")
