@@ -17,9 +17,8 @@ from lnlab.analyse.select.missed_measurements import missed_seeds
 from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
 from lnlab.analyse.select.run_status import fate_without_numbers, run_endings
-from lnlab.analyse.select.select import Selection, select_measured_rows
+from lnlab.analyse.select.select import Selection, select_measured_rows, why_empty
 from lnlab.analyse.select.settings import NothingSelected, settings_of
-from lnlab.analyse.select.why_empty import why_empty
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
