@@ -46,9 +46,7 @@ class SettingTable:
     @property
     def variants(self) -> pl.DataFrame:
         """The column ``variant``, in the order of the plan."""
-        return self._once(
-            "variants", "", lambda: pl.DataFrame({"variant": list(self.by_variant)}, {"variant": pl.String})
-        )
+        return self._once("variants", "", lambda: pl.Series("variant", list(self.by_variant), pl.String).to_frame())
 
     @property
     def paths(self) -> frozenset[str]:
