@@ -201,6 +201,20 @@ def test_variants_of_one_group_differ_at_one_path_alone(setting, experiment):
     assert "placement" not in a
 
 
+def test_a_name_and_a_multiple_do_not_tell_groups_apart_where_they_follow_from_the_path(setting, experiment):
+    """A method may be named after its placement; ``times`` is how often a chosen rate, which is in the setting."""
+    rates = {"a": 1, "b": 2}
+    variants = {v: setting() | {"optimizer": {"kind": "sgd", "lr": rate}} for v, rate in rates.items()}
+    axes = [("times", lambda setting: setting["optimizer"]["lr"])]
+    groups = settings_of(experiment(variants, (1,), lambda variant, seed: [], axes=axes)).groups("optimizer.lr")
+    assert groups["group"].n_unique() == 1
+    variants = {"a": setting("post"), "b": setting("pre")}
+    axes = [("method", lambda setting: setting["encoder"]["placement"]["kind"])]
+    named = settings_of(experiment(variants, (1,), lambda variant, seed: [], axes=axes))
+    assert named.groups("placement")["group"].n_unique() == 1
+    assert named.groups("encoder.placement")["group"].n_unique() == 2
+
+
 def test_rows_take_the_columns_of_paths_in_their_own_order(setting, experiment):
     table = settings_of(experiment({"a": setting("post"), "b": setting("pre")}, (1,), lambda variant, seed: []))
     rows = pl.DataFrame({"variant": ["b", "a", "b"], "value": [1.0, 2.0, 3.0]})
