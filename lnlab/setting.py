@@ -11,7 +11,7 @@ Where a paper writes N it may mean the layers of a stack (``model.layers``; Deep
 a stack (Admin), or those of the whole model, 2 a layer of the encoder and 3 of the decoder (Fixup).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -63,6 +63,18 @@ class Setting:
         """The value at a path, or ``MISSING`` where there is none or the stacks disagree."""
         values = self.values(path)
         return values[0] if len(values) == 1 else MISSING
+
+    def get(self, path: str) -> Json:
+        """The value at a path, or None where there is none or the stacks disagree."""
+        value = self.at(path)
+        return None if value is MISSING else value
+
+    def without(self, paths: Iterable[str]) -> Mapping[str, Json]:
+        """Its keys without what stands at these paths, each of which leads through mappings alone."""
+        remaining = self.parts
+        for path in paths:
+            remaining = _remove(remaining, path_words(path))
+        return remaining
 
     def long_forms(self, path: str) -> list[str]:
         """The paths that a short form stands for, one a stack; any other path stands for itself."""
@@ -127,6 +139,14 @@ def _descend(value: Json, words: tuple[str, ...]) -> Json:
         if value is MISSING:
             return MISSING
     return value
+
+
+def _remove(value: Mapping[str, Json], words: tuple[str, ...]) -> Mapping[str, Json]:
+    head, *below = words
+    if not below:
+        return {key: inner for key, inner in value.items() if key != head}
+    inner = value.get(head)
+    return {**value, head: _remove(inner, tuple(below))} if isinstance(inner, Mapping) else value
 
 
 def _paths(value: Mapping[str, Json], prefix: str = "") -> Iterator[str]:

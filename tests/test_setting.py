@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.analyse.select.settings import meets_condition, setting_values
+from lnlab.analyse.select.settings import SettingTable
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.compile.selection.variants import Variants
+from lnlab.keys import canonical
 from lnlab.setting import DEPTHS, MISSING, Setting, implied_axes
 
 
@@ -66,7 +67,11 @@ def test_paths_list_the_short_forms_of_every_stack():
 def test_null_asks_for_what_is_absent_and_not_for_stacks_that_disagree():
     three = [setting(encoder={"layers": 5}, decoder={"layers": 7}), setting(), setting(encoder={"layers": 5})]
     assert Variants(three).having("model.layers", None) == {1}
-    assert [meets_condition(each, "model.layers", None) for each in three] == [False, True, False]
+    assert table_of(three).where({"model.layers": None})["variant"].to_list() == ["1"]
+
+
+def table_of(settings):
+    return SettingTable({str(number): Setting(each) for number, each in enumerate(settings)})
 
 
 SPECS = sorted((Path(__file__).parents[1] / "specs").glob("*.yaml"))
@@ -78,11 +83,15 @@ def test_compiler_and_analysis_read_every_path_of_a_shipped_spec_alike(spec):
     plan, _ = compile_request(Request(spec, "smoke"), load_registries(()), assume_data=True)
     settings = list(plan.settings.values())[:12]
     variants = Variants(settings)
+    table = table_of(settings)
     for path in variants.paths:
+        conditions = {canonical(condition): condition for condition in (None, "none")}
         for number, each in enumerate(settings):
-            found = setting_values(each, path)
+            values = Setting(each).values(path)
+            conditions |= {canonical(value): value for value in values}
             assert [value for value, those in variants.at(path) if number in those] == (
-                found if len(found) == 1 else []
+                values if len(values) == 1 else []
             )
-            for wanted in (*found, None, "none"):
-                assert (number in variants.having(path, wanted)) is meets_condition(each, path, wanted), (path, wanted)
+        for condition in conditions.values():
+            meeting = {int(variant) for variant in table.where({path: condition})["variant"]}
+            assert meeting == variants.having(path, condition), (path, condition)

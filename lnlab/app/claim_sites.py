@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, quantities
-from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
-from lnlab.analyse.select.why_empty import why_empty
+from lnlab.analyse.select.select import Selection, select_measured_rows, value_list, why_empty
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
-from lnlab.analyse.select.select import NothingSelected
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.errors import LabError, Problem

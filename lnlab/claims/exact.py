@@ -7,8 +7,8 @@ import polars as pl
 
 from lnlab.analyse.select.early_stops import STOPPED
 from lnlab.analyse.select.run_status import run_endings
-from lnlab.analyse.select.select import NothingSelected, select_measured_rows
-from lnlab.analyse.select.why_empty import why_empty
+from lnlab.analyse.select.select import select_measured_rows, why_empty
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json

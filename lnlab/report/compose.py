@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.select.seeds import results_of_seeds
-from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows, value_list
+from lnlab.analyse.select.select import Selection, select_measured_rows, value_list
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json

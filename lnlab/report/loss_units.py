@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.tables import Results
 
 _item: ContextVar[str] = ContextVar("item", default="token")
@@ -16,10 +16,10 @@ def loss_item(results: Results) -> str:
     ``sentence`` where every task has classes, ``token`` where one has none, and ``item`` where there is no task, as the
     loss is the user's own.
     """
-    settings = list(variant_settings(results).values())
-    if settings and all(setting_value(setting, "task") is None for setting in settings):
+    settings = settings_of(results).by_variant.values()
+    if settings and all(setting.get("task") is None for setting in settings):
         return "item"
-    classes = [setting_value(setting, "task.classes") for setting in settings]
+    classes = [setting.get("task.classes") for setting in settings]
     return "sentence" if classes and all(isinstance(n, int) for n in classes) else "token"
 
 

@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import NothingSelected, select_measured_rows
+from lnlab.analyse.select.select import select_measured_rows
 from lnlab.analyse.select.series import select_series
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
 
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows
-from lnlab.analyse.select.why_empty import why_empty
+from lnlab.analyse.select.select import runs_with, select_measured_rows, why_empty
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
 
 STACK = ("encoder", "decoder")

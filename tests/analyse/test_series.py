@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.select.select import NothingSelected
 from lnlab.analyse.select.series import select_series, series_quotient
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
 
 W2 = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}

@@ -6,6 +6,7 @@ import pytest
 
 from lnlab.analyse.quantities.variance_growth import init_gains
 from lnlab.analyse.select.select import select_measured_rows
+from lnlab.setting import Setting
 
 LIKENESS = {1: 0.3, 2: 0.8}
 
@@ -96,4 +97,4 @@ def test_the_law_is_of_encoders_without_norms_and_gates_and_with_known_inits(mea
     ],
 )
 def test_gains_for_a_network_four_times_as_wide_inside(setting, init, expected):
-    assert init_gains(with_init(setting(), init, d_ff=128)) == (expected and pytest.approx(expected))
+    assert init_gains(Setting(with_init(setting(), init, d_ff=128))) == (expected and pytest.approx(expected))

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from lnlab.analyse.select.select import variants_with
+from lnlab.analyse.select.settings import settings_of
 from lnlab.compile.selection.variants import Variants
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema
@@ -31,4 +31,4 @@ def test_null_takes_what_has_nothing_there_before_the_run_as_after_it(selection,
     assert Variants(SETTINGS).selected(selection) == expected
     rows = [{"run": str(i), "variant": str(i), "seed": 1, "setting": canonical(s)} for i, s in enumerate(SETTINGS)]
     runs = pl.DataFrame(rows, schema_overrides={k: v for k, v in table_schema("runs").items() if k in rows[0]})
-    assert {int(v) for v in variants_with(Results(runs, frame("axes", [])), selection)} == expected
+    assert {int(v) for v in settings_of(Results(runs, frame("axes", []))).select(selection)["variant"]} == expected

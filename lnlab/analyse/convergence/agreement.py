@@ -22,8 +22,8 @@ import scipy  # scipy.stats takes long to import, and loads when it is first use
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
 from lnlab.analyse.quantities.rates import RATE_PATH
-from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows, variants_with
-from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows
+from lnlab.analyse.select.settings import settings_of
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -60,18 +60,18 @@ def reproduced_columns(results: Results, printed: Printed, of: Selection) -> lis
     values = select_measured_rows(results, {**of, "quantity": "converged"}).select("run", "value")
     if values["run"].is_duplicated().any():
         raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
-    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
-    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
-    all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason", rate=rate)
+    settings = settings_of(results)
+    rates = settings.numbers(RATE_PATH).select("variant", rate="number")
+    all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason")
+    all_runs = all_runs.join(rates, on="variant", how="left", maintain_order="left")
     all_runs = all_runs.join(values, on="run", how="left", maintain_order="left")
-    columns = (
-        _reproduced(all_runs, column, variants_with(results, column.where)) for column in printed_columns(printed)
-    )
+    columns = (_reproduced(all_runs, column, settings.select(column.where)) for column in printed_columns(printed))
     return [column for column in columns if column is not None]
 
 
-def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: Sequence[str]) -> ReproducedColumn | None:
-    runs = all_runs.filter(pl.col("variant").is_in(list(variants)), pl.col("rate").is_in(list(column.cells)))
+def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: pl.DataFrame) -> ReproducedColumn | None:
+    at_rates = all_runs.filter(pl.col("rate").is_in(list(column.cells)))
+    runs = at_rates.join(variants, on="variant", how="semi", maintain_order="left")
     rates = sorted(set(runs["rate"]))
     if not rates:
         return None

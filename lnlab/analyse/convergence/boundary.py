@@ -13,9 +13,8 @@ from typing import Any
 import polars as pl
 
 from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_quantity_rows
-from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.quantities.rates import RATE_PATH, rates_and_groups
 from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
@@ -89,13 +88,9 @@ def gap_count(converged: Sequence[bool]) -> int:
 
 def _columns(results: Results) -> list[_Column]:
     """Every column of which each run has been judged, in the order of the plan."""
-    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
-    group = pl.col("variant").replace_strict(
-        keys_without_path(results, RATE_PATH), default=None, return_dtype=pl.String
-    )
-    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
-    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", _group=group, _rate=rate)
-    runs = runs.drop_nulls("_rate").with_columns(_runs=pl.len().over("_group", "seed"))
+    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed")
+    runs = runs.join(rates_and_groups(results), on="variant", maintain_order="left")
+    runs = runs.with_columns(_runs=pl.len().over("_group", "seed"))
     judged = runs.join(converged(results).select("run", "step", *_LOSS_KEYS, "value"), on="run", maintain_order="left")
     columns = judged.group_by("_group", "seed", *_LOSS_KEYS, maintain_order=True).agg(
         pl.col("run", "variant", "step", "_runs").first(),

@@ -7,7 +7,7 @@ size 1 and a value matrix that keeps the size, E‖(1/n) Σ_j x_j V‖² = E‖x
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
@@ -40,10 +40,8 @@ def attention_gain_times_length(results: Results) -> pl.DataFrame:
 
     1 if it is the mean of n independent tokens. Only where the task's sentences all have the same ``length``.
     """
-    lengths = {variant: setting_value(setting, "task.length") for variant, setting in variant_settings(results).items()}
-    rows = [(variant, float(n)) for variant, n in lengths.items() if isinstance(n, int)]
-    sentence_lengths = pl.DataFrame(rows, schema={"variant": pl.String, "_n": pl.Float64}, orient="row")
+    lengths = settings_of(results).numbers("task.length")
     gains = branch_gain(results).filter(pl.col("sublayer") == "self_attention")
-    joined = gains.join(sentence_lengths, on="variant", how="inner", maintain_order="left")
+    joined = gains.join(lengths, on="variant", how="inner", maintain_order="left")
     name = pl.lit("attention_gain_times_length").alias("quantity")
-    return joined.select(*STATE, name, *SITE, pl.col("value") * pl.col("_n"))
+    return joined.select(*STATE, name, *SITE, pl.col("value") * pl.col("number"))

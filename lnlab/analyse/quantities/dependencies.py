@@ -7,12 +7,11 @@ Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j
 
 import polars as pl
 
-from lnlab.analyse.quantities.variance_growth import init_gains
+from lnlab.analyse.quantities.variance_growth import known_gains
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.facts import QuantityWords
-from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 _STACK = [*STATE, "stack"]
@@ -95,17 +94,11 @@ def dependency_over_prediction(results: Results) -> pl.DataFrame:
 
     c = 2r / (1 + r)² with r = d_ff / d, for Xavier's matrices. Only of Post-LN with an init whose c is known.
     """
-    rows = [
-        (variant, stack, constants[1])
-        for variant, setting in variant_settings(results).items()
-        for stack in STACKS
-        if setting_value(setting, f"{stack}.placement.kind") == "post"
-        and (constants := init_gains(setting)) is not None
-    ]
-    schema = {"variant": pl.String, "stack": pl.String, "c": pl.Float64}
-    added_variances = pl.DataFrame(rows, schema=schema, orient="row")
+    post_stacks = settings_of(results).stacks_where("placement.kind", "post")
+    gains = known_gains(results, post_stacks["variant"].unique(maintain_order=True))
     own = _squares(results).filter(pl.col("sublayer") == "feed_forward")
-    joined = own.join(added_variances, on=["variant", "stack"], how="inner", maintain_order="left")
+    own = own.join(post_stacks, on=["variant", "stack"], how="semi", maintain_order="left")
+    joined = own.join(gains, on="variant", how="inner", maintain_order="left")
     ratios = joined.with_columns(pl.col("value") * (1 + pl.col("c")) / pl.col("c"))
     return _quantity(ratios, "dependency_over_prediction")
 

@@ -7,12 +7,14 @@ that of the next update; at the last state, that of the last one. RAdam multipli
 it does not divide by √v̂.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, with_task
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
 from lnlab.analyse.select.quantity import STATE, quantities, stored_rows
-from lnlab.analyse.select.settings import SettingMap, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.rectification import ADAPTIVE_ABOVE, rectification
@@ -99,7 +101,7 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     return as_run_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
 
 
-def stability_edge(optimizer: SettingMap, quantity: str) -> float | None:
+def stability_edge(optimizer: Mapping[str, Json], quantity: str) -> float | None:
     """The lr λ_max from which on an optimizer is unstable; None where it is another λ_max that counts for it."""
     if optimizer["kind"] == "sgd":
         momentum = float(optimizer["momentum"])
@@ -111,7 +113,7 @@ def stability_edge(optimizer: SettingMap, quantity: str) -> float | None:
     return (2 + 2 * beta1) / (1 - beta1)
 
 
-def rate_multiplier(optimizer: SettingMap, update: int) -> float | None:
+def rate_multiplier(optimizer: Mapping[str, Json], update: int) -> float | None:
     """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
     if optimizer["kind"] != "radam":
         return 1.0
@@ -121,7 +123,7 @@ def rate_multiplier(optimizer: SettingMap, update: int) -> float | None:
 
 def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFrame:
     """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
-    by_variant = variant_settings(results)
+    by_variant = settings_of(results).by_variant
     variant_steps = states.select("variant", "step").unique(maintain_order=True).rows()
     rows = [
         (variant, step, _next_edge(by_variant[variant].get("optimizer"), step, quantity))

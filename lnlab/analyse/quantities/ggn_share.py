@@ -17,7 +17,7 @@ import polars as pl
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
 from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.settings import keys_without_path, path_labels
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
@@ -110,14 +110,15 @@ def _share(results: Results, quantity: str, name: str, operator: str) -> pl.Data
 
 def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> pl.DataFrame:
     """Of every pair of runs; the row is that of the first run of the pair in the plan."""
-    group = pl.col("variant").replace_strict(keys_without_path(results, "placement"), return_dtype=pl.String)
-    placement = pl.col("variant").replace_strict(path_labels(results, "placement"), return_dtype=pl.String)
+    settings = settings_of(results)
     order = {run: position for position, run in enumerate(results.runs["run"])}
     first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
-    pairs = _with_hessian(results, "ggn", name).with_columns(_group=group, _placement=placement, _first=first)
+    numbers = _with_hessian(results, "ggn", name).with_columns(_first=first)
+    pairs = numbers.join(settings.groups("placement"), on="variant", how="left", maintain_order="left")
+    pairs = pairs.join(settings.labels("placement"), on="variant", how="left", maintain_order="left")
     rows = []
-    for _, pair in pairs.sort("_first").group_by("_group", "seed", "step", "scope", maintain_order=True):
-        by_placement = {row["_placement"]: row for row in pair.iter_rows(named=True)}
+    for _, pair in pairs.sort("_first").group_by("group", "seed", "step", "scope", maintain_order=True):
+        by_placement = {row["label"]: row for row in pair.iter_rows(named=True)}
         if pair.height == 2 and by_placement.keys() == {"post", "pre"}:
             post, pre = by_placement["post"], by_placement["pre"]
             extra = [post[column] ** power - pre[column] ** power for column in ("value", "of_hessian")]

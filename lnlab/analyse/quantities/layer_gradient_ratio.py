@@ -9,7 +9,7 @@ and g_k from the gradients on both sides of the addition. A norm also loses two 
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
 
@@ -46,7 +46,8 @@ def layer_gradient_over_prediction(results: Results) -> pl.DataFrame:
     ratios = quantity_product(gains, sigmas, "layer_gradient_over_prediction", at=sublayer_keys, power=-1.0)
     layers = ratios.group_by(*STATE, "quantity", *LAYER_KEYS, maintain_order=True).agg(pl.col("value").product())
     null = {name: pl.lit(None, gains.schema[name]) for name in ("sublayer", "tensor", "index")}
-    post_layers = layers.join(_post_ln_stacks(results), on=["variant", "stack"], how="semi", maintain_order="left")
+    post_stacks = settings_of(results).stacks_where("placement.kind", "post")
+    post_layers = layers.join(post_stacks, on=["variant", "stack"], how="semi", maintain_order="left")
     return post_layers.with_columns(**null).select(*STATE, "quantity", *SITE, "value")
 
 
@@ -63,14 +64,3 @@ def _below_layers(results: Results) -> pl.DataFrame:
     before = _sublayer_outputs(results).filter(pl.col("sublayer") == "feed_forward").with_columns(pl.col("layer") + 1)
     null = {name: pl.lit(None, gradients.schema[name]) for name in ("sublayer", "tensor")}
     return pl.concat([first, before]).with_columns(**null)
-
-
-def _post_ln_stacks(results: Results) -> pl.DataFrame:
-    """``variant stack`` of every stack in Post-LN."""
-    rows = [
-        (variant, stack)
-        for variant, setting in variant_settings(results).items()
-        for stack in ("encoder", "decoder")
-        if setting_value(setting, f"{stack}.placement.kind") == "post"
-    ]
-    return pl.DataFrame(rows, schema={"variant": pl.String, "stack": pl.String}, orient="row")

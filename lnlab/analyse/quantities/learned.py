@@ -14,9 +14,9 @@ import polars as pl
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.quantity import STATE, quantities
 from lnlab.analyse.select.references import reference_variants
-from lnlab.analyse.select.settings import variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
-from lnlab.keys import Json, canonical
+from lnlab.keys import Json
 from lnlab.tables import Results
 
 FAILED_BELOW, HALF_LEARNED, TRAINED_ABOVE = 0.25, 0.5, 0.9
@@ -69,9 +69,8 @@ def learned_fractions(results: Results, reference: Json = None) -> pl.DataFrame:
 
 def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with a column ``_task``: the resolved task of their variant, as text."""
-    tasks = {variant: canonical(setting["task"]) for variant, setting in variant_settings(results).items()}
-    task = pl.col("variant").replace_strict(tasks, default=None, return_dtype=pl.String)
-    return rows.with_columns(_task=task)
+    tasks = settings_of(results).rows("task").select("variant", _task="value")
+    return rows.join(tasks, on="variant", how="left", maintain_order="left")
 
 
 def variant_medians(rows: pl.DataFrame) -> dict[str, float]:

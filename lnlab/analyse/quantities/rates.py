@@ -15,7 +15,7 @@ import polars as pl
 from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learned_fractions
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.settings import keys_without_path, setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.tables import Results
@@ -207,19 +207,22 @@ def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]
         results: of an experiment.
         learned: the learned fraction of every run, where it is needed.
     """
-    rates = {variant: setting_value(setting, RATE_PATH) for variant, setting in variant_settings(results).items()}
-    group = pl.col("variant").replace_strict(
-        keys_without_path(results, RATE_PATH), default=None, return_dtype=pl.String
-    )
-    rate = pl.col("variant").replace_strict(rates, default=None, return_dtype=pl.Float64)
     start = recorded_curve(results, "nll", "validation").filter(pl.col("step") == 0).select("run", _start="value")
-    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", "steps", _group=group, _rate=rate)
+    runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed", "steps")
+    runs = runs.join(rates_and_groups(results), on="variant", maintain_order="left")
     losses = final_losses(results).filter(~pl.col("cut"))
     shares = losses.with_columns(value=pl.lit(None, pl.Float64)) if learned is None else learned
     for rows, name in ((losses, "_loss"), (shares, "_share")):
         runs = runs.join(rows.select("run", pl.col("value").alias(name)), on="run", how="left", maintain_order="left")
-    runs = runs.join(start, on="run", how="left", maintain_order="left").drop_nulls("_rate")
+    runs = runs.join(start, on="run", how="left", maintain_order="left")
     return [grid for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (grid := _grid(rows))]
+
+
+def rates_and_groups(results: Results) -> pl.DataFrame:
+    """``variant _rate _group`` of the variants with a learning rate: those of one group differ in it alone."""
+    settings = settings_of(results)
+    rates = settings.numbers(RATE_PATH).select("variant", _rate="number")
+    return rates.join(settings.groups(RATE_PATH).rename({"group": "_group"}), on="variant", maintain_order="left")
 
 
 def _grid(rows: pl.DataFrame) -> _Grid | None:

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
-from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
-from lnlab.setting import STACKS
+from lnlab.setting import STACKS, Setting
 from lnlab.tables import Results
 
 
@@ -140,13 +140,13 @@ def norm_over_dt_fixup_factor(results: Results) -> pl.DataFrame:
 
 def _dt_fixup_shapes(results: Results) -> Iterator[tuple[str, str, int | None, bool]]:
     """``variant stack layers relational`` of every stack; no layers where the init is not DT-Fixup, alone or inside."""
-    for variant, setting in variant_settings(results).items():
-        init = setting_value(setting, "init")
+    for variant, setting in settings_of(results).by_variant.items():
+        init = setting.get("init")
         while init and init["kind"] != "dt_fixup":
             init = init.get("of")
         for stack in STACKS:
-            if stack in setting:
-                layers = setting_value(setting, f"{stack}.layers") if init else None
+            if stack in setting.parts:
+                layers = setting.get(f"{stack}.layers") if init else None
                 yield variant, stack, layers, bool(init) and init["relational"]
 
 
@@ -199,16 +199,16 @@ def _last_w2(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
 
 def _stacks(results: Results) -> Iterator[tuple[str, str, StackShape]]:
     """Every stack, of Post-LN or Pre-LN and without cross-attention, of every variant."""
-    for variant, setting in variant_settings(results).items():
+    for variant, setting in settings_of(results).by_variant.items():
         for name in STACKS:
             shape = _stack(setting, name)
             if shape is not None:
                 yield variant, name, shape
 
 
-def _stack(setting: SettingMap, name: str) -> StackShape | None:
+def _stack(setting: Setting, name: str) -> StackShape | None:
     placement, layers, width, cross = (
-        setting_value(setting, path)
+        setting.get(path)
         for path in (f"{name}.placement.kind", f"{name}.layers", "model.d_model", f"{name}.cross_attention")
     )
     if placement not in ("post", "pre") or cross or not isinstance(layers, int) or not isinstance(width, int):

@@ -6,11 +6,15 @@ adds v ρ of the stream's variance, ρ = ‖x̄‖² / (‖X‖²/n), which is 1
 the share c of its own input (Zhang, Dauphin and Ma, 2019, for any residual network; v and c by the init).
 """
 
+from collections.abc import Iterable, Mapping
+
 import polars as pl
 
 from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
+from lnlab.keys import Json
+from lnlab.setting import Setting
 from lnlab.tables import Results
 
 
@@ -50,39 +54,40 @@ def growth_over_prediction(results: Results) -> pl.DataFrame:
     residuals = stored_rows(results, "rank_one_residual").filter(*attention_input)
     residuals = residuals.select(*STATE, *layer_keys, _r="value")
     with_residuals = growth.join(residuals, on=[*STATE, *layer_keys], maintain_order="left")
-    known = with_residuals.join(_constants(results), on="variant", maintain_order="left")
+    plain = settings_of(results).where(_PLAIN)["variant"]
+    known = with_residuals.join(known_gains(results, plain), on="variant", maintain_order="left")
     predicted = (1 + pl.col("v") * (1 - pl.col("_r") ** 2)) * (1 + pl.col("c"))
     value = pl.col("value").log() / predicted.log()
     return known.select(*STATE, pl.lit("growth_over_prediction").alias("quantity"), *SITE, value.alias("value"))
 
 
-def _constants(results: Results) -> pl.DataFrame:
-    """``variant v c`` of every variant whose encoder has no norm, and whose init is known."""
-    rows = []
-    for variant, setting in variant_settings(results).items():
-        if _is_plain(setting) and (constants := init_gains(setting)):
-            rows.append((variant, *constants))
+_PLAIN: Mapping[str, Json] = {
+    "encoder.norm.kind": "none",
+    "encoder.placement.kind": ["pre", "post"],
+    "model.linear.kind": ["plain", None],
+}
+"""Of an encoder whose layer is ``x + f(x)`` twice, with matrices as the init drew them."""
+
+
+def known_gains(results: Results, variants: Iterable[str]) -> pl.DataFrame:
+    """``variant v c`` of those of these variants whose init is known."""
+    settings = settings_of(results).by_variant
+    rows = [(variant, *gains) for variant in variants if (gains := init_gains(settings[variant]))]
     return pl.DataFrame(rows, schema={"variant": pl.String, "v": pl.Float64, "c": pl.Float64}, orient="row")
 
 
-def _is_plain(setting: SettingMap) -> bool:
-    """Whether an encoder's layer is ``x + f(x)`` twice, with matrices as the init drew them."""
-    kinds = [setting_value(setting, f"{path}.kind") for path in ("encoder.norm", "encoder.placement", "model.linear")]
-    return kinds[0] == "none" and kinds[1] in ("pre", "post") and kinds[2] in ("plain", None)
-
-
-def init_gains(setting: SettingMap) -> tuple[float, float] | None:
+def init_gains(setting: Setting) -> tuple[float, float] | None:
     """``v`` and ``c`` of a setting's init, or None where they are not known.
 
     With r = d_ff / d: Xavier's matrices have v = 1 and c = 2r / (1 + r)²; fairseq's halve v; Kaiming's first matrix of
     the feed-forward network, and Xavier's second, give c = 2r / (1 + r).
     """
-    init = setting_value(setting, "init")
+    init = setting.get("init")
     if init is None:
         return None
     if init["kind"] == "zero_qk":
-        return init_gains({**setting, "init": init["of"]})
-    r = setting_value(setting, "model.d_ff") / setting_value(setting, "model.d_model")
+        return init_gains(Setting({**setting.parts, "init": init["of"]}))
+    r = setting.get("model.d_ff") / setting.get("model.d_model")
     xavier = 2 * r / (1 + r) ** 2
     if init["kind"] == "kaiming":
         return (1.0, 2 * r / (1 + r)) if init["matrices"] == "w1" else None

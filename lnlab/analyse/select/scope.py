@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.keys import Json
-from lnlab.setting import STACKS
+from lnlab.setting import STACKS, Setting
 from lnlab.tables import Results
 
 
@@ -17,22 +17,22 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
         steps: the steps at which something was measured; none if nothing was.
         seeds: how many replicates.
     """
-    by_variant = variant_settings(results)
+    by_variant = settings_of(results).by_variant
     selected = [by_variant[variant] for variant in dict.fromkeys(variants)]
-    widths = _distinct(setting_value(setting, "model.d_model") for setting in selected)
+    widths = _distinct(setting.get("model.d_model") for setting in selected)
     parts = [
         _sizes_text(sorted({_size(setting) for setting in selected})),
         f"d_model {', '.join(map(str, widths))}" if widths else "",
-        ", ".join(map(str, _distinct(setting_value(setting, "task.corpus.kind") for setting in selected))),
+        ", ".join(map(str, _distinct(setting.get("task.corpus.kind") for setting in selected))),
         _steps_text(sorted(set(steps))),
         f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
     ]
     return ", ".join(part for part in parts if part)
 
 
-def _size(setting: SettingMap) -> tuple[int, ...]:
+def _size(setting: Setting) -> tuple[int, ...]:
     """Layers of each stack that there is."""
-    layers = (setting_value(setting, f"{stack}.layers") for stack in STACKS)
+    layers = (setting.get(f"{stack}.layers") for stack in STACKS)
     return tuple(n for n in layers if isinstance(n, int))
 
 

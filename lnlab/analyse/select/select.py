@@ -8,7 +8,7 @@ of its own has its place there as ``x``. ``reference`` is no condition: it names
 measured against (``lnlab.specfile.references``).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -16,15 +16,8 @@ from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.analyse.select.pushdown import condition_of_files
 from lnlab.analyse.select.quantity import quantities, quantity_fact
 from lnlab.analyse.select.references import NoReference
-from lnlab.analyse.select.settings import (
-    all_setting_paths,
-    path_labels,
-    setting_value,
-    setting_values,
-    variant_settings,
-    variants_meeting,
-)
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.analyse.select.settings import NothingSelected, settings_of
+from lnlab.errors import Problem, nearest
 from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
@@ -35,10 +28,6 @@ from lnlab.tables import Results
 Selection = Mapping[str, Json]
 QUANTITY_TABLES = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
 RUN_KEYS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
-
-
-class NothingSelected(LabError):
-    """A selection names what is not among these runs or rows; each problem says what there is instead."""
 
 
 def select_measured_rows(results: Results, selection: Selection, columns: Sequence[str] = ()) -> pl.DataFrame:
@@ -58,7 +47,7 @@ def select_measured_rows(results: Results, selection: Selection, columns: Sequen
     rows = quantity_rows(results, selection, narrowed=True)
     for key, condition in steps_first(selection):
         rows = narrow_rows(results, rows, key, condition)
-    return with_path_columns(results, rows, columns)
+    return settings_of(results).with_columns(rows, columns)
 
 
 def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:
@@ -82,7 +71,7 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
 def _variants_of_setting(results: Results, selection: Selection) -> list[str] | None:
     """The variants that meet the conditions on the setting; None where one of these is no path of it."""
     try:
-        return variants_with(results, setting_conditions(selection))
+        return settings_of(results).select(setting_conditions(selection))["variant"].to_list()
     except NothingSelected:
         return None
 
@@ -133,25 +122,7 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
     if key == "status":
         runs = narrow_rows(results, results.runs, key, condition)
         return rows.filter(pl.col("run").is_in(runs["run"].implode()))
-    return rows.filter(pl.col("variant").is_in(variants_with(results, {key: condition})))
-
-
-def variants_with(results: Results, conditions: Selection) -> list[str]:
-    """The variants whose setting meets every condition.
-
-    Raises:
-        NothingSelected: no setting has one of the paths.
-    """
-    by_variant = variant_settings(results)
-    problems = []
-    for path in conditions:
-        if by_variant and not any(setting_values(setting, path) for setting in by_variant.values()):
-            near = nearest(path, all_setting_paths(results))
-            problems.append(Problem(path, "neither a column of the table nor a path of any setting", near))
-    if problems:
-        raise NothingSelected(*problems)
-    meeting = [variants_meeting(results, path, condition) for path, condition in conditions.items()]
-    return [variant for variant in by_variant if all(variant in variants for variants in meeting)]
+    return rows.join(settings_of(results).select({key: condition}), on="variant", how="semi", maintain_order="left")
 
 
 def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
@@ -163,29 +134,14 @@ def runs_with(results: Results, selection: Selection, over: str | None = None) -
     row_columns = set(COLUMNS).union(*(results.lazy(name).collect_schema() for name in tables))
     no_path = {*row_columns, *RUN_KEYS, REFERENCE}
     conditions = {path: condition for path, condition in selection.items() if path not in no_path}
-    runs = results.runs.filter(pl.col("variant").is_in(variants_with(results, conditions)))
+    settings = settings_of(results)
+    runs = results.runs.join(settings.select(conditions), on="variant", how="semi", maintain_order="left")
     for key in RUN_KEYS:
         if key in selection:
             runs = narrow_rows(results, runs, key, selection[key])
     if over is not None and over not in row_columns:
-        runs = with_path_columns(results, runs, [over]).drop_nulls(over)
+        runs = settings.with_columns(runs, [over]).drop_nulls(over)
     return runs
-
-
-def with_path_columns(results: Results, rows: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """The rows with a column for each path of the setting that is not a column yet.
-
-    Raises:
-        NothingSelected: no setting has one of the paths.
-    """
-    for path in columns:
-        if path not in rows.columns:
-            variants_with(results, {path: None})
-            values = path_labels(results, path)
-            kind = pl.Float64 if any(isinstance(v, float) for v in values.values()) else pl.String
-            by_variant = pl.DataFrame({"variant": list(values), path: pl.Series(list(values.values()), dtype=kind)})
-            rows = rows.join(by_variant.cast({"variant": pl.String}), on="variant", how="left", maintain_order="left")
-    return rows
 
 
 def steps_first(selection: Selection) -> list[tuple[str, Json]]:
@@ -197,6 +153,35 @@ def steps_first(selection: Selection) -> list[tuple[str, Json]]:
 def value_list(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def why_empty(results: Results, selection: Selection) -> Problem:
+    """Which condition of a selection leaves nothing, and what there was to take."""
+    rows = quantity_rows(results, selection)
+    if (needs := quantity_fact(selection, "needs")) and not runs_with(results, selection).is_empty():
+        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
+    if rows.is_empty():
+        tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
+        return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
+    for key, condition in steps_first(selection):
+        before = rows
+        rows = narrow_rows(results, rows, key, condition)
+        if rows.is_empty():
+            values = settings_of(results).with_columns(before, [key])[key].unique().to_list()
+            present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
+            return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
+    raise ValueError("found rows, expected an empty selection")
+
+
+def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
+    """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
+    name = selection.get("quantity")
+    if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:
+        missing = ", ".join(f"'{part}'" for part in parts)
+        return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
+    if name in quantities.entries:
+        return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
+    return Problem("quantity", f"nothing measured is called {name!r}", nearest("", stored | set(quantities.entries)))
 
 
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
@@ -215,15 +200,12 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
 
 def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:
     """Layers by number, by ``null``, or as ``first`` and ``last`` of the row's own stack (not the final norm)."""
+    settings = settings_of(results)
+    last = pl.col("number").cast(pl.Int32)
     counts = [
-        (variant, stack, setting_value(setting, f"{stack}.layers"))
-        for variant, setting in variant_settings(results).items()
-        for stack in STACKS
+        settings.numbers(f"{stack}.layers").select("variant", stack=pl.lit(stack), _last=last) for stack in STACKS
     ]
-    schema = {"variant": pl.String, "stack": pl.String, "_last": pl.Int32}
-    rows = rows.join(
-        pl.DataFrame(counts, schema=schema, orient="row"), on=["variant", "stack"], how="left", maintain_order="left"
-    )
+    rows = rows.join(pl.concat(counts), on=["variant", "stack"], how="left", maintain_order="left")
     layer = pl.col("layer")  # a model from elsewhere has the layers that its sites count
     rows = rows.with_columns(pl.coalesce("_last", layer.max().over("variant", "stack")).alias("_last"))
     numbers = [number for number in layers if isinstance(number, int | float) and not isinstance(number, bool)]

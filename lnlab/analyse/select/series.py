@@ -17,9 +17,8 @@ from lnlab.analyse.select.missed_measurements import missed_seeds
 from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
 from lnlab.analyse.select.run_status import fate_without_numbers, run_endings
-from lnlab.analyse.select.select import NothingSelected, Selection, select_measured_rows
-from lnlab.analyse.select.settings import keys_without_path
-from lnlab.analyse.select.why_empty import why_empty
+from lnlab.analyse.select.select import Selection, select_measured_rows, why_empty
+from lnlab.analyse.select.settings import NothingSelected, settings_of
 from lnlab.errors import LabError, Problem
 from lnlab.tables import Results
 
@@ -137,8 +136,8 @@ def leading_runs(results: Results, runs: pl.DataFrame, of: Selection) -> pl.Data
     """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
     if not (path := quantity_fact(of, "over")):
         return runs
-    group = pl.col("variant").replace_strict(keys_without_path(results, path), return_dtype=pl.String)
-    return runs.with_columns(_group=group).unique(["_group", "seed"], keep="first", maintain_order=True).drop("_group")
+    grouped = runs.join(settings_of(results).groups(path), on="variant", how="left", maintain_order="left")
+    return grouped.unique(["group", "seed"], keep="first", maintain_order=True).drop("group")
 
 
 def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:

@@ -1,154 +1,223 @@
-"""The resolved settings behind results, and what a word of a selection means there; paths as in ``lnlab.setting``."""
+"""The resolved settings behind results as one table, so that a selection is a join; paths as in ``lnlab.setting``.
+
+A path is read once for all variants, when it is first needed: ``variant path value``, with the value as canonical JSON,
+no row where a variant has nothing there, and a row for each value where its stacks disagree.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
+from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
-from lnlab.setting import STACKS, key_of_stack
-from lnlab.setting import Setting as Reader
+from lnlab.setting import STACKS, Setting, key_of_stack
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import NONE, matches, value_label
 from lnlab.tables import Results
 
-SettingMap = Mapping[str, Json]
+_Computed = TypeVar("_Computed")
+_AXES: Final = pl.Schema({"axis": pl.String, "variant": pl.String, "label": pl.String})
+_NUMBERS: Final = pl.Schema({"value": pl.String, "number": pl.Float64})
+_ROWS: Final = pl.Schema({"variant": pl.String, "path": pl.String, "value": pl.String})
 
 
-def variant_settings(results: Results) -> Mapping[str, SettingMap]:
-    """The resolved setting of each variant, in the order of the plan; its ``method`` and ``times``, if it has any."""
-    return results.once("variant_settings", _variant_settings)
+class NothingSelected(LabError):
+    """A selection names what is not among these runs or rows; each problem says what there is instead."""
 
 
-def _variant_settings(results: Results) -> Mapping[str, SettingMap]:
-    unique = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
-    axis_values = _axis_values(results)
-    return {
-        variant: {**_parsed(text), **axis_values[variant]} if variant in axis_values else _parsed(text)
-        for variant, text in unique.iter_rows()
-    }
+@dataclass(frozen=True)
+class SettingTable:
+    """The resolved settings of all variants of an experiment.
+
+    Attributes:
+        by_variant: each variant's, in the order of the plan; its ``method`` and ``times``, if it has any, are in it.
+        axes: ``axis variant label``, the values of the axes as a reader sees them; null where a run has no variant.
+        computed: what was read of paths, by what it is; each once, and nobody may change it.
+    """
+
+    by_variant: Mapping[str, Setting]
+    axes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_AXES), compare=False)
+    computed: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def variants(self) -> pl.DataFrame:
+        """The column ``variant``, in the order of the plan."""
+        return self._once("variants", "", lambda: pl.Series("variant", list(self.by_variant), pl.String).to_frame())
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every path at which some variant has a value, short forms and depths included."""
+        settings = self.by_variant.values()
+        return self._once("paths", "", lambda: frozenset[str]().union(*(setting.paths() for setting in settings)))
+
+    def rows(self, path: str) -> pl.DataFrame:
+        """``variant path value`` of one path, in the order of the plan."""
+        return self._once("rows", path, lambda: self._read(path))
+
+    def where(self, conditions: Mapping[str, Json]) -> pl.DataFrame:
+        """The variants whose setting meets every condition: the column ``variant``, in the order of the plan.
+
+        ``null`` asks for nothing there. A variant whose stacks disagree at a path meets no condition on it.
+        """
+        meeting = self.variants
+        for path, condition in conditions.items():
+            meeting = meeting.join(self._where(path, condition), on="variant", how="semi", maintain_order="left")
+        return meeting
+
+    def select(self, conditions: Mapping[str, Json]) -> pl.DataFrame:
+        """The variants that meet every condition, as ``where``.
+
+        Raises:
+            NothingSelected: no setting has one of the paths.
+        """
+        self._refuse_unknown(conditions)
+        return self.where(conditions)
+
+    def unknown_paths(self, paths: Iterable[str]) -> list[str]:
+        """Those of these paths at which no variant has a value."""
+        return [path for path in paths if self.by_variant and self.rows(path).is_empty()]
+
+    def stacks_where(self, key: str, condition: Json) -> pl.DataFrame:
+        """``variant stack`` of every stack whose value at a key, such as ``placement.kind``, meets a condition."""
+        meeting = {stack: self.where({f"{stack}.{key}": condition}) for stack in STACKS}
+        return pl.concat(variants.with_columns(stack=pl.lit(stack)) for stack, variants in meeting.items())
+
+    def numbers(self, path: str) -> pl.DataFrame:
+        """``variant number`` of the variants that have a number at a path."""
+        values = self._values(path)
+        numbers = {text: float(value) for text, value in _distinct(values).items() if _is_number(value)}
+        texts = pl.DataFrame({"value": list(numbers), "number": list(numbers.values())}, _NUMBERS)
+        return values.join(texts, on="value", maintain_order="left").select("variant", "number")
+
+    def labels(self, path: str) -> pl.DataFrame:
+        """``variant label`` of every variant: numbers if all at a path are numbers, else words; null for nothing there.
+
+        A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
+        """
+        return self._once("labels", path, lambda: self._labels(path))
+
+    def with_columns(self, rows: pl.DataFrame, paths: Iterable[str]) -> pl.DataFrame:
+        """The rows with a column for each path that is not a column yet.
+
+        Raises:
+            NothingSelected: no setting has one of the paths.
+        """
+        for path in paths:
+            if path not in rows.columns:
+                self._refuse_unknown([path])
+                labels = self.labels(path).rename({"label": path})
+                rows = rows.join(labels, on="variant", how="left", maintain_order="left")
+        return rows
+
+    def groups(self, path: str) -> pl.DataFrame:
+        """``variant group``: variants of one group differ in what stands at a path alone.
+
+        ``times``, the multiple of a chosen value, may differ, too: that value is in the setting itself. With a short
+        form, which is of every stack, so may the name of a method: it may stand for what is left out.
+        """
+        return self._once("groups", path, lambda: self._groups(path))
+
+    def short_labels(self, axis: str) -> Mapping[str, str]:
+        """Each label of an axis, and what it is shortened to.
+
+        One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
+        where none does. One that is the kind alone, as its parameters are the defaults, gets the numbers among those.
+        """
+        return self._once("short labels", axis, lambda: self._short_labels(axis))
+
+    def _once(self, what: str, path: str, compute: Callable[[], _Computed]) -> _Computed:
+        if (what, path) not in self.computed:
+            self.computed[what, path] = compute()
+        value: _Computed = self.computed[what, path]
+        return value
+
+    def _refuse_unknown(self, paths: Iterable[str]) -> None:
+        what = "neither a column of the table nor a path of any setting"
+        if unknown := self.unknown_paths(paths):
+            raise NothingSelected(*(Problem(path, what, nearest(path, self.paths)) for path in unknown))
+
+    def _read(self, path: str) -> pl.DataFrame:
+        pairs = [(v, canonical(value)) for v, setting in self.by_variant.items() for value in setting.values(path)]
+        columns = {"variant": [v for v, _ in pairs], "path": [path] * len(pairs), "value": [text for _, text in pairs]}
+        return pl.DataFrame(columns, _ROWS)
+
+    def _where(self, path: str, condition: Json) -> pl.DataFrame:
+        return self._once("where", canonical([path, condition]), lambda: self._matching(path, condition))
+
+    def _matching(self, path: str, condition: Json) -> pl.DataFrame:
+        rows = self.variants.join(self.rows(path), on="variant", how="left", maintain_order="left")
+        single = rows.filter(~pl.col("variant").is_duplicated())
+        values = {text: None if text is None else json.loads(text) for text in single["value"].unique()}
+        texts = [text for text, value in values.items() if matches(value, condition)]
+        matching = pl.DataFrame({"value": texts}, {"value": pl.String})
+        return single.join(matching, on="value", how="semi", nulls_equal=True, maintain_order="left").select("variant")
+
+    def _values(self, path: str) -> pl.DataFrame:
+        """The rows of a path where a variant has one value that is not null."""
+        return self.rows(path).filter(~pl.col("variant").is_duplicated(), pl.col("value") != "null")
+
+    def _labels(self, path: str) -> pl.DataFrame:
+        values = self._values(path)
+        distinct = _distinct(values)
+        kinds = {text: _kind_text(value) for text, value in distinct.items()}
+        if distinct and all(map(_is_number, distinct.values())):
+            labels = self.numbers(path).rename({"number": "label"})
+        elif len(set(kinds.values())) == len(kinds):
+            labels = values.select("variant", label=pl.col("value").replace(kinds))
+        else:
+            words = self.axes.filter(pl.col("axis") == path).unique("variant", keep="last", maintain_order=True)
+            words = words.select("variant", label=pl.col("label").replace(self.short_labels(path)))
+            worded = values.join(words, on="variant", how="left")
+            labels = worded.select("variant", label=pl.coalesce("label", "value"))
+        return self.variants.join(labels, on="variant", how="left", maintain_order="left")
+
+    def _groups(self, path: str) -> pl.DataFrame:
+        key = key_of_stack(path)
+        removed = (TIMES, path) if key is None else (TIMES, METHOD, *(f"{stack}.{key}" for stack in STACKS))
+        texts = [canonical(setting.without(removed)) for setting in self.by_variant.values()]
+        return self.variants.with_columns(group=pl.Series(texts, dtype=pl.String))
+
+    def _short_labels(self, axis: str) -> Mapping[str, str]:
+        rows = self.axes.filter(pl.col("axis") == axis)
+        by_variant = dict(rows.drop_nulls("variant").select("variant", "label").iter_rows())
+        choices = {variant: self.by_variant[variant].get(axis) for variant in by_variant}
+        distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
+        shortened = {text: _short_label(choices[v], text, distinct.values()) for v, text in by_variant.items()}
+        return {text: text for text in rows["label"].unique()} | shortened
 
 
-def _axis_values(results: Results) -> dict[str, dict[str, Json]]:
-    """What the axes that are part of no setting say of each variant."""
-    axes = results.axes.filter(pl.col("axis").is_in([METHOD, TIMES]))
-    rows = axes.join(results.runs.select("run", "variant"), on="run")
-    by_variant: dict[str, dict[str, Json]] = {}
-    for variant, axis, value in rows.select("variant", "axis", "value").iter_rows():
-        by_variant.setdefault(variant, {})[axis] = json.loads(value)
-    return by_variant
+def settings_of(results: Results) -> SettingTable:
+    """The settings behind results, read when they are needed first."""
+    return results.once("settings", _settings_of)
+
+
+def _settings_of(results: Results) -> SettingTable:
+    axes = results.axes.join(results.runs.select("run", "variant"), on="run", how="left", maintain_order="left")
+    added: dict[str, dict[str, Json]] = {}  # of axes that are part of no setting
+    of_variants = axes.filter(pl.col("axis").is_in([METHOD, TIMES]), pl.col("variant").is_not_null())
+    for variant, axis, value in of_variants.select("variant", "axis", "value").iter_rows():
+        added.setdefault(variant, {})[axis] = json.loads(value)
+    texts = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True)
+    settings = {variant: Setting({**_parsed(text), **added.get(variant, {})}) for variant, text in texts.iter_rows()}
+    return SettingTable(settings, axes.select(_AXES.names()))
 
 
 @lru_cache(maxsize=8192)
-def _parsed(text: str) -> SettingMap:
-    setting: SettingMap = json.loads(text)
+def _parsed(text: str) -> Mapping[str, Json]:
+    setting: Mapping[str, Json] = json.loads(text)
     return setting
 
 
-def setting_values(setting: SettingMap, path: str) -> list[Json]:
-    """Every value at a dotted path: none if nothing is there, one for each distinct value of a short form.
-
-    A depth follows from the setting.
-    """
-    return Reader(setting).values(path)
+def _distinct(values: pl.DataFrame) -> dict[str, Json]:
+    return {text: json.loads(text) for text in values["value"].unique(maintain_order=True)}
 
 
-def setting_value(setting: SettingMap, path: str) -> Json:
-    """The value at a path, or None where nothing is there or the stacks disagree."""
-    values = setting_values(setting, path)
-    return values[0] if len(values) == 1 else None
-
-
-def meets_condition(setting: SettingMap, path: str, condition: Json) -> bool:
-    """Whether the value at a path is what a selection asks for; ``null`` asks for nothing there."""
-    values = setting_values(setting, path)
-    return len(values) < 2 and matches(values[0] if values else None, condition)
-
-
-def variants_meeting(results: Results, path: str, condition: Json) -> frozenset[str]:
-    """The variants whose setting meets a condition, which many selections share."""
-    by_variant = variant_settings(results)
-    name = canonical(["variants", path, condition])
-    return results.once(
-        name, lambda _: frozenset(v for v, s in by_variant.items() if meets_condition(s, path, condition))
-    )
-
-
-def keys_without_path(results: Results, path: str) -> dict[str, str]:
-    """Each variant's setting but for what stands at a path, as text: those of one text differ there alone.
-
-    ``times``, the multiple of a chosen value, goes too: that value is in the setting itself. With a short form, which
-    is of every stack, the name of a method goes as well: it may stand for what is left out.
-    """
-    long = key_of_stack(path)
-    removed = (TIMES, path) if long is None else (TIMES, METHOD, *(f"{stack}.{long}" for stack in STACKS))
-    texts = {}
-    for variant, setting in variant_settings(results).items():
-        remaining = setting
-        for removed_path in removed:
-            remaining = _remove(remaining, removed_path)
-        texts[variant] = canonical(remaining)
-    return texts
-
-
-def _remove(setting: SettingMap, path: str) -> SettingMap:
-    head, _, tail = path.partition(".")
-    if not tail:
-        return {key: value for key, value in setting.items() if key != head}
-    inner = setting.get(head)
-    return {**setting, head: _remove(inner, tail)} if isinstance(inner, Mapping) else setting
-
-
-def setting_paths(setting: SettingMap) -> list[str]:
-    """Every path at which a setting has a value, short forms and depths included."""
-    return Reader(setting).paths()
-
-
-def all_setting_paths(results: Results) -> frozenset[str]:
-    """Every path at which some variant has a value."""
-    paths = frozenset[str]()
-    return results.once(
-        "setting_paths", lambda results: paths.union(*map(setting_paths, variant_settings(results).values()))
-    )
-
-
-def path_labels(results: Results, path: str) -> dict[str, str | float | None]:
-    """What each variant has at a path: numbers if all are numbers, else words; None where it has nothing.
-
-    A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
-    """
-    values = {variant: setting_value(setting, path) for variant, setting in variant_settings(results).items()}
-    present = [v for v in values.values() if v is not None]
-    if present and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
-        return {variant: None if v is None else float(v) for variant, v in values.items()}
-    kinds = {canonical(v): _kind_text(v) for v in present}
-    if len(set(kinds.values())) == len(kinds):
-        return {variant: None if v is None else kinds[canonical(v)] for variant, v in values.items()}
-    shortened = short_axis_labels(results, path)
-    short_labels = {variant: shortened[text] for variant, text in _axis_labels(results, path).items()}
-    return {variant: None if v is None else short_labels.get(variant, canonical(v)) for variant, v in values.items()}
-
-
-def short_axis_labels(results: Results, axis: str) -> dict[str, str]:
-    """Each label of an axis, and what it is shortened to.
-
-    One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all where
-    none does. One that is the kind alone, as all its parameters are the defaults, gets the numbers among those.
-    """
-    by_variant = variant_settings(results)
-    axis_labels = _axis_labels(results, axis)
-    choices = {variant: setting_value(by_variant[variant], axis) for variant in axis_labels}
-    distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
-    all_labels = results.axes.filter(pl.col("axis") == axis)["label"].unique()
-    shortened = {w: _short_label(choices[variant], w, distinct.values()) for variant, w in axis_labels.items()}
-    return {text: text for text in all_labels} | shortened
-
-
-def _axis_labels(results: Results, axis: str) -> dict[str, str]:
-    """The label of each variant on an axis."""
-    rows = results.axes.filter(pl.col("axis") == axis).join(results.runs.select("run", "variant"), on="run")
-    return dict(rows.select("variant", "label").iter_rows())
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -> str:
@@ -157,7 +226,7 @@ def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -
     same_kind = [other for other in among if other["kind"] == choice["kind"]]
     telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
     if text == choice["kind"]:
-        telling = {k: v for k, v in telling.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+        telling = {k: v for k, v in telling.items() if _is_number(v)}
     return value_label({"kind": choice["kind"], **telling}) if telling else text
 
 

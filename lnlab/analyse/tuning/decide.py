@@ -7,7 +7,7 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.select.settings import variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.tuning.rules import TuningTrial, rules
 from lnlab.compile.decisions import Decision, TuningCandidate, Undecided
 from lnlab.errors import LabError, Problem
@@ -41,7 +41,8 @@ def decide_tuning(questions: Sequence[Undecided], results: Results) -> tuple[Dec
         LabError: a run has no validation NLL, or what a rule needs.
     """
     endings = _endings(results)
-    tasks = {variant: canonical(setting.get("task")) for variant, setting in variant_settings(results).items()}
+    settings = settings_of(results).by_variant
+    tasks = {variant: canonical(setting.get("task")) for variant, setting in settings.items()}
     lowest: dict[str, float] = {}
     for question in questions:
         for _, variant in question.candidates:

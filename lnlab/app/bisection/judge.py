@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.analyse.select.select import NothingSelected, runs_with
+from lnlab.analyse.select.select import runs_with
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.app.comparison.sides import Side
 from lnlab.app.compute import decide_open_choices, worker_count
 from lnlab.app.python_request import request_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.analyse.select.select import NothingSelected, runs_with, select_measured_rows, value_list
+from lnlab.analyse.select.select import runs_with, select_measured_rows, value_list
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.app.locks.folder_contents import seeds_text
 from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.app.tracing.sources import TracedExperiment

@@ -13,9 +13,9 @@ from typing import Literal
 import polars as pl
 
 from lnlab.analyse.select.run_status import ending_text, run_endings
-from lnlab.analyse.select.select import NothingSelected, select_measured_rows
+from lnlab.analyse.select.select import select_measured_rows, why_empty
 from lnlab.analyse.select.series import leading_runs
-from lnlab.analyse.select.why_empty import why_empty
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.region import Region, declared_region

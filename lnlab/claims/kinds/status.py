@@ -15,8 +15,9 @@ from typing import Literal
 
 from lnlab.analyse.select.early_stops import STOPPED
 from lnlab.analyse.select.run_status import ending_text, run_endings
-from lnlab.analyse.select.select import NothingSelected, Selection
+from lnlab.analyse.select.select import Selection
 from lnlab.analyse.select.series import select_series, varying_columns
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import Interval, clopper_pearson
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region, declared_region, interval_verdict

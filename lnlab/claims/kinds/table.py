@@ -27,7 +27,7 @@ from lnlab.analyse.convergence.agreement import (
 )
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.select.run_status import ending_text
-from lnlab.analyse.select.select import NothingSelected
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.region import Region, number_text

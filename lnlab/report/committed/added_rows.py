@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from lnlab.analyse.select.select import NothingSelected, runs_with
+from lnlab.analyse.select.select import runs_with
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
-from lnlab.analyse.select.select import NothingSelected, Selection, runs_with
+from lnlab.analyse.select.select import Selection, runs_with
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 
-from lnlab.analyse.select.settings import short_axis_labels
+from lnlab.analyse.select.settings import settings_of
 from lnlab.report.words.path_names import join_value_names
 from lnlab.report.words.wording import axis_value_name
 from lnlab.setting import implied_axes
@@ -33,7 +33,7 @@ def label_series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[st
     values_by_run: dict[str, list[tuple[int, str]]] = {run: [] for run in runs["run"]}
     for axis in varying:
         order = results.axes.filter(pl.col("axis") == axis)["value"].unique(maintain_order=True).to_list()
-        axis_labels = short_axis_labels(results, axis)
+        axis_labels = settings_of(results).short_labels(axis)
         for run, value, label in free_axes.filter(pl.col("axis") == axis).select("run", "value", "label").iter_rows():
             values_by_run[run].append(
                 (order.index(value), axis_value_name(axis, json.loads(value), axis_labels[label]))

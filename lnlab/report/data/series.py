@@ -7,7 +7,7 @@ import polars as pl
 from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
 from lnlab.analyse.select.series import leading_runs
-from lnlab.analyse.select.settings import path_labels
+from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -84,8 +84,7 @@ def labelled_values(results: Results, rows: pl.DataFrame, path: str) -> dict[str
     distinct = rows[path].drop_nulls().unique(maintain_order=True)
     if distinct.dtype.is_numeric():
         return {number: axis_value_name(path, number, "") for number in distinct.cast(pl.Float64).sort()}
-    words_by_variant = path_labels(results, path)
-    planned = [words_by_variant[variant] for variant in results.runs["variant"].unique(maintain_order=True)]
+    planned = settings_of(results).labels(path)["label"]
     present = set(distinct)
     order = [str(word) for word in dict.fromkeys([*planned, *distinct]) if word in present]
     return {word: axis_value_name(path, {"true": True, "false": False}.get(word, word), word) for word in order}

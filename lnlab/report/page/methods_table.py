@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lnlab.analyse.select.settings import SettingMap, setting_value, variant_settings
+from lnlab.analyse.select.settings import settings_of
 from lnlab.keys import Json, canonical
 from lnlab.report.page.methods import setting_leaves
 from lnlab.report.table import Grid
 from lnlab.report.words.wording import format_value, join_words
-from lnlab.setting import MISSING, SHORT_FORMS, STACKS
+from lnlab.setting import MISSING, SHORT_FORMS, STACKS, Setting
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import is_choices
 from lnlab.tables import Results
@@ -19,13 +19,13 @@ _PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer"
 
 def method_grid(results: Results) -> Grid | None:
     """The table, a row a method, without the pieces that all have in common; None where nothing has a name."""
-    variants: dict[str, list[SettingMap]] = {}
-    for setting in variant_settings(results).values():
-        if METHOD in setting:
-            variants.setdefault(str(setting[METHOD]), []).append(setting)
+    variants: dict[str, list[Mapping[str, Json]]] = {}
+    for setting in settings_of(results).by_variant.values():
+        if METHOD in setting.parts:
+            variants.setdefault(str(setting.parts[METHOD]), []).append(setting.parts)
     if not variants:
         return None
-    methods: list[SettingMap] = [_shared(same_method) for same_method in variants.values()]
+    methods = [Setting(_shared(same_method)) for same_method in variants.values()]
     columns = {piece: [_piece(setting, piece, methods) for setting in methods] for piece in _PIECES}
     columns["else"] = _others(methods)
     telling_columns = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
@@ -47,19 +47,19 @@ def _shared(values: Sequence[Json]) -> Json:
     return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
 
 
-def _piece(setting: SettingMap, piece: str, methods: Sequence[SettingMap]) -> str:
+def _piece(setting: Setting, piece: str, methods: Sequence[Setting]) -> str:
     """A choice in words; where the stacks have different ones, each with its stack."""
     if piece not in SHORT_FORMS:
-        return _choice(setting_value(setting, piece), _all_at(methods, [piece]))
-    long = [f"{stack}.{piece}" for stack in STACKS if setting_value(setting, f"{stack}.{piece}") is not None]
-    texts = {path: _choice(setting_value(setting, path), _all_at(methods, long)) for path in long}
+        return _choice(setting.get(piece), _all_at(methods, [piece]))
+    long = [f"{stack}.{piece}" for stack in STACKS if setting.get(f"{stack}.{piece}") is not None]
+    texts = {path: _choice(setting.get(path), _all_at(methods, long)) for path in long}
     if len(set(texts.values())) < 2:
         return next(iter(texts.values()), "–")
     return join_words(f"{text} ({path.partition('.')[0]})" for path, text in texts.items())
 
 
-def _all_at(methods: Sequence[SettingMap], paths: Sequence[str]) -> list[Json]:
-    return [setting_value(setting, path) for setting in methods for path in paths]
+def _all_at(methods: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
+    return [setting.get(path) for setting in methods for path in paths]
 
 
 def _choice(choice: Json, others: Sequence[Json]) -> str:
@@ -71,9 +71,11 @@ def _choice(choice: Json, others: Sequence[Json]) -> str:
     return format_value({"kind": choice["kind"], **differing})
 
 
-def _others(methods: Sequence[SettingMap]) -> list[str]:
+def _others(methods: Sequence[Setting]) -> list[str]:
     """What else a method has that most have not."""
-    others = [{path: value for path, value in setting_leaves(setting) if not _has_column(path)} for setting in methods]
+    others = [
+        {path: value for path, value in setting_leaves(setting.parts) if not _has_column(path)} for setting in methods
+    ]
     counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
     uncommon = [[p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)] for other in others]
     pairs = zip(others, uncommon, strict=True)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.select import NothingSelected
+from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json

@@ -1,12 +1,12 @@
 """A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from lnlab.analyse.select.select import runs_with
+from lnlab.analyse.select.settings import settings_of
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
@@ -95,8 +95,9 @@ def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[st
     """The designs of a selection, each once, named by what varies among the first runs that have them."""
     runs = runs_with(results, where)
     first: dict[tuple[tuple[str, Design], ...], str] = {}
-    for run, setting in runs.select("run", "setting").iter_rows():
-        first.setdefault(tuple(_designs(json.loads(setting))), run)
+    settings = settings_of(results).by_variant
+    for run, variant in runs.select("run", "variant").iter_rows():
+        first.setdefault(tuple(_designs(settings[variant].parts)), run)
     chosen = runs.filter(pl.col("run").is_in(list(first.values())))
     _, _, labels = label_series(results, chosen, "")
     names = dict(labels.select("run", "series").iter_rows())
