@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _Setting = Mapping[str, Json]
 _Row = dict[str, Any]
+_Place = tuple[str, int]
 _ANEW = "compute all runs again: lnlab run, then lnlab report"
 
 
@@ -127,50 +128,43 @@ class CommittedRuns:
             StoreError: this user may not read the store.
         """
         names, planned = self._planned()
-        committed = {place: row for place, row in self._rows_by_place() if place in planned}
-        ended = {place: row for place, row in committed.items() if row["status"] in ENDED_STATUSES}
-        others = self._refuse_other_runs(planned, ended, known)
+        ended, others = self._ended(planned, known)
         lacking = [run.key for place, run in planned.items() if place not in ended]
         computed = _ended_runs(self.plan, lacking, store)
         if computed is None:
             return ExtendedResults(self.results, frozenset(), self.plan.digest)
         added = frozenset(computed.runs["run"])
         # a run that was only asked for has no key of its own, and its variant may have none: it is asked for again
-        replaced = [row["run"] for p, row in committed.items() if planned[p].key in added or row["status"] is None]
+        rows = [(planned[place].key, row) for place, row in self._rows_by_place() if place in planned]
+        replaced = [row["run"] for key, row in rows if key in added or row["status"] is None]
         variants = {name: (row["variant"], row["setting"]) for (name, _), row in ended.items()}
         same_setting = {variant: variants[name] for variant, name in names.items() if name in variants}
         joined = self._joined(_with_variants(computed, same_setting), replaced)
         return ExtendedResults(joined, added, self.plan.digest, others)
 
     def lacking(self, known: "Registries") -> Plan:
-        """The plan of those runs alone that the spec asks for and the report lacks.
-
-        Raises:
-            ReportError: today runs of the report would be computed in another way, so that no others can stand beside
-                them.
-        """
+        """The plan of those runs alone that the report lacks; runs that could not stand in it are refused."""
         _, planned = self._planned()
-        rows = {place: row for place, row in self._rows_by_place() if place in planned}
-        ended = {place: row for place, row in rows.items() if row["status"] in ENDED_STATUSES}
-        self._refuse_other_runs(planned, ended, known)
-        plan = self.plan.restricted_to({run.key for place, run in planned.items() if place not in ended})
-        part = ["beyond", *sorted(run.key for run in plan.runs)]
+        ended, _ = self._ended(planned, known)
+        lacking = {run.key for place, run in planned.items() if place not in ended}
+        plan = self.plan.restricted_to(lacking)
+        part = ["beyond", *sorted(lacking)]
         return replace(plan, digest=digest([plan.digest, *part]), quick=digest([plan.quick, *part]))
 
-    def _planned(self) -> tuple[dict[str, str], dict[tuple[str, int], Run]]:
+    def _planned(self) -> tuple[dict[str, str], dict[_Place, Run]]:
         """The name of the setting of each variant, and each run of the plan by its setting and seed."""
         names = {variant: self.name(setting) for variant, setting in self.plan.settings.items()}
         return names, {(names[run.variant], run.seed): run for run in self.plan.runs}
 
-    def _refuse_other_runs(
-        self, planned: Mapping[tuple[str, int], Run], ended: Mapping[tuple[str, int], _Row], known: "Registries"
-    ) -> frozenset[str]:
-        """See to it that runs of the report are computed today as they were; what is measured otherwise is returned."""
+    def _ended(self, planned: Mapping[_Place, Run], known: "Registries") -> tuple[dict[_Place, _Row], frozenset[str]]:
+        """The rows of planned runs that the report has to their end, and the quantities measured otherwise today."""
+        rows = self._rows_by_place()
+        ended = {place: row for place, row in rows if place in planned and row["status"] in ENDED_STATUSES}
         others = self._measured_otherwise({row["run"]: planned[place].key for place, row in ended.items()})
         self._refuse_other_probes(known)
-        return others
+        return ended, others
 
-    def _rows_by_place(self) -> Iterator[tuple[tuple[str, int], _Row]]:
+    def _rows_by_place(self) -> Iterator[tuple[_Place, _Row]]:
         """The name of the setting and the seed of each run, with its row."""
         names: dict[str, str] = {}
         for row in self.results.runs.iter_rows(named=True):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -101,11 +102,9 @@ def run_request(
     from lnlab.app.judging import plan_verdicts
 
     _require_executor(executor, address)
-    if beyond is not None:
-        _refuse_beside_beyond(request, max_minutes)
-    destinations = parse_destinations(export)
+    _refuse_beside(beyond, request, max_minutes)
+    trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
     summary = None if beyond else _complete_plan(store, request, retry_failed=retry_failed)
-    trackers = open_trackers(destinations, request.spec.stem, request.profile)
     if summary is None:
         from lnlab.execute.pool import warm
 
@@ -134,18 +133,15 @@ def run_request(
             trackers=trackers,
             memory=memory,
         )
-        if beyond is not None:
-            summary = compute_lacking(store, request, beyond, options)
-        else:
-            summary = compute_missing(store, request, options)
+        compute = compute_missing if beyond is None else partial(compute_lacking, folder=beyond)
+        summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        judged = not (summary.interrupted or beyond)
-        verdicts = plan_verdicts(store, summary.stored, results, request.plugins) if judged else []
+        judged = () if summary.interrupted or beyond else plan_verdicts(store, summary.stored, results, request.plugins)
         export_finished(trackers, store, summary.stored, results)
-        if verdicts:
-            trackers.show_verdicts(verdicts)
-    return RunResult(request, summary, results, tuple(verdicts))
+        if judged:
+            trackers.show_verdicts(judged)
+    return RunResult(request, summary, results, tuple(judged))
 
 
 def _require_executor(executor: str, address: str | None) -> None:
@@ -156,10 +152,10 @@ def _require_executor(executor: str, address: str | None) -> None:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
 
 
-def _refuse_beside_beyond(request: Request, max_minutes: float | None) -> None:
+def _refuse_beside(beyond: Path | None, request: Request, max_minutes: float | None) -> None:
     """Refuse what would make other runs than those that a report lacks."""
     options = {"--profile": request.profile, "-s": request.overrides, "--max-minutes": max_minutes is not None}
-    for option in (name for name, value in options.items() if value):
+    for option in (name for name, value in options.items() if beyond and value):
         what = f"{option} goes with a whole experiment: a report has its own profile and overrides"
         raise LabError(Problem("--beyond", what, f"leave {option} out"))
 
@@ -199,14 +195,13 @@ def run(
         executor: ``local``, or ``ray``: on the nodes of a cluster.
         address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
-        max_minutes: that the run may take, by its estimate: whole seeds that do not fit are left out.
+        max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
-        beyond: the folder of a report: its profile and overrides hold, only runs that it lacks are computed, and no
-            claim is judged before ``lnlab report --from FOLDER --add-runs``.
+        beyond: a report's folder: only runs that it lacks are computed, with its profile, and no claim is judged.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
-        KeyboardInterrupt: it was interrupted; what has begun is kept, and the same call goes on from there.
+        KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
     """
     from lnlab.app.progress import stderr_console
 
