@@ -105,7 +105,9 @@ def expected_time(facts: dict[str, Any]) -> str:
     """How long a run would take, and the source of the estimate."""
     if not facts["units"]["missing"]:
         return "none"
-    return (
-        f"about {format_duration(facts['seconds'])} on {format_count(facts['workers'], 'worker')}, "
-        f"{facts['seconds_known']}"
-    )
+    workers = format_count(facts["workers"], "worker")
+    later = facts["later_seconds"]
+    runs = f"about {format_duration(facts['seconds'])}"
+    if later is not None:
+        runs = f"about {format_duration(facts['seconds'] + later)}, {format_duration(later)} of it for the judged runs,"
+    return f"{runs} on {workers}, {facts['seconds_known']}"

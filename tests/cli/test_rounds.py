@@ -173,8 +173,10 @@ def test_the_plan_shows_the_round_that_is_next(lnlab, tuned, trained):
     assert not Path(".lnlab").exists()
     facts = lnlab("plan", "tuned.yaml", "--json").json
     assert (facts["runs"], facts["later_runs"], len(facts["undecided"])) == (6, 24, 1)
+    assert facts["later_seconds"] > facts["seconds"]  # the judged runs are four times as many
     lnlab("run", "tuned.yaml", "-q")
     after = lnlab("plan", "tuned.yaml")
+    assert lnlab("plan", "tuned.yaml", "--json").json["later_seconds"] is None
     assert f"round 2: {CHOSEN}" in after.out.splitlines()
     assert "holds everything; a run would compute nothing" in after.out
 

@@ -90,6 +90,7 @@ class PlanSummary:
         memory: what fits.
         workers: at once.
         seconds: expected; None: nothing to do.
+        later_seconds: expected of the runs that follow, whatever is chosen; None: none follow.
         seconds_known: where the estimate comes from.
         claims: what is judged.
         note: claims that these seeds cannot decide, in words; or nothing.
@@ -118,6 +119,7 @@ class PlanSummary:
     memory: MemorySummary
     workers: int
     seconds: float | None
+    later_seconds: float | None
     seconds_known: str
     claims: tuple[ClaimSummary, ...]
     note: str
@@ -165,24 +167,21 @@ def plan_request(
     units = [unit for unit, _ in pending]
     wanted_workers = worker_count(workers)
     memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
+    judged = judged_plan(request, known, plan)
+    later = judged.trajectories if plan.undecided else ()
     return PlanSummary(
         **_work_fields(plan, pending, known),
         peak_bytes=memory_plan.peak,
         memory=_memory(memory_plan, wanted_workers),
         workers=memory_plan.workers,
         seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units else None,
+        later_seconds=pace.seconds(later, known, memory_plan.workers) if later else None,
         seconds_known=pace.source,
-        note=_undecidable_note(request, known, plan),
+        note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
         store=str(store.root),
         lines=tuple(explain(plan)),
         analyzed=analyzed_units(store, plan, known) if analyze else (),
     )
-
-
-def _undecidable_note(request: Request, known: "Registries", plan: "Plan") -> str:
-    """What the seeds of the judged runs cannot decide."""
-    judged = judged_plan(request, known, plan)
-    return undecidable_note(undecidable_seeds(judged, known), len(judged.claims))
 
 
 def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries") -> dict[str, Any]:
