@@ -65,7 +65,7 @@ def test_every_mark_has_a_stand_in_at_once():
 
 
 def test_committed_drawings_hold_no_character_whose_width_is_the_machine_s():
-    drawings = sorted(Path("reports").glob("*/*/figures/*.svg"))
+    drawings = sorted(Path("reports").glob("*/real/figures/*.svg"))
     assert drawings
     for path in drawings:
         texts = path.read_text(encoding="utf-8").partition("</desc>")[2] or path.read_text(encoding="utf-8")

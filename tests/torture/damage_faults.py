@@ -27,7 +27,7 @@ OF_LONGER = 512
 FLIPS = 10_000
 OTHERS = 1_500
 LOCKS = ("lock", ".lock")
-OF_THE_SUITE = 60
+OF_THE_SUITE = 30
 HEALED = 40
 """One damage in so many is followed by a rerun; all are read."""
 

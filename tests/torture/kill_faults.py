@@ -70,7 +70,7 @@ def recorded(store: Store, units: list[Trajectory]) -> set[str]:
 def measuring(folder: Path, full: bool) -> Tally:
     """One of the units in flight, or the parent of all, again and again until all are done."""
     tally, draw = Tally(), random.Random(7)
-    rounds, count, workers, parents = (4, 120, 95, 5) if full else (1, 45, 23, 2)
+    rounds, count, workers, parents = (4, 120, 95, 5) if full else (1, 20, 10, 1)
     for number in range(rounds):
         place = folder / str(number)
         place.mkdir()
@@ -138,8 +138,9 @@ probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
   - {kind: update_size, at: [7, 20]}
 """
-KILLS, OF_A_UNIT, APART = 25, 2, 8
-"""Of workers and parents; of one unit's workers by one parent (a third fails the unit); stretches between two."""
+KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 8, 2, 8
+"""Of workers and parents, at full size and else; of one unit's workers by one parent (a third fails the unit);
+stretches between two."""
 
 
 def lnlab(spec: Path, store: Path, *more: str) -> subprocess.Popen[str]:
@@ -190,22 +191,25 @@ def training(folder: Path, full: bool) -> Tally:
     if undisturbed.returncode:
         tally.lost.append(output)
     killed = Counter[str]()
-    for number in range(3 if full else 1):
-        killed += _kill_training(draw, spec, folder / f"killed {number}", folder / "whole", tally)
+    kills = [KILLS] * 3 if full else [OF_THE_SUITE]
+    for number, most in enumerate(kills):
+        killed += _kill_training(draw, spec, folder / f"killed {number}", folder / "whole", tally, most)
     tally.injected = killed.total()
     tally.notes.append(f"{killed['parent']} of parents; no update is trained twice once it is committed")
     return tally
 
 
-def _kill_training(draw: random.Random, spec: Path, store: Path, whole: Path, tally: Tally) -> Counter[str]:
-    """Run a spec to its end, however often it is killed."""
+def _kill_training(
+    draw: random.Random, spec: Path, store: Path, whole: Path, tally: Tally, most: int
+) -> Counter[str]:
+    """Run a spec to its end, however often it is killed: so many times at the most."""
     killed, ended = Counter[str](), -1
     while ended != 0:
         parent, spared = lnlab(spec, store, "--save-every", "0"), Counter[str]()
         aim = committed(store) + draw.randrange(1, APART)
         while parent.poll() is None:
             time.sleep(draw.uniform(0.0, 0.02))
-            if killed.total() < KILLS and committed(store) >= aim:
+            if killed.total() < most and committed(store) >= aim:
                 whom = kill_one(draw, parent, store, spared)
                 killed[whom] += 1
                 aim = committed(store) + draw.randrange(1, APART)
