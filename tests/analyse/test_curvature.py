@@ -118,9 +118,9 @@ def test_what_is_rounding_has_no_sign():
     assert value(results_of(rows), "negative_mass") == pytest.approx(0.3)
 
 
-def test_eigenvalues_are_counted_by_weight_at_powers_of_ten():
+def test_eigenvalues_are_counted_by_weight_beyond_each_bound():
     found = results_of([*exact("post-1")])
-    for bound in (0.01, 0.1, 1.0):
+    for bound in (0.01, 0.1, 1.0, 2.0, 5.0):
         here = float((np.abs(VALUES["hessian"]) > bound).sum())
         assert value(found, "eigenvalues_beyond", x=bound) == pytest.approx(here)
     rows = select_measured_rows(

@@ -22,7 +22,7 @@ from lnlab.tables import Results
 
 SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}
 """Tags of what is made of the table of spectra and of nothing else."""
-EIGENVALUE_BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+EIGENVALUE_BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 2.0, 5.0, 10.0)
 """Where eigenvalues are counted, the same for all that are compared."""
 
 
@@ -147,9 +147,9 @@ def relative_sharpness(results: Results) -> pl.DataFrame:
     **SPECTRAL_FACTS,
 )
 def eigenvalues_beyond(results: Results) -> pl.DataFrame:
-    """``P Σ w_j over |θ_j| > x``: how many eigenvalues lie beyond x, at powers of ten (Golub & Meurant, 2010).
+    """``P Σ w_j over |θ_j| > x``: how many eigenvalues lie beyond x, from 10⁻⁴ to 10 (Golub & Meurant, 2010).
 
-    By weight, so that it needs no kernel, and a ghost counts nothing. x is 10⁻⁴, 10⁻³, ..., 10.
+    By weight, so that it needs no kernel, and a ghost counts nothing. x is 10⁻⁴, 10⁻³, 10⁻², 0.1, 1, 2, 5 and 10.
     """
     rows = full_batch_spectra(results)
     draws = pl.col("draw").n_unique()
