@@ -46,6 +46,7 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
     quantity_facts: dict[str, Any] = {
         "taken_over": stated_facts(registries, "over"),
         "told_by": stated_facts(registries, "told_by"),
+        "counted_at": stated_facts(registries, "x"),
         "against": stated_facts(registries, "reference"),
     }
     rules = list(registries["convergence"].entries) if "convergence" in registries else None

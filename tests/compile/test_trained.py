@@ -67,6 +67,12 @@ def test_what_no_curve_has_says_why(plan, base, of, more, what):
     assert what in problem(plan, base + TRAINS + claim(of, **more))
 
 
+def test_what_is_counted_at_some_x_has_no_row_at_another(plan, base):
+    assert plan(base + claim("{quantity: eigenvalues_beyond, x: [0.1, 5]}", over="x")).claims
+    found = problem(plan, base + claim("{quantity: eigenvalues_beyond, x: 3}"))
+    assert "no row has x = 3; 'eigenvalues_beyond' is counted at 0.1, 5" in found
+
+
 @pytest.mark.parametrize(
     ("of", "what"),
     [

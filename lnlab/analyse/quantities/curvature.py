@@ -144,6 +144,7 @@ def relative_sharpness(results: Results) -> pl.DataFrame:
 @quantities.register(
     "eigenvalues_beyond",
     words=QuantityWords("eigenvalues beyond x", "number", "how many eigenvalues lie farther than x from 0"),
+    x=EIGENVALUE_BOUNDS,
     **SPECTRAL_FACTS,
 )
 def eigenvalues_beyond(results: Results) -> pl.DataFrame:

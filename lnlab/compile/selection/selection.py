@@ -32,6 +32,7 @@ class SelectionContext:
             is ``compared``; of those that are measured against a reference.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
+        counted_at: derived quantity -> the values of its column x, of those that state them.
         rules: every rule of convergence, or None where the registry is absent.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
         spec: the data of the file, every profile included.
@@ -46,6 +47,7 @@ class SelectionContext:
     against: Mapping[str, str] = field(default_factory=dict)
     taken_over: Mapping[str, str] = field(default_factory=dict)
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counted_at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
     chosen: str | None = None
     spec: Mapping[str, Json] = field(default_factory=dict)
@@ -73,7 +75,7 @@ def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list
 
 
 def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list[Flaw]:
-    """A quantity that is taken over a path which does not vary here; one of the curve on a split that it has not."""
+    """A quantity taken over a path which does not vary here, on a split or at an x that it has not."""
     for name in as_list(selection.get("quantity")):
         path = context.taken_over.get(name) if isinstance(name, str) else None
         if path and path in selection:
@@ -85,6 +87,10 @@ def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list
         if _of_the_curve(name, context) and isinstance(split, str) and split not in context.splits[name]:
             what = f"'{name}' is not measured on split = {split}"
             return [Flaw(("split",), what, f"there is {' and '.join(context.splits[name])}")]
+        counted_at = context.counted_at.get(name, ()) if isinstance(name, str) else ()
+        for x in as_list(selection.get("x")) if counted_at else []:
+            if x is not None and x not in counted_at:
+                return [_no_such_row("x", x, f"'{name}' is counted at {', '.join(f'{n:g}' for n in counted_at)}")]
     return []
 
 
