@@ -155,9 +155,6 @@ def toys() -> Mapping[str, Registry[Any]]:
     @lab["quantity"].register("converged", trained=True, told_by=("rule", "split"))
     def converged(results): ...
 
-    @lab["quantity"].register("eigenvalues_beyond", x=(0.1, 5.0))
-    def eigenvalues_beyond(results): ...
-
     @lab["convergence"].register("learned")
     def learned(curve): ...
 

@@ -67,7 +67,8 @@ def test_what_no_curve_has_says_why(plan, base, of, more, what):
     assert what in problem(plan, base + TRAINS + claim(of, **more))
 
 
-def test_what_is_counted_at_some_x_has_no_row_at_another(plan, base):
+def test_what_is_counted_at_some_x_has_no_row_at_another(registries, plan, base):
+    registries["quantity"].register("eigenvalues_beyond", x=(0.1, 5.0))(lambda results: results)
     assert plan(base + claim("{quantity: eigenvalues_beyond, x: [0.1, 5]}", over="x")).claims
     found = problem(plan, base + claim("{quantity: eigenvalues_beyond, x: 3}"))
     assert "no row has x = 3; 'eigenvalues_beyond' is counted at 0.1, 5" in found
