@@ -1,5 +1,6 @@
 """Candidates by how near they come to a printed table: boundaries and errors by hand."""
 
+import lettered
 import pytest
 from lettered import CELLS, made
 
@@ -46,6 +47,17 @@ def test_seeds_make_an_interval_and_a_gap_counts_by_its_worse_reading(results):
     assert lines(found)[0][1:] == ["0.5 [−6, 7]", "3 of 4", "0", "0"]
     assert found.tables[0].rows.select("error", "low", "high", "n").rows()[0] == pytest.approx((0.5, low, high, 2))
     assert found.finding.startswith("No candidate is within 0.1 steps")
+
+
+def test_the_shift_of_a_column_has_an_interval_where_seeds_differ(monkeypatch):
+    monkeypatch.setitem(lettered.FATES, ("batch", 0.1), "CC-")
+    monkeypatch.setitem(lettered.FATES, ("batch", 1.0), "CN-")
+    found = section(made(), ("two seeds", SECOND, CELLS))
+    assert lines(found)[0][3:] == ["0", "+0.5 [−6, 7]"]
+    bounds = t_interval([1.0, 2.0])
+    rows = found.tables[0].rows.select("column", "here", "here_low", "here_high").rows()
+    assert rows[0][1:] == (1.0, 1.0, 1.0)
+    assert rows[1][1:] == pytest.approx((1.5, bounds.low, bounds.high))
 
 
 def test_fewer_columns_stand_last_however_near(results):

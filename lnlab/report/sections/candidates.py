@@ -24,9 +24,10 @@ _LEAST_SEEDS = 2
 """Seeds that an interval needs."""
 _SCHEMA = {"candidate": pl.String, "error": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _SCHEMA |= {"agree": pl.Int64, "cells": pl.Int64, "column": pl.String, "printed": pl.Int64, "here": pl.Float64}
+_SCHEMA |= {"here_low": pl.Float64, "here_high": pl.Float64}
 _WORDS = (
     *("candidate", "mean boundary error in grid steps", "95 % low", "95 % high", "seeds", "cells as published"),
-    *("cells", "column", "published boundary", "boundary"),
+    *("cells", "column", "published boundary", "boundary", "boundary 95 % low", "boundary 95 % high"),
 )
 
 
@@ -118,8 +119,8 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
         "Candidates, the nearest first: how far their boundaries of convergence lie from the published ones, in steps "
         f"of the grid of learning rates, as a mean over columns and seeds ({n_text}; in brackets the 95 % interval, "
         "Student); cells that are as published by the majority of seeds; and of each column how many steps its "
-        f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over seeds, and over the tables that "
-        "have such a column."
+        f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over the tables that have such a "
+        "column, and over seeds (in brackets the 95 % interval; none where all seeds agree)."
     )
     if not all(score.whole for score in scores):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
@@ -131,30 +132,33 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
 
 def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
     agree, cells = score.agreeing
-    shifts: dict[str, list[float]] = {}
+    columns: dict[str, list[ReproducedColumn]] = {}
     for column in score.columns:
-        shifts.setdefault(_heading(column.printed), []).append(_mean_boundary(column) - _published_boundary(column))
-    texts = (_shift(fmean(shifts[heading])) if heading in shifts else "–" for heading in headings)
+        columns.setdefault(_heading(column.printed), []).append(column)
+    texts = (_shift(_shifts(columns[heading])) if heading in columns else "–" for heading in headings)
     return (
         (score.name, False),
-        (nonbreaking(format_interval(score.error, *_bounds(score))), True),
+        (nonbreaking(format_interval(score.error, *_bounds(list(score.errors.values())))), True),
         (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
         *((text, True) for text in texts),
     )
 
 
 def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
-    leading = (score.name, score.error, *_bounds(score), len(score.errors), *score.agreeing)
-    return [
-        (*leading, f"{c.printed.table}, {norm_name(c.printed.word)}", _published_boundary(c), _mean_boundary(c))
-        for c in score.columns
-    ]
+    leading = (score.name, score.error, *_bounds(list(score.errors.values())), len(score.errors), *score.agreeing)
+    rows = []
+    for column in score.columns:
+        boundaries = list(_boundaries(column).values())
+        name = f"{column.printed.table}, {norm_name(column.printed.word)}"
+        rows.append((*leading, name, _published_boundary(column), fmean(boundaries), *_bounds(boundaries)))
+    return rows
 
 
-def _bounds(score: CandidateScore) -> tuple[float, float] | tuple[None, None]:
-    if len(score.errors) < _LEAST_SEEDS:
+def _bounds(numbers: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
+    """The ends of Student's interval over seeds; None of too few."""
+    if len(numbers) < _LEAST_SEEDS:
         return None, None
-    student_interval = t_interval(list(score.errors.values()))
+    student_interval = t_interval(numbers)
     return student_interval.low, student_interval.high
 
 
@@ -162,13 +166,27 @@ def _published_boundary(column: ReproducedColumn) -> int:
     return boundary_index(list(column.printed.cells.values()))
 
 
-def _mean_boundary(column: ReproducedColumn) -> float:
-    return fmean(boundary_index(list(cells.values())) for cells in column.seeds.values())
+def _boundaries(column: ReproducedColumn) -> dict[int, int]:
+    """Seed -> the boundary of a column."""
+    return {seed: boundary_index(list(cells.values())) for seed, cells in column.seeds.items()}
 
 
-def _shift(steps: float) -> str:
-    """``+1``, ``0``, ``−2``."""
-    return f"{'+' if steps > 0 else ''}{format_value(round(steps, 2))}"
+def _shifts(columns: Sequence[ReproducedColumn]) -> list[float]:
+    """By seed, how many steps the boundaries of these columns lie above the published ones, as a mean over columns."""
+    boundaries = [_boundaries(column) for column in columns]
+    published = fmean(map(_published_boundary, columns))
+    seeds = sorted(set.intersection(*map(set, boundaries)))
+    return [fmean(by_seed[seed] for by_seed in boundaries) - published for seed in seeds]
+
+
+def _shift(steps: Sequence[float]) -> str:
+    """``+1``, ``0``, ``−1.3 [−1.8, −0.9]``: a mean over seeds, with its interval where they differ."""
+    mean = fmean(steps)
+    low, high = _bounds(steps)
+    sign = "+" if mean > 0 else ""
+    if low == high:
+        return f"{sign}{format_value(round(mean, 2))}"
+    return nonbreaking(f"{sign}{format_interval(mean, low, high)}")
 
 
 def _heading(column: PrintedColumn) -> str:
