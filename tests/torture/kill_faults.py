@@ -199,9 +199,7 @@ def training(folder: Path, full: bool) -> Tally:
     return tally
 
 
-def _kill_training(
-    draw: random.Random, spec: Path, store: Path, whole: Path, tally: Tally, most: int
-) -> Counter[str]:
+def _kill_training(draw: random.Random, spec: Path, store: Path, whole: Path, tally: Tally, most: int) -> Counter[str]:
     """Run a spec to its end, however often it is killed: so many times at the most."""
     killed, ended = Counter[str](), -1
     while ended != 0:
