@@ -102,11 +102,13 @@ class ClaimFacts(Facts):
         measure: what its numbers are, where a finding does not say otherwise.
         reads: measured ``rows`` by its selections; or none, but verdicts of other ``reports``, which its parameter
             ``evidence`` cites, or the ``verdicts`` of other claims of its experiment, which a builder is supplied with.
+        levels: ``claim -> values``: those of ``over`` that its ``order`` names, and no others are read; None: all are.
     """
 
     several: bool = False
     measure: Measure = "value"
     reads: Literal["rows", "reports", "verdicts"] = "rows"
+    levels: Callable[[Mapping[str, Json]], list[Json]] | None = None
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)

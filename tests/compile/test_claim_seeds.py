@@ -1,5 +1,7 @@
 """Seeds of single claims: which runs they add, and that no other claim's verdict moves."""
 
+from typing import Any
+
 import pytest
 
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
@@ -42,6 +44,31 @@ def test_only_what_the_claim_selects_runs_on_its_further_seeds(plan):
         *(("pre", 2, seed) for seed in (4, 5, 6, 7)),
     }
     assert runs_of(plan(with_seeds("{post: 2-3}")), *axes) == every  # fewer seeds run nothing
+
+
+RANKED = "  - {id: ranked, says: b, kind: ranking, of: {quantity: gradient_norm, placement: pre}, over: model.layers,\n"
+
+
+@pytest.fixture
+def ranking(registries):
+    """A claim that names the values which it compares."""
+
+    @registries["claim"].register("ranking", levels=lambda claim: [int(name) for name in claim["order"].split("<")])
+    def ranking(results, *, of: dict[str, Any], over: str, order: str): ...
+
+
+@pytest.mark.usefixtures("ranking")
+def test_of_an_order_what_it_names_runs_and_nothing_else(plan):
+    spec = with_seeds("{ranked: 4}").replace("model.layers: [2, 4]", "model.layers: [2, 4, 6]") + RANKED
+    further = {run for run in runs_of(plan(spec + "     order: 6 < 2}\n"), "placement", "model.layers") if run[2] == 4}
+    assert further == {("pre", 2, 4), ("pre", 6, 4)}
+
+
+@pytest.mark.usefixtures("ranking")
+def test_an_order_of_what_is_not_there_is_refused_at_itself(plan):
+    with pytest.raises(SpecError) as error:
+        plan(SPEC + RANKED + "     order: 2 < 3}\n")
+    assert "claims.ranked.order: no run has model.layers = 3" in str(error.value)
 
 
 def test_runs_that_are_there_keep_their_keys(plan):

@@ -12,12 +12,13 @@ from lnlab.compile.selection.selection import (
     SelectionContext,
     ambiguity,
     as_list,
+    flaws_of_key,
     flaws_of_selection,
     open_split,
     unknown_key,
 )
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
-from lnlab.errors import nearest
+from lnlab.errors import LabError, nearest
 from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
@@ -53,6 +54,7 @@ class ResolvedRequest:
             per seed and x must be left.
         at: when a probe is applied.
         implied: derived quantities that a section shows without naming them.
+        levels: the values of ``over`` that a claim names in its ``order``; empty: it reads all.
     """
 
     choice: Choice
@@ -62,6 +64,16 @@ class ResolvedRequest:
     several: bool = False
     at: Json = None
     implied: tuple[str, ...] = ()
+    levels: tuple[Json, ...] = ()
+
+    @property
+    def selections(self) -> list[dict[str, Json]]:
+        """What a claim reads: ``of``, and what ``to`` makes of it, at the values of ``over`` that it names."""
+        of, to, over = (self.choice.get(word) for word in ("of", "to", "over"))
+        if not isinstance(of, dict):
+            return []
+        read = {**of, over: list(self.levels)} if self.levels and over not in COLUMNS else of
+        return [read, {**read, **to}] if isinstance(to, dict) else [read]
 
 
 @dataclass
@@ -139,9 +151,17 @@ def _resolve_request(
         return None
     judged = kind == "claim"
     facts = registries[kind][choice["kind"]].facts
+    try:
+        levels = facts.levels(choice) if judged and facts.levels else []
+    except LabError as error:
+        flaws = [Flaw((problem.where,), problem.what, problem.remedy) for problem in error.problems]
+        requests.issues += [(merged.location((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in flaws]
+        return None
     several = bool(judged and facts.several) or bool(choice.get("exact", False))
     implied = facts.implied if isinstance(facts, SectionFacts) else ()
-    return ResolvedRequest(choice, path, name or path, judged=judged, several=several, implied=implied)
+    return ResolvedRequest(
+        choice, path, name or path, judged=judged, several=several, implied=implied, levels=tuple(levels)
+    )
 
 
 def selection_issues(requests: ResolvedRequests, context: SelectionContext, merged: MergedSpec) -> Issues:
@@ -177,6 +197,11 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
         return
     flawed = False
     first = choice.get("of") or {}
+    over = choice.get("over")
+    if request.levels and over not in COLUMNS:
+        for flaw in flaws_of_key(over, list(request.levels), context):
+            flawed = True
+            yield (), replace(flaw, path=("order",))
     for word, flaw in _flaws_of_references(request, selections, context):
         flawed = True
         yield (word,), flaw
