@@ -35,7 +35,6 @@ UNUSED = {
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
     "intervention": {"freeze": "trains all weights but those of some sites, the commonest of ablations"},
-    "claim": {"status": "a count of seeds, the one test of runs that do not end: from six seeds on it decides"},
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
         "layer_gradient_ratio": "the numerator of `layer_gradient_over_prediction`, for stacks that are not Post-LN",
