@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lnlab.compile.content_keys import ContentKeys
+from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.digests import Input
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.requested import ResolvedRequests
-from lnlab.compile.source_runs import SourceRun
+from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.sweep.methods import METHODS
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.tuning.problems import TuningPlan
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
+from lnlab.compile.work import StateAddress
 from lnlab.errors import Problem
 from lnlab.keys import Json
 from lnlab.specfile.experiment import SETTING, Experiment
@@ -63,7 +63,7 @@ class Checked:
     select: ResolvedSelect | None = None
     tuning: TuningPlan | None = None
     cited: tuple[Input, ...] = ()
-    sources: Mapping[str, SourceRun] = field(default_factory=dict)
+    sources: Mapping[str, "SourceRun"] = field(default_factory=dict)
     source_files: tuple[Input, ...] = ()
     problems: Sequence[Problem] = ()
 
@@ -98,3 +98,35 @@ class Checked:
     def inputs(self) -> tuple[Input, ...]:
         """The files whose content the plan depends on."""
         return (*self.sweep.inputs, *self.cited, *self.source_files)
+
+
+@dataclass(frozen=True)
+class SourceRun:
+    """A run of another spec at the step whose state others begin with; its seed is theirs unless one is named.
+
+    Attributes:
+        checked: the other spec.
+        setting: resolved.
+        keys: of the setting.
+        step: of the state.
+        seed: the only one; None: that of the run which begins with it.
+    """
+
+    checked: Checked
+    setting: InternedSetting
+    keys: VariantKeys
+    step: int
+    seed: int | None
+
+    @property
+    def content(self) -> list[Json]:
+        """What it adds to the key of an initial state, but for that state's own seed."""
+        return [self.keys.start, self.keys.movement, self.step, self.seed]
+
+    def seed_for(self, seed: int) -> int:
+        """The seed of the run that a run of ``seed`` begins with."""
+        return seed if self.seed is None else self.seed
+
+    def origin(self, seed: int) -> StateAddress:
+        """The state that a run of ``seed`` begins with."""
+        return StateAddress(self.keys.trajectory(self.keys.state(self.seed_for(seed))), self.step)

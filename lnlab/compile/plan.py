@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from lnlab.compile.check import check_spec
-from lnlab.compile.checked import Checked
+from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
 from lnlab.compile.plan_builder import plan_source, plan_stage
-from lnlab.compile.selection.requested import ResolvedRequests
-from lnlab.compile.source_runs import SourceRun, by_step
+from lnlab.compile.selection.resolved_requests import ResolvedRequests
+from lnlab.compile.source_runs import by_step
 from lnlab.compile.stages import Stage, next_stage
 from lnlab.compile.sweep.overlay import pin_sentences
 from lnlab.compile.work import Measurement, Plan, Run, Trajectory

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from lnlab.compile.checked import Checked
+from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
-from lnlab.compile.selection.requested import ResolvedRequest
-from lnlab.compile.source_runs import SourceRun
+from lnlab.compile.selection.resolved_requests import ResolvedRequest
 from lnlab.compile.stages import Stage
 from lnlab.compile.work import Measurement, ResolvedSetting, Run, StateAddress, Trajectory, needs_next_update
 from lnlab.keys import Json, canonical, digest

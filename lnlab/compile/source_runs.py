@@ -6,63 +6,24 @@ refused.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from lnlab.compile.content_keys import VariantKeys
+from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.work import StateAddress
 from lnlab.errors import SpecError, nearest
-from lnlab.keys import Json, canonical
+from lnlab.keys import canonical
 from lnlab.registry import Choice, Flaw, Flawed
 from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 
-if TYPE_CHECKING:
-    from lnlab.compile.checked import Checked
-
-_CheckSpec = Callable[[SpecDocument, str | None], "Checked"]
+_CheckSpec = Callable[[SpecDocument, str | None], Checked]
 """Checks another spec in one of its profiles."""
 _OWN = "same"
 
 
-@dataclass(frozen=True)
-class SourceRun:
-    """A run of another spec at the step whose state others begin with; its seed is theirs unless one is named.
-
-    Attributes:
-        checked: the other spec.
-        setting: resolved.
-        keys: of the setting.
-        step: of the state.
-        seed: the only one; None: that of the run which begins with it.
-    """
-
-    checked: "Checked"
-    setting: InternedSetting
-    keys: VariantKeys
-    step: int
-    seed: int | None
-
-    @property
-    def content(self) -> list[Json]:
-        """What it adds to the key of an initial state, but for that state's own seed."""
-        return [self.keys.start, self.keys.movement, self.step, self.seed]
-
-    def seed_for(self, seed: int) -> int:
-        """The seed of the run that a run of ``seed`` begins with."""
-        return seed if self.seed is None else self.seed
-
-    def origin(self, seed: int) -> StateAddress:
-        """The state that a run of ``seed`` begins with."""
-        return StateAddress(self.keys.trajectory(self.keys.state(self.seed_for(seed))), self.step)
-
-
 def resolve_sources(
-    checked: "Checked", check_spec: Callable[..., "Checked"]
+    checked: Checked, check_spec: Callable[..., Checked]
 ) -> tuple[dict[str, SourceRun], tuple[Input, ...], list[Flaw]]:
     """The runs of other specs that those of a spec begin with, the files they depend on, and what is wrong.
 
@@ -73,7 +34,7 @@ def resolve_sources(
     keys = checked.content_keys
     lineage = (*checked.ancestors, checked.document.path.resolve())
 
-    def check(document: SpecDocument, of_profile: str | None) -> "Checked":
+    def check(document: SpecDocument, of_profile: str | None) -> Checked:
         _refuse_cycle(document, lineage)
         return check_spec(document, keys.registries, keys.roots, profile=of_profile, overrides=(), ancestors=lineage)
 
@@ -127,7 +88,7 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
 
 
-def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> "Checked":
+def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> Checked:
     """Another spec without a mistake.
 
     Raises:

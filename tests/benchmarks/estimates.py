@@ -14,19 +14,19 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.app.planning.analysis import read_peaks
 from lnlab.app.planning.machine_speed import machine_speed
 from lnlab.app.request import load_registries
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.compile.work import Measurement
 from lnlab.store.plans import StoredPlan, plans_newest_first
+from lnlab.store.records.peaks import read_peaks
 from lnlab.store.store import Store
 
 
 def finished_units(store: Store, stored: StoredPlan) -> dict[str, dict[str, Any]]:
     """Trajectory -> its setting, what was measured of it by key, and what it took."""
-    results, peaks = store.results(stored.digest), read_peaks(store, stored.digest)
+    results, peaks = store.results(stored.digest), read_peaks(store.root, stored.digest)
     needs: dict[str, dict[str, Measurement]] = {}
     for run, step, probe, key in results.tables["needs"].select("run", "step", "probe", "measurement").iter_rows():
         needs.setdefault(run, {})[key] = Measurement(key, step, json.loads(probe))

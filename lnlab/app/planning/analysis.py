@@ -1,7 +1,5 @@
 """Estimate against actual, after a run: time, compute and peak memory by kind of unit, like EXPLAIN ANALYZE."""
 
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,17 +10,12 @@ from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Trajectory
-from lnlab.errors import StoreError
-from lnlab.store import files
-from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, to_checksummed_json
-from lnlab.store.records.layout import plan_folder
+from lnlab.store.records.peaks import read_peaks
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
     from lnlab.store.store import Store
-
-PEAKS_FILE = "peaks.json"
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[A
     """The finished units of a plan by kind, in the order of the plan."""
     speed = machine_speed()
     actual = actual_seconds(store, plan)
-    peaks = read_peaks(store, plan.digest)
+    peaks = read_peaks(store.root, plan.digest)
     by_kind: dict[str, list[Trajectory]] = {}
     for unit in plan.trajectories:
         if unit.key in actual:
@@ -95,21 +88,3 @@ def _kind(unit: Trajectory) -> str:
     parts += [f"width {model['d_model']}"] if model.get("d_model") else []
     parts += [format_count(unit.steps, "step")] if unit.steps else []
     return ", ".join([*parts, format_count(len(unit.measurements), "measurement")])
-
-
-def read_peaks(store: "Store", digest: str) -> dict[str, int]:
-    """Trajectory -> bytes that its worker had at its peak, of those computed for this plan; damaged, none."""
-    path = plan_folder(store.root, digest) / PEAKS_FILE
-    try:
-        return dict(from_checksummed_json(read_bytes(path), path))
-    except CorruptFile:
-        return {}
-
-
-def keep_peaks(store: "Store", digest: str, peaks: Mapping[str, int]) -> None:
-    """Add peaks to those of a plan; where the store cannot be written, an estimate stays without its actual value."""
-    if peaks:
-        with suppress(StoreError):
-            content = to_checksummed_json(read_peaks(store, digest) | dict(peaks))
-            files.make_folder(plan_folder(store.root, digest))
-            files.replace(plan_folder(store.root, digest) / PEAKS_FILE, content)

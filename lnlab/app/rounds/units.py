@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count, format_quantity
-from lnlab.app.planning.analysis import keep_peaks
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request
 from lnlab.app.run_summary import RunSummary
@@ -22,6 +21,7 @@ from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.unit import Event
 from lnlab.store.plans import StoredPlan
+from lnlab.store.records.peaks import keep_peaks
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def compute_units(
             on_event=follow,
             open_executor=open_executor,
         )
-    keep_peaks(store, stored.digest, peaks)
+    keep_peaks(store.root, stored.digest, peaks)
     return RunSummary(
         stored=stored,
         scheduled=len(units),

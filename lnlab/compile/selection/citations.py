@@ -10,7 +10,7 @@ from pathlib import Path
 from lnlab.compile.digests import Input, absent_input, input_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
 from lnlab.errors import SpecError, nearest

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.selection.selection import as_list
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.keys import Json

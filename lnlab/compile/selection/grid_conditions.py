@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.requested import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.selection.selection import as_list
 from lnlab.compile.selection.variants import Variants
 from lnlab.compile.sweep.overlay import Issues, MergedSpec

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
 

@@ -7,7 +7,7 @@ from lnlab.compile.cost.data_passes import reads_all
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.resolved_sweep import ResolvedSweep
-from lnlab.compile.selection.requested import ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.errors import nearest

@@ -1,13 +1,14 @@
 """Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.selection.graph_edges import flaws_of_edges
 from lnlab.compile.selection.inheritance import FOR_EACH
 from lnlab.compile.selection.published_tables import flaws_of_tables
 from lnlab.compile.selection.references import flaws_of_reference
+from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.selection.selection import (
     SelectionContext,
     ambiguity,
@@ -39,52 +40,6 @@ REQUEST_FIELDS = {
 
 PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
 """Parameters that name a path of the setting or a column."""
-
-
-@dataclass(frozen=True)
-class ResolvedRequest:
-    """One resolved probe, section or claim (or what a claim requires).
-
-    Attributes:
-        choice: its resolved parameters.
-        path: its path in the data.
-        name: its path in messages: ``claims.post_grows``.
-        judged: whether it is a claim.
-        several: whether any number of settings may be selected, as it is about all of them at once; else one number
-            per seed and x must be left.
-        at: when a probe is applied.
-        implied: derived quantities that a section shows without naming them.
-        levels: the values of ``over`` that a claim names in its ``order``; empty: it reads all.
-    """
-
-    choice: Choice
-    path: Where
-    name: Where
-    judged: bool = False
-    several: bool = False
-    at: Json = None
-    implied: tuple[str, ...] = ()
-    levels: tuple[Json, ...] = ()
-
-    @property
-    def selections(self) -> list[dict[str, Json]]:
-        """What a claim reads: ``of``, and what ``to`` makes of it, at the values of ``over`` that it names."""
-        of, to, over = (self.choice.get(word) for word in ("of", "to", "over"))
-        if not isinstance(of, dict):
-            return []
-        read = {**of, over: list(self.levels)} if self.levels and over not in COLUMNS else of
-        return [read, {**read, **to}] if isinstance(to, dict) else [read]
-
-
-@dataclass
-class ResolvedRequests:
-    """Everything that a spec requests of its runs. The lists are in the order of the spec, without what is flawed."""
-
-    probes: list[ResolvedRequest] = field(default_factory=list)
-    sections: list[ResolvedRequest] = field(default_factory=list)
-    claims: list[ResolvedRequest] = field(default_factory=list)
-    requires: list[ResolvedRequest] = field(default_factory=list)
-    issues: Issues = field(default_factory=list)
 
 
 def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
@@ -198,7 +153,7 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
     flawed = False
     first = choice.get("of") or {}
     over = choice.get("over")
-    if request.levels and over not in COLUMNS:
+    if request.levels and isinstance(over, str) and over not in COLUMNS:
         for flaw in flaws_of_key(over, list(request.levels), context):
             flawed = True
             yield (), replace(flaw, path=("order",))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lnlab
-from lnlab.app.planning.analysis import keep_peaks, read_peaks
+from lnlab.store.records.peaks import keep_peaks, read_peaks
 
 MEBIBYTE = 2**20
 
@@ -18,19 +18,19 @@ def test_after_a_run_every_kind_of_unit_has_its_time_and_its_peak(store, request
     (kind,) = lnlab.plan(spec, overrides=seeds, store=store.root, analyze=True).analyzed
     assert (kind.kind, kind.units) == ("encoder_decoder of 2 layers, width 16, 2 steps, 2 measurements", 2)
     assert kind.actual_seconds == pytest.approx(sum(outcome.results.runs["seconds"]))
-    assert set(read_peaks(store, outcome.plan)) == set(outcome.results.runs["trajectory"])
+    assert set(read_peaks(store.root, outcome.plan)) == set(outcome.results.runs["trajectory"])
     assert 50 * MEBIBYTE < kind.actual_peak <= kind.estimated_peak
     assert "time " in str(kind)
     assert "estimated" in str(kind)
 
 
 def test_a_damaged_file_of_peaks_counts_as_none(store):
-    keep_peaks(store, "plan", {"a": 1})
-    keep_peaks(store, "plan", {"b": 2})
-    assert read_peaks(store, "plan") == {"a": 1, "b": 2}
+    keep_peaks(store.root, "plan", {"a": 1})
+    keep_peaks(store.root, "plan", {"b": 2})
+    assert read_peaks(store.root, "plan") == {"a": 1, "b": 2}
     (path,) = store.root.rglob("peaks.json")
     path.write_text(path.read_text().replace("1", "7", 1))
-    assert read_peaks(store, "plan") == {}
+    assert read_peaks(store.root, "plan") == {}
 
 
 def test_the_peak_of_a_unit_is_its_own_and_agrees_with_the_system():

@@ -1,0 +1,54 @@
+"""What a spec requests of its runs, resolved: probes, sections, claims, and what claims require."""
+
+from dataclasses import dataclass, field
+
+from lnlab.compile.sweep.overlay import Issues
+from lnlab.keys import Json
+from lnlab.registry import Choice, Where
+from lnlab.specfile.columns import COLUMNS
+
+
+@dataclass(frozen=True)
+class ResolvedRequest:
+    """One resolved probe, section or claim (or what a claim requires).
+
+    Attributes:
+        choice: its resolved parameters.
+        path: its path in the data.
+        name: its path in messages: ``claims.post_grows``.
+        judged: whether it is a claim.
+        several: whether any number of settings may be selected, as it is about all of them at once; else one number
+            per seed and x must be left.
+        at: when a probe is applied.
+        implied: derived quantities that a section shows without naming them.
+        levels: the values of ``over`` that a claim names in its ``order``; empty: it reads all.
+    """
+
+    choice: Choice
+    path: Where
+    name: Where
+    judged: bool = False
+    several: bool = False
+    at: Json = None
+    implied: tuple[str, ...] = ()
+    levels: tuple[Json, ...] = ()
+
+    @property
+    def selections(self) -> list[dict[str, Json]]:
+        """What a claim reads: ``of``, and what ``to`` makes of it, at the values of ``over`` that it names."""
+        of, to, over = (self.choice.get(word) for word in ("of", "to", "over"))
+        if not isinstance(of, dict):
+            return []
+        read = {**of, over: list(self.levels)} if self.levels and over not in COLUMNS else of
+        return [read, {**read, **to}] if isinstance(to, dict) else [read]
+
+
+@dataclass
+class ResolvedRequests:
+    """Everything that a spec requests of its runs. The lists are in the order of the spec, without what is flawed."""
+
+    probes: list[ResolvedRequest] = field(default_factory=list)
+    sections: list[ResolvedRequest] = field(default_factory=list)
+    claims: list[ResolvedRequest] = field(default_factory=list)
+    requires: list[ResolvedRequest] = field(default_factory=list)
+    issues: Issues = field(default_factory=list)

@@ -1,0 +1,30 @@
+"""How much memory the worker of each trajectory needed, kept beside the plan for which it was computed."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from lnlab.errors import StoreError
+from lnlab.store import files
+from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, to_checksummed_json
+from lnlab.store.records.layout import plan_folder
+
+PEAKS_FILE = "peaks.json"
+
+
+def read_peaks(root: Path, digest: str) -> dict[str, int]:
+    """Trajectory -> bytes that its worker had at its peak, of those computed for this plan; damaged, none."""
+    path = plan_folder(root, digest) / PEAKS_FILE
+    try:
+        return dict(from_checksummed_json(read_bytes(path), path))
+    except CorruptFile:
+        return {}
+
+
+def keep_peaks(root: Path, digest: str, peaks: Mapping[str, int]) -> None:
+    """Add peaks to those of a plan; where the store cannot be written, an estimate stays without its actual value."""
+    if peaks:
+        with suppress(StoreError):
+            content = to_checksummed_json(read_peaks(root, digest) | dict(peaks))
+            files.make_folder(plan_folder(root, digest))
+            files.replace(plan_folder(root, digest) / PEAKS_FILE, content)
