@@ -58,13 +58,6 @@ def ranking(registries):
 
 
 @pytest.mark.usefixtures("ranking")
-def test_of_an_order_what_it_names_runs_and_nothing_else(plan):
-    spec = with_seeds("{ranked: 4}").replace("model.layers: [2, 4]", "model.layers: [2, 4, 6]") + RANKED
-    further = {run for run in runs_of(plan(spec + "     order: 6 < 2}\n"), "placement", "model.layers") if run[2] == 4}
-    assert further == {("pre", 2, 4), ("pre", 6, 4)}
-
-
-@pytest.mark.usefixtures("ranking")
 def test_an_order_of_what_is_not_there_is_refused_at_itself(plan):
     with pytest.raises(SpecError) as error:
         plan(SPEC + RANKED + "     order: 2 < 3}\n")

@@ -37,8 +37,12 @@ def seeds_of_variants(
 
 def _members(request: ResolvedRequest, variants: Variants, against: Mapping[str, str]) -> Members:
     """The variants that a claim reads: those it selects, and those that its quantity is measured against."""
+    of, to = request.choice.get("of"), request.choice.get("to")
+    if not isinstance(of, dict):
+        return frozenset()
+    selections = [of, {**of, **to}] if isinstance(to, dict) else [of]
     members = frozenset[int]()
-    for selection in request.selections:
+    for selection in selections:
         members |= variants.selected(selection)
         if (reference := _reference(selection, against)) is not None:
             members = members.union(*(variants.selected(group.conditions) for group in parse_reference(reference)))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from lnlab.compile.sweep.overlay import Issues
 from lnlab.keys import Json
 from lnlab.registry import Choice, Where
-from lnlab.specfile.columns import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,6 @@ class ResolvedRequest:
     at: Json = None
     implied: tuple[str, ...] = ()
     levels: tuple[Json, ...] = ()
-
-    @property
-    def selections(self) -> list[dict[str, Json]]:
-        """What a claim reads: ``of``, and what ``to`` makes of it, at the values of ``over`` that it names."""
-        of, to, over = (self.choice.get(word) for word in ("of", "to", "over"))
-        if not isinstance(of, dict):
-            return []
-        read = {**of, over: list(self.levels)} if self.levels and over not in COLUMNS else of
-        return [read, {**read, **to}] if isinstance(to, dict) else [read]
 
 
 @dataclass
