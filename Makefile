@@ -6,7 +6,7 @@ SPEC := specs/xiong_fig3.yaml
 # Types are checked beside the first tests: mypy has one core.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test lint types floors unit coverage reference index locks numbers power threads torture clean
+.PHONY: demo test lint types floors unit coverage reference index locks numbers keys power threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -47,6 +47,10 @@ locks: $(VENV)/.ready
 # The numbers of every registered piece on a tiny input; those that moved without a raised version are named, not kept.
 numbers: $(VENV)/.ready
 	$(BIN)/python tests/catalogue/renew.py
+
+# What every spec would compute, as digests. A change that is meant to leave all results alone leaves them alone, too.
+keys: $(VENV)/.ready
+	$(BIN)/python tests/compile/spec_keys.py
 
 # Every fault of docs/faults.md, injected at full size: half an hour on two idle cores for stores and processes, and as
 # long for the texts of specs. What was lost is printed.

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent / "torture"))
+sys.path += [str(Path(__file__).parent / "torture"), str(Path(__file__).parent / "compile")]
 from forking import Server
 
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
