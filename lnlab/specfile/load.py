@@ -1,17 +1,13 @@
 """Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import Json
 from lnlab.registry import Where
-from lnlab.specfile.nodes import Mark, UnreadableYaml, YamlFault, mark_at, read_nodes
-from lnlab.specfile.walk import Marks, NodeConverter
+from lnlab.specfile.document import Mark, Marks, YamlFault, read_data
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
-
-_CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -83,21 +79,6 @@ def parse_leniently(text: str, path: Path) -> tuple[SpecDocument, list[Problem]]
     if not isinstance(data, dict):
         raise SpecError(*problems)
     return SpecDocument(path, text, data, marks), problems
-
-
-def read_data(text: str) -> tuple[Json, Marks, list[YamlFault]]:
-    """The data in ``text``, the marks of everything in it, and all that is wrong with it."""
-    converter = NodeConverter()
-    try:
-        if conflict := _CONFLICT_MARKER.search(text):
-            raise UnreadableYaml(
-                YamlFault(mark_at(text, conflict.start()), "a merge conflict marker", "resolve the conflict first")
-            )
-        root, tags = read_nodes(text)
-        data = converter.data(root) if root else None
-    except UnreadableYaml as error:
-        return None, converter.marks, list(error.faults)
-    return data, converter.marks, [*tags, *converter.faults]
 
 
 def read_spec_text(path: Path) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from lnlab.errors import Problem, SpecError
 from lnlab.keys import Json
-from lnlab.specfile.load import read_data
+from lnlab.specfile.document import read_data
 from lnlab.userfiles import LARGEST_SPEC
 
 _MAX_SHOWN = 60

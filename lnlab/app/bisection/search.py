@@ -12,7 +12,7 @@ from lnlab.app.comparison.revisions import Commit
 from lnlab.app.comparison.sides import Side
 from lnlab.errors import LabError, Problem, SpecError
 from lnlab.keys import Json
-from lnlab.specfile.load import read_data
+from lnlab.specfile.document import read_data
 
 
 @dataclass(frozen=True)
