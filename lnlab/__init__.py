@@ -11,8 +11,19 @@ report``); ``app`` holds what the commands do, ``cli`` is the front door. ARCHIT
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:  # what editors and type checkers see; at run time a name costs nothing before its first use
+    from lnlab.app.api import check as check
+    from lnlab.app.api import judge as judge
+    from lnlab.app.api import plan as plan
+    from lnlab.app.api import report as report
+    from lnlab.app.api import results as results
+    from lnlab.app.running import run as run
+    from lnlab.errors import LabError as LabError
+    from lnlab.own_model.measuring import measure_model as measure
+
+__all__ = ["LabError", "check", "judge", "measure", "plan", "report", "results", "run"]
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -24,14 +35,16 @@ _HOMES = {
 """Public names: the module that defines each, imported on first use, and its name there."""
 
 
-def __getattr__(name: str) -> Any:
-    """``lnlab.report`` is a package that can be called; every other public name is in the table."""
-    if name == "report":
-        return import_module("lnlab.report")
-    if name in _HOMES:
-        module, attribute = _HOMES[name]
-        return getattr(import_module(module), attribute)
-    raise AttributeError(f"module 'lnlab' has no attribute '{name}'")
+if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for one of lnlab
+
+    def __getattr__(name: str) -> Any:
+        """``lnlab.report`` is a package that can be called; every other public name is in the table."""
+        if name == "report":
+            return import_module("lnlab.report")
+        if name in _HOMES:
+            module, attribute = _HOMES[name]
+            return getattr(import_module(module), attribute)
+        raise AttributeError(f"module 'lnlab' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

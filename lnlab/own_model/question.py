@@ -11,9 +11,9 @@ from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, Registry
 from lnlab.report.question import claims_with_choices, question_fields
+from lnlab.specfile.document import read_data
 from lnlab.specfile.dump import plain_spec, spec_yaml
 from lnlab.specfile.experiment import kind_and_parameters
-from lnlab.specfile.document import read_data
 from lnlab.specfile.read import read_experiment
 
 Entries = str | Mapping[str, Json] | Sequence[Mapping[str, Json]]
