@@ -185,7 +185,7 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
         kind=claim["kind"],
         says=claim.get("says", ""),
         primary=claim.get("primary", False),
-        role=claim.get("role", "source"),
+        role=claim.get("role") or "prediction",
         scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
         **{f.name: getattr(finding, f.name) for f in fields(finding)},

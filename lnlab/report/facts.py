@@ -72,6 +72,11 @@ class ReportFacts:
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
+    def has_source(self) -> bool:
+        """Whether the page, or one of its claims, names a source; else every sentence on it is its author's."""
+        return bool(self.source or self.sources)
+
+    @property
     def command(self) -> tuple[str, ...]:
         """The arguments that make this report again, after ``lnlab run`` or ``lnlab report``."""
         profile = ("--profile", self.profile) if self.profile else ()

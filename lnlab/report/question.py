@@ -12,7 +12,10 @@ from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_a
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
     """Every claim: its common fields, its seeds where claims have other ones, the resolved parameters of its kind."""
-    return [{**_common(text), **_seeds(experiment, text), **choice} for text, choice in claims]
+    return [
+        {**_common(text), "role": experiment.role_of(text), **_seeds(experiment, text), **choice}
+        for text, choice in claims
+    ]
 
 
 def _seeds(experiment: Experiment, text: ClaimText) -> dict[str, Json]:

@@ -113,15 +113,16 @@ class SectionText(BaseModel):
 class ClaimText(BaseModel):
     """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind.
 
-    ``role`` says whose sentence it is: the source's, a competing reading's, our own prediction, or a control, which
-    must hold for the others to mean anything. ``because`` explains a verdict, and is shown while that is the verdict.
+    ``role`` says whose sentence it is: the source's, a competing reading's, the author's own prediction, or a control,
+    which must hold for the others to mean anything; see ``Experiment.role_of`` for its default. ``because`` explains a
+    verdict, and is shown while that is the verdict.
     """
 
     model_config = _OPEN
     id: _ClaimId
     says: Sentence
     kind: str
-    role: Role = "source"
+    role: Role | None = None
     primary: bool = False
     requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple)] = ()
     source: str | None = None
@@ -180,6 +181,10 @@ class Experiment(BaseModel):
     report: tuple[SectionText, ...] = ()
     claims: tuple[ClaimText, ...] = ()
     profiles: Mapping[_Identifier, Overlay] = {}
+
+    def role_of(self, claim: ClaimText) -> Role:
+        """The role of a claim: by default ``source`` where the spec or the claim names one, else ``prediction``."""
+        return claim.role or ("source" if self.source or claim.source else "prediction")
 
     def seeds_of_claim(self, claim: str) -> tuple[int, ...] | None:
         """The seeds that a claim is judged on; None: all that are run, as every claim is."""

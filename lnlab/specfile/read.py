@@ -169,11 +169,15 @@ def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]
                 Flaw(("claims", position, "calibration", "seeds"), what, "calibrate on seeds that are not run")
             )
     for position, claim in zip(positions, experiment.claims, strict=True):
-        if claim.primary and claim.role != "source":
-            what = f"a claim of the role '{claim.role}' is not primary"
-            flaws.append(
-                Flaw(("claims", position, "primary"), what, "only what the source says counts in the headline")
-            )
+        role = experiment.role_of(claim)
+        if role == "source" and not (experiment.source or claim.source):
+            remedy = "name the source: `source: {cite: ...}`, or write role: prediction"
+            flaws.append(Flaw(("claims", position, "role"), "this spec has no source", remedy))
+        elif claim.primary and role != ("source" if experiment.source else "prediction"):
+            # without a source the author's own predictions are what the page is about
+            whose = "what the source says" if experiment.source else "a prediction"
+            what = f"a claim of the role '{role}' is not primary"
+            flaws.append(Flaw(("claims", position, "primary"), what, f"only {whose} counts in the headline"))
     primary = [position for position, claim in zip(positions, experiment.claims, strict=True) if claim.primary]
     for position in primary[MOST_PRIMARY:]:
         what = f"{len(primary)} claims are primary; at most {MOST_PRIMARY}"

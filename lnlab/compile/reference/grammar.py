@@ -114,7 +114,9 @@ profiles:
   `causal_graph` draws edges with two claims each, which may be such; a claim of `kind: edges` in it counts those whose
   claims disagree.
 - **Roles.** `source`: the cited source says it (only these can be primary, at most six); `alternative`: a competing
-  reading or another source; `prediction`: our own, with its margin; `control`: what must hold for others to count.
+  reading or another source; `prediction`: our own, with its margin; `control`: what must hold for others to count. In
+  a spec with a `source` a claim is its sentence where no role is given; in one without, a prediction of its author,
+  which may be primary.
 - **Claims** must leave one number per seed and x. Common fields: `id`, `says`, `kind`, `primary` (at most six),
   `requires` (what must hold for the claim to be testable), `source`, `published`, `role` (`source`, `alternative`,
   `prediction` or `control`), `because: {verdict: sentence}`,

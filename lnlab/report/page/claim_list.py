@@ -1,6 +1,6 @@
-"""Every claim as one line of the page, grouped by what it is to the question: the source's, another's, ours."""
+"""Every claim as one line of the page, grouped by whose sentence it is: the source's, another's, the author's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,17 @@ from lnlab.report.words.verdict_words import common_scope, criterion_text
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
 
-ROLE_HEADINGS: Mapping[Role, str] = {
+_ROLE_HEADINGS: Mapping[Role, str] = {
     "source": "Claims of the source",
     "alternative": "Competing readings",
     "prediction": "Our predictions",
     "control": "Controls",
+}
+_ROLE_MEANINGS: Mapping[Role, str] = {
+    "source": "claims of the source are what the cited source says",
+    "alternative": "competing readings come from other sources",
+    "prediction": "our predictions have margins of our own",
+    "control": "controls must hold for the others to mean anything",
 }
 
 
@@ -72,6 +78,26 @@ class ClaimRow:
     cited: tuple[CitedClaim, ...]
 
 
+def grouped_by_role(facts: ReportFacts, verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """The verdicts by the heading under which a page or a table lists them.
+
+    A page without a source has no claims of one: all that is no control or competing reading stands under "Claims".
+    """
+    groups: dict[str, list[Verdict]] = {heading: [] for heading in ("Claims", *_ROLE_HEADINGS.values())}
+    for verdict in verdicts:
+        own = not facts.has_source and verdict.role in ("source", "prediction")
+        groups["Claims" if own else _ROLE_HEADINGS[verdict.role]].append(verdict)
+    return {heading: group for heading, group in groups.items() if group}
+
+
+def roles_sentence(facts: ReportFacts, verdicts: Iterable[Verdict]) -> str:
+    """What the headings of a page's claims mean, or nothing where it has only claims of its own."""
+    headings = grouped_by_role(facts, verdicts)
+    meanings = [_ROLE_MEANINGS[role] for role, heading in _ROLE_HEADINGS.items() if heading in headings]
+    text = "; ".join(meanings)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def claim_groups(
     facts: ReportFacts,
     verdicts: Sequence[Verdict],
@@ -95,8 +121,9 @@ def claim_groups(
         _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ()), cited=cited[v.claim])
         for n, v in enumerate(verdicts, 1)
     ]
-    groups = [(heading, [row for row in rows if row.verdict.role == role]) for role, heading in ROLE_HEADINGS.items()]
-    return [(heading, group) for heading, group in groups if group]
+    by_claim = {row.verdict.claim: row for row in rows}
+    groups = grouped_by_role(facts, verdicts)
+    return [(heading, [by_claim[verdict.claim] for verdict in group]) for heading, group in groups.items()]
 
 
 def _cited_claims(evidence: pl.DataFrame, claim: str, root: str | None) -> tuple[CitedClaim, ...]:

@@ -18,7 +18,7 @@ from lnlab.report.charts.render import vega_bundle
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
-from lnlab.report.page.claim_list import ClaimRow, claim_groups
+from lnlab.report.page.claim_list import ClaimRow, claim_groups, roles_sentence
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
@@ -141,6 +141,7 @@ def render_page(
         paper=linked_citations(provenance.cited_source(facts)),
         paper_address=web_address(facts.source.get("url", "")),
         groups=groups,
+        roles=roles_sentence(facts, verdicts),
         scope=verdict_words.common_scope(verdicts),
         hero=hero,
         parts=parts,

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from lnlab.claims.claim import Verdict
-from lnlab.report.page.claim_list import ROLE_HEADINGS
+from lnlab.report.facts import ReportFacts
+from lnlab.report.page.claim_list import grouped_by_role
 from lnlab.report.page.latex import escape_latex, tabular
 from lnlab.report.table import Grid
 from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
@@ -14,20 +15,20 @@ _ROWS = 14
 _LONGEST = 40
 
 
-def verdict_tables(name: str, verdicts: Sequence[Verdict], cited: str) -> Iterator[str]:
+def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) -> Iterator[str]:
     """The claims of each role, with estimate and verdict, as tables of one column.
 
     Args:
-        name: of the spec; the labels begin with it.
+        facts: of the report; the labels begin with the name of its spec.
         verdicts: in the order of the spec.
         cited: the citation of the source, or nothing.
     """
-    for role, heading in ROLE_HEADINGS.items():
-        judged = [verdict for verdict in verdicts if verdict.role == role]
+    for heading, judged in grouped_by_role(facts, verdicts).items():
+        role = judged[0].role if facts.has_source else heading.split()[0].lower()
         for first in range(0, len(judged), _ROWS):
             caption = heading + (f" {cited}" if cited and role == "source" else "") + (", continued" if first else "")
             rows = "\n".join(_row(verdict) for verdict in judged[first : first + _ROWS])
-            label = f"tab:{name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
+            label = f"tab:{facts.name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
             yield _VERDICTS.format(caption=caption, label=label, rows=rows)
 
 

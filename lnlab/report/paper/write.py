@@ -109,7 +109,7 @@ def _spec_files(report: _Report, references: Sequence[Reference], style: PaperSt
                 files[f"{name}-{grid.stem}.tex"] = table.encode()
                 body.append(rf"\input{{{name}-{grid.stem}}}")
     judged = [verdict for verdict in report.verdicts if verdict.primary or not style.primary]
-    tables = list(verdict_tables(name, judged, cite(facts.source.get("cite", ""), references)))
+    tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
     if tables:
         files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
         body.append(rf"\input{{{name}-verdicts}}")
