@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.progress import track
-from torch import Tensor, nn
+from torch import nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
@@ -19,16 +19,16 @@ from lnlab.errors import LabError, Problem
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
 from lnlab.keys import Json
-from lnlab.nn.site import AddressedModel, TokenMask
-from lnlab.own_model.addresses import parameter_addresses
-from lnlab.own_model.fused import addressed_copy, printed_paths
+from lnlab.nn.site import TokenMask
+from lnlab.own_model.fused import addressed_copy
 from lnlab.own_model.measured import MeasuredRun, Measurements
 from lnlab.own_model.patterns import refuse
-from lnlab.own_model.stream import stream_points
-from lnlab.own_model.task import OwnLoss, OwnTask
+from lnlab.own_model.subject import Subject
+from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Flawed
+from lnlab.tables import Row
 
 ModelBuilder = Callable[[int], nn.Module]
 DEFAULT_SEEDS = 5
@@ -71,7 +71,7 @@ def measure_model(
     task = OwnTask(batches, loss)
     if not task.available(1):
         refuse("there are no batches", "give at least one; a generator that was read before is empty")
-    choices = [_choice(probe, task) for probe in probes]
+    choices = [probe_choice(probe, task) for probe in probes]
     if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
         refuse(f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call")
     work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
@@ -102,31 +102,40 @@ def _run(
     module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    addresses = parameter_addresses(module, sites)
-    points = stream_points(module, stream)
-    _check_precision(module, choices)
-    paths = printed_paths(module, addresses)
-    if both := next((site for site in points if site in paths), None):
-        what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
-        refuse(what, "call the tensor of the parameter something else")
-    paths |= {site: str(point) for site, point in points.items()}
-    _check_gradient(*addressed_copy(module, addresses, points), task)
-    rows = []
-    for choice in choices:
-        torch.manual_seed(draw("probe"))
-        state = State(addressed_copy(module, addresses, points, mask)[0], task, draw, 0)
-        probe = REGISTRIES["probe"][choice["kind"]]
-        measured = list(REGISTRIES["probe"].builder(choice)(state))
-        if probe.facts.any_stream and not measured:
-            what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
-            remedy = "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}"
-            refuse(what, remedy)
-        rows.append((choice, probe.facts.table, measured))
+    subject = Subject.of(module, sites, stream, mask)
+    check_precision(module, choices)
+    check_gradient(subject, task)
+    rows = [(c, REGISTRIES["probe"][c["kind"]].facts.table, measured_rows(c, subject, task, draw)) for c in choices]
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    return MeasuredRun(model=name, seed=seed, parameters=size, seconds=time.monotonic() - began, paths=paths, rows=rows)
+    seconds = time.monotonic() - began
+    return MeasuredRun(model=name, seed=seed, parameters=size, seconds=seconds, paths=subject.paths, rows=rows)
 
 
-def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
+def measured_rows(
+    choice: Choice, subject: Subject, task: OwnTask, draw: Draw, in_training: Callable[[State], State] = lambda s: s
+) -> list[Row]:
+    """What a probe says of a copy of a module.
+
+    Args:
+        choice: the probe.
+        subject: the module.
+        task: batches and loss.
+        draw: of the replicate.
+        in_training: adds to the state of the copy what exists in training alone.
+
+    Raises:
+        LabError: the probe reads the stream, and none is known.
+    """
+    torch.manual_seed(draw("probe"))
+    probe = REGISTRIES["probe"][choice["kind"]]
+    rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(subject.copy(), task, draw, 0))))
+    if probe.facts.any_stream and not rows:
+        what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
+        refuse(what, "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}")
+    return rows
+
+
+def check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
     """Refuse probes that compute in float64 on a device that has none."""
     lacking = sorted({parameter.device.type for parameter in module.parameters()} & WITHOUT_FLOAT64)
     for choice in choices if lacking else ():
@@ -135,8 +144,9 @@ def _check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
             refuse(what, "move the model and its batches to the CPU: model.cpu()")
 
 
-def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTask) -> None:
+def check_gradient(subject: Subject, task: OwnTask) -> None:
     """Refuse a loss that does not depend on the model that it is called with, or on parameters without their names."""
+    model, fused = addressed_copy(subject.module, subject.addresses, subject.points)
     parameters = [parameter for _, _, parameter in model.addressed_parameters()]
     for parameter in fused:
         parameter.requires_grad_()
@@ -151,11 +161,17 @@ def _check_gradient(model: AddressedModel, fused: Sequence[Tensor], task: OwnTas
     if not gradients:
         refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
     if not all(bool(g.isfinite().all()) for g in gradients):
-        refuse("the loss is finite and its gradient is not", "look for a square root or a logarithm of 0")
+        what = "the loss is finite and its gradient is not"
+        raise NotFiniteError(Problem("measure", what, "look for a square root or a logarithm of 0"))
 
 
-def _choice(probe: Json, task: OwnTask) -> Choice:
+def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice:
     """A probe with every default explicit; it reads all batches where there are fewer than its default.
+
+    Args:
+        probe: a word or a choice.
+        task: whose batches it reads.
+        trained: whether there is a training run, which has a last update, a start and an optimizer.
 
     Raises:
         LabError: it is unknown, or needs more of a model than its loss and parameters.
@@ -168,10 +184,10 @@ def _choice(probe: Json, task: OwnTask) -> Choice:
             *(Problem(".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.flaws)
         ) from error
     facts = registry[choice["kind"]].facts
-    training = facts.trained or facts.update or facts.ahead(choice)
+    training = facts.ahead(choice) or (not trained and (facts.trained or facts.update))
     if training or not (facts.any_model(choice) or facts.any_stream):
         anywhere = [e for e in registry if e.facts.any_stream or e.facts.any_model is not never]
-        usable = ", ".join(e.name for e in anywhere if not e.facts.trained)
+        usable = ", ".join(e.name for e in anywhere if trained or not e.facts.trained)
         needs = "training" if training else "the structure of lnlab's own models, such as its masks and tokens"
         what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
         refuse(what, f"describe the model in a spec, or measure one of {usable}")

@@ -8,11 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lnlab.errors import LabError, Problem
 from lnlab.nn.site import AddressedModel
 from lnlab.own_model.patterns import refuse
 
 OwnLoss = Callable[[Any, Any], tuple[Tensor, float] | Tensor]
 """From a model and a batch to the sum of the loss and the count that it is the sum over, or to a mean."""
+
+
+class NotFiniteError(LabError):
+    """The loss of a batch, or its gradient, is no number: so ends a run that diverged."""
 
 
 class OwnTask:
@@ -69,9 +74,8 @@ class OwnTask:
         if total.numel() != 1:
             refuse(f"the loss has the shape {tuple(total.shape)}, expected one number", "return its sum or its mean")
         if not math.isfinite(float(total.detach())):
-            refuse(
-                f"the loss of a batch is {float(total.detach())}", "look for it in the batch or in the initial weights"
-            )
+            what = f"the loss of a batch is {float(total.detach())}"
+            raise NotFiniteError(Problem("measure", what, "look for it in the batch or in the initial weights"))
         number = float(count)
         if not 0 < number < math.inf:
             refuse(f"the loss is a sum over {number:g} items, expected a positive count", "count what it sums over")
