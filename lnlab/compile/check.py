@@ -20,7 +20,7 @@ from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import citation_issues, cited_inputs
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.selection.probe_times import probe_time_issues
+from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.selection.variants import Variants
 from lnlab.compile.source_runs import resolve_sources
@@ -187,6 +187,8 @@ def _bound(checked: Checked) -> tuple[Checked, Issues]:
     if runs > MOST_RUNS:
         flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
         issues.append((checked.merged.location(("seeds",)), flaw))
+    elif checked.reads_files and not sweep.partial:
+        issues += measurement_issues(checked.requests, sweep, checked.merged, checked.registries, runs)
     trains = any(setting["train"]["steps"] for setting in sweep.settings)
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
     if "probes" not in checked.merged.data and sweep.settings and not (trains or sweep.partial or only_cites):

@@ -87,7 +87,7 @@ class Trainer:
         self._computes_gradients = self.target > 0 or reads_next_update
         self._updates = Updates(self.state, self.trajectory.setting) if self._computes_gradients else None
         self._rule: Callable[[Any], Ending | None] = lambda _: None
-        self._evaluated: tuple[int, ...] = ()
+        self._evaluated: Sequence[int] = ()
         if self._computes_gradients and train["stop"] is not None:
             self._rule = self.registries["stop"].builder(train["stop"])()
             if self.registries["stop"][train["stop"]["kind"]].facts.evaluations:

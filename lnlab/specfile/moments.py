@@ -1,5 +1,6 @@
 """When a probe is applied: ``init``, ``end``, a list of steps, ``{every: k}``, ``{log: n}`` or ``{epochs: k}``."""
 
+from collections.abc import Sequence
 from itertools import count, takewhile
 from math import ceil
 from typing import Annotated
@@ -61,11 +62,12 @@ def parse_at(at: Json) -> Json:
 At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
 
 
-def due_steps(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ...]:
+def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]:
     """The steps, ascending, at which a run of ``steps`` updates is measured.
 
     ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once;
-    ``{epochs: k}`` begins at 0, each step the first with which so many epochs are over.
+    ``{epochs: k}`` begins at 0, each step the first with which so many epochs are over. ``{every: k}`` is a range,
+    which takes no memory; of the other rules ``due_count`` says beforehand how many steps they are.
 
     Args:
         at: one of the forms.
@@ -75,22 +77,41 @@ def due_steps(at: Json, steps: int, epoch: float | None = None) -> tuple[int, ..
     Raises:
         ValueError: a step beyond the end, or a rule that counts epochs where there are none.
     """
+    due_count(at, steps, epoch)
     if at == "init":
         return (0,)
     if at == "end":
         return (steps,)
     if isinstance(at, list):
+        return tuple(sorted(set(at)))
+    ((rule, number),) = at.items()
+    if rule == "epochs" and epoch is not None:
+        return tuple(takewhile(lambda step: step <= steps, (ceil(n * number * epoch) for n in count())))
+    if rule == "every":
+        return range(0, steps + 1, number)
+    number = min(number, steps)
+    return tuple(sorted({round(steps ** (i / (number - 1))) if number > 1 else steps for i in range(number)}))
+
+
+def due_count(at: Json, steps: int, epoch: float | None = None) -> int:
+    """How many steps ``due_steps`` has, or a few more; none of them is written out.
+
+    Raises:
+        ValueError: a step beyond the end, or a rule that counts epochs where there are none.
+    """
+    if at in ("init", "end"):
+        return 1
+    if isinstance(at, list):
         if max(at) > steps:
             raise ValueError(f"step {max(at)} is beyond the end of the run ({steps} steps)")
-        return tuple(sorted(set(at)))
+        return len(at)
     ((rule, number),) = at.items()
     if rule == "epochs":
         if epoch is None:
             raise ValueError("{epochs: k} counts passes over the data, and these have no end")
-        return tuple(takewhile(lambda step: step <= steps, (ceil(n * number * epoch) for n in count())))
+        return int(steps / (number * epoch)) + 1
     if rule == "every":
-        return tuple(range(0, steps + 1, number))
+        return int(steps // number) + 1
     if steps == 0:
         raise ValueError("{log: n} spreads over the steps of a run, and this one has none")
-    number = min(number, steps)
-    return tuple(sorted({round(steps ** (i / (number - 1))) if number > 1 else steps for i in range(number)}))
+    return int(min(number, steps))

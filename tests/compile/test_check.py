@@ -189,3 +189,18 @@ def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatc
     once = problems_of()
     monkeypatch.setattr("lnlab.compile.check.PASSES", tuple(map(twice, PASSES)))
     assert problems_of() == once
+
+
+@pytest.mark.parametrize("steps", [10**15, 3 * 10**7, 2**53 - 1])
+@pytest.mark.parametrize("rule", ["every: 1", "log: 9000000000000", "every: 7"])
+def test_more_measurements_than_a_plan_holds_are_counted_and_not_written_out(plan, base, steps, rule):
+    text = base.replace("{kind: gradient_norm}", f"{{kind: gradient_norm, at: {{{rule}}}}}")
+    text += f"optimizer: {{kind: adam, lr: 1e-3}}\ntrain: {{steps: {steps}}}\n"
+    (found,) = problems(plan, text)
+    assert ": probes.0.at: " in found
+    assert "measurements in 2 runs; a plan holds at most 1,000,000; measure less often" in found
+
+
+def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
+    text = base + f"optimizer: {{kind: adam, lr: 1e-3}}\ntrain: {{steps: {10**15}, evaluate: end}}\n"
+    assert {run.steps for run in plan(text).runs} == {10**15}

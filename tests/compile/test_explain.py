@@ -17,3 +17,10 @@ def test_labels():
     assert call_label({"kind": "rms", "eps": 1e-3}) == "rms(eps=0.001)"
     assert call_label({"encoder": "layer", "decoder": None}) == "layer/null"
     assert call_label([1, 2]) == "[1,2]"
+
+
+def test_many_steps_of_a_probe_share_a_line(plan, base):
+    text = base.replace("{kind: gradient_norm}", "{kind: gradient_norm, at: {every: 1}}")
+    trained = text + "optimizer: {kind: adam, lr: 1e-3}\ntrain: {steps: 5000}\n"
+    lines = [line for line in explain(plan(trained)) if "gradient_norm" in line]
+    assert lines == ["probe gradient_norm(batches=6) at 5,001 steps from 0 to 5000: 10,002 measurements"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from lnlab.specfile.moments import due_steps, parse_at
+from lnlab.specfile.moments import due_count, due_steps, parse_at
 
 
 @pytest.mark.parametrize("at", ["init", "end", [0], [3, 1], {"every": 5}, {"log": 7}, {"epochs": 1}])
@@ -36,7 +36,7 @@ def test_anything_else_is_refused(at):
     ],
 )
 def test_the_steps_that_each_form_means(at, steps, moments):
-    assert due_steps(at, steps) == moments
+    assert tuple(due_steps(at, steps)) == moments
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,24 @@ def test_logarithmic_steps_begin_at_one_end_at_the_end_and_rise(number, steps):
     assert found == tuple(sorted(set(found)))
     assert len(found) <= number
     assert number == 1 or found[0] == 1
+
+
+def test_a_rule_of_any_length_takes_no_memory():
+    due = due_steps({"every": 1}, 10**15)
+    assert (len(due), due[0], due[-1]) == (10**15 + 1, 0, 10**15)
+    assert 123_456_789_012 in due
+
+
+@given(
+    st.one_of(
+        st.just("end"),
+        st.lists(st.integers(0, 300), min_size=1, max_size=9, unique=True),
+        st.fixed_dictionaries({"every": st.integers(1, 90)}),
+        st.fixed_dictionaries({"log": st.integers(1, 90)}),
+        st.fixed_dictionaries({"epochs": st.integers(1, 9)}),
+    ),
+    st.integers(300, 2_000),
+    st.floats(1, 90),
+)
+def test_what_is_counted_is_never_less_than_what_is_written_out(at, steps, epoch):
+    assert due_count(at, steps, epoch) >= len(due_steps(at, steps, epoch))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lnlab.compile.cost.data_passes import init_passes
-from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed, forward_passes, reference_overhead
+from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed, by_probe, forward_passes, reference_overhead
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import Measurement, ResolvedSetting
@@ -75,11 +75,12 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
     parameters, per_token = registries["model"][setting["model"]["kind"]].facts.size(setting)
     tokens = batch_tokens(setting, registries)
     passes = init_passes(setting["init"], registries)
-    passes += sum(forward_passes(setting, measurement, registries) for measurement in measurements)
+    counts = list(by_probe(measurements))
+    passes += sum(number * forward_passes(setting, measurement, registries) for measurement, number in counts)
     passes += PASSES_PER_GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Workload(setting, parameters, tokens, BYTES_PER_NUMBER[setting["train"]["precision"]])
     backward = load.number * tokens * _activations_per_token(setting, sentence_length(setting, tokens))
-    working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement in measurements)])
+    working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement, _ in counts)])
     return Cost(
         parameters,
         flops=passes * per_token * tokens,

@@ -12,7 +12,7 @@ of ``REFERENCE_SPEED``, fitted to the units of the smoke profiles of all shipped
 ``tests/benchmarks/estimates.py`` prints estimate against actual.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,16 +68,27 @@ def reference_overhead(
     gradients = int(train["accumulate"])
     seconds = UNIT + BUILD * layers
     seconds += int(train["steps"]) * (UPDATE + gradients * UPDATE_LAYER * layers + UPDATE_ELEMENT * parameters)
-    for measurement in measurements:
+    for measurement, number in by_probe(measurements):
         facts = probes[measurement.probe["kind"]].facts
         passes = forward_passes(setting, measurement, registries)
         if facts.whole_split:
-            seconds += passes * (EVALUATION + EVALUATION_LAYER * layers)
+            seconds += number * passes * (EVALUATION + EVALUATION_LAYER * layers)
         elif facts.memory is not None:
-            seconds += MEASUREMENT + passes * (PRODUCT + PRODUCT_LAYER * layers)
+            seconds += number * (MEASUREMENT + passes * (PRODUCT + PRODUCT_LAYER * layers))
         else:
-            seconds += MEASUREMENT + MEASUREMENT_LAYER * layers + passes * (PASS + PASS_LAYER * layers)
+            seconds += number * (MEASUREMENT + MEASUREMENT_LAYER * layers + passes * (PASS + PASS_LAYER * layers))
     return seconds
+
+
+def by_probe(measurements: Collection[Measurement]) -> Iterator[tuple[Measurement, int]]:
+    """One measurement of each probe, and how many there are: what they cost does not depend on their step.
+
+    The plan shares one object between the measurements of a probe, so that its identity groups them.
+    """
+    groups: dict[int, list[Measurement]] = {}
+    for measurement in measurements:
+        groups.setdefault(id(measurement.probe), []).append(measurement)
+    return ((group[0], len(group)) for group in groups.values())
 
 
 def forward_passes(setting: ResolvedSetting, measurement: Measurement, registries: "Registries") -> float:

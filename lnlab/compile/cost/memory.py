@@ -83,7 +83,8 @@ def _bounded_measurement(measurement: Measurement, unit: Trajectory, registries:
 def _low_memory(measurement: Measurement, registries: Registries) -> Measurement:
     """The same measurement, by its key too, with the parameters that take least memory."""
     probe = measurement.probe
-    return replace(measurement, probe={**probe, **registries["probe"][probe["kind"]].facts.frugal})
+    frugal = registries["probe"][probe["kind"]].facts.frugal
+    return replace(measurement, probe={**probe, **frugal}) if frugal else measurement
 
 
 def _peak(unit: Trajectory, registries: Registries) -> int:

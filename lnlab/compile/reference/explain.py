@@ -15,6 +15,8 @@ from lnlab.keys import Json, canonical
 from lnlab.specfile.values import NONE, is_choices, site_label
 
 MOST_LINES = 40
+MOST_STEPS = 8
+"""Steps of a probe that get a line each; more of them share one."""
 
 
 def explain(plan: Plan) -> list[str]:
@@ -116,11 +118,17 @@ def _measurements(plan: Plan) -> list[str]:
     needs = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
     probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
     lines = [f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory"]
-    for (text, step), count in needs.items():
-        shared = count - measured[text, step]
-        suffix = f", {shared} shared" if shared else ""
-        measurements = _counted(measured[text, step], "measurement")
-        lines.append(f"probe {call_label(probes[text])} at step {step}: {measurements}{suffix}")
+    steps: dict[str, list[int]] = {}
+    for text, step in needs:
+        steps.setdefault(text, []).append(step)
+    for text, at in steps.items():
+        grouped = [at] if len(at) > MOST_STEPS else [[step] for step in at]
+        for group in grouped:
+            distinct = sum(measured[text, step] for step in group)
+            shared = sum(needs[text, step] for step in group) - distinct
+            when = f"step {group[0]}" if len(group) == 1 else f"{len(group):,} steps from {min(group)} to {max(group)}"
+            suffix = f", {shared:,} shared" if shared else ""
+            lines.append(f"probe {call_label(probes[text])} at {when}: {_counted(distinct, 'measurement')}{suffix}")
     return lines
 
 

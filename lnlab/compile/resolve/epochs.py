@@ -4,6 +4,7 @@ A spec that counts nothing in epochs needs none. One that does can be checked wh
 then taken for a thousand batches, and ``absent`` has the error that running it would raise.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -14,7 +15,7 @@ from lnlab.errors import CorpusError
 from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Entry, Roots
-from lnlab.specfile.moments import UNKNOWN_EPOCH, due_steps
+from lnlab.specfile.moments import UNKNOWN_EPOCH, due_count, due_steps
 
 
 @dataclass
@@ -78,8 +79,8 @@ def counts_epochs(at: Json) -> bool:
     return isinstance(at, dict) and "epochs" in at
 
 
-def probe_steps(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> tuple[int, ...]:
-    """The steps at which a probe is applied, or an evaluation where ``probe`` is None.
+def probe_steps(probe: Entry[Any], at: Json, steps: int, epoch: float | None) -> Sequence[int]:
+    """The steps at which a probe is applied.
 
     A probe with the fact ``trained`` sees nothing before the first update: a rule (``{every: k}``) then begins after
     it.
@@ -87,9 +88,21 @@ def probe_steps(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | N
     Raises:
         ValueError: a step that the run does not have, or that such a probe has nothing to see at.
     """
+    probe_count(probe, at, steps, epoch)
     all_steps = due_steps(at, steps, epoch)
-    if probe is None or not probe.facts.trained or 0 not in all_steps:
+    if not probe.facts.trained or not all_steps or all_steps[0] != 0:
         return all_steps
-    if not isinstance(at, dict):
+    return all_steps[1:] if isinstance(all_steps, range) else tuple(step for step in all_steps if step)
+
+
+def probe_count(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | None) -> int:
+    """How many steps ``probe_steps`` has, or a few more, or an evaluation where ``probe`` is None.
+
+    Raises:
+        ValueError: as ``probe_steps``.
+    """
+    number = due_count(at, steps, epoch)
+    at_start = at == "init" or (at == "end" and steps == 0) or (isinstance(at, list) and 0 in at)
+    if probe is not None and probe.facts.trained and at_start:
         raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
-    return tuple(step for step in all_steps if step)
+    return number

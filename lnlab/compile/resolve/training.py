@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.keys import Json
+from lnlab.parameters import integers_of
 from lnlab.registry import Choice, Flaw, Flawed, flaws_of
 from lnlab.specfile.moments import At
 
@@ -49,7 +50,8 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
     stop_flaws, stop = _stop(raw.get("stop") or (STOP if trains else None), registries)
     flaws += stop_flaws
     try:
-        plain = Train.model_validate_json(json.dumps({key: raw[key] for key in raw if key not in ("stop", "epochs")}))
+        values = {key: value for key, value in raw.items() if key not in ("stop", "epochs")}
+        plain = Train.model_validate_json(json.dumps(integers_of(values)))
     except ValidationError as error:
         flaws += flaws_of(error, dict.fromkeys(TRAIN_KEYS), "train")
     if flaws:

@@ -5,15 +5,20 @@ from typing import Any
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.compile.cost.data_passes import reads_all
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
+from lnlab.compile.resolve.epochs import counts_epochs, probe_count
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import nearest
 from lnlab.facts import never
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Where
+
+MOST_MEASUREMENTS = 1_000_000
+"""That a plan may have: each is a key, a row of the plan's table and an object in memory (half a gigabyte in all)."""
+EVALUATE: Where = ("train", "evaluate")
 
 
 def probe_time_issues(
@@ -31,24 +36,69 @@ def probe_time_issues(
     return [issue for check in checks for issue in check(requests, sweep, merged, registries)]
 
 
+def _timed_probes(
+    requests: ResolvedRequests, setting: ResolvedSetting, registries: Registries
+) -> list[tuple[Where, Json, Entry[Any] | None]]:
+    """The path and the value of each ``at`` of a run with its probe; of its evaluations without one."""
+    timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
+        ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in requests.probes
+    ]
+    return [*timed_probes, *([(EVALUATE, setting["train"]["evaluate"], None)] if setting["train"]["steps"] else [])]
+
+
 def _absent_steps(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> Issues:
     """Probes, and evaluations, at steps that a run does not have."""
     issues: dict[tuple[Where, str], tuple[SourceLocation, Flaw]] = {}
     for setting in sweep.settings:
-        train = setting["train"]
-        timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
-            ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in requests.probes
-        ]
-        timed_probes += [(("train", "evaluate"), train["evaluate"], None)] if train["steps"] else []
-        for path, at, entry in timed_probes:
+        for path, at, entry in _timed_probes(requests, setting, registries):
+            epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
             try:
-                probe_steps(entry, at, train["steps"], sweep.epochs.updates(setting) if counts_epochs(at) else None)
+                probe_count(entry, at, setting["train"]["steps"], epoch)
             except ValueError as error:
                 flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
                 issues[path, str(error)] = (merged.location(path), flaw)
     return list(issues.values())
+
+
+def measurement_issues(
+    requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries, runs: int
+) -> Issues:
+    """More measurements than can be planned, counted before one of them is written out.
+
+    Args:
+        requests: the probes.
+        sweep: the settings; of their runs each has the mean number of measurements.
+        merged: where things stand in the spec.
+        registries: of probes.
+        runs: how many there are.
+    """
+    counts: dict[Where, int] = {}
+    longest: dict[Where, int] = {}
+    for setting in sweep.settings:
+        steps = setting["train"]["steps"]
+        for path, at, entry in _timed_probes(requests, setting, registries):
+            epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
+            try:
+                counts[path] = counts.get(path, 0) + probe_count(entry, at, steps, epoch)
+            except ValueError:  # reported as an absent step
+                continue
+            longest[path] = max(longest.get(path, 0), steps)
+    total = sum(counts.values()) * runs // max(len(sweep.settings), 1)
+    if total <= MOST_MEASUREMENTS:
+        return []
+    path = max(counts, key=lambda path: counts[path])
+    every = -(-longest[path] * runs * len(counts) // MOST_MEASUREMENTS)
+    rounded = -(-every // (scale := 10 ** (len(str(every)) - 1))) * scale
+    what = f"{total:,} measurements in {format_runs(runs)}; a plan holds at most {MOST_MEASUREMENTS:,}"
+    remedy = f"measure less often, as with {{every: {rounded}}} or {{log: 50}}" if longest[path] else "plan fewer runs"
+    return [(merged.location(path), Flaw(path, what, remedy))]
+
+
+def format_runs(runs: int) -> str:
+    """``1 run``, ``2,000 runs``."""
+    return "1 run" if runs == 1 else f"{runs:,} runs"
 
 
 def _unbounded_reads(
