@@ -103,7 +103,7 @@ def judge(
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
 
     Raises:
-        LabError: the spec was never run in this store, or was changed since; or a claim is wrong.
+        LabError: the spec was never run in this store; or a claim is wrong.
     """
     if not isinstance(spec, str | Path | Mapping):
         return tuple(spec.judge(profile or ()))
@@ -147,7 +147,7 @@ def report(
         The files, the page first, and the sections that could not be made.
 
     Raises:
-        LabError: the spec was never run in this store, or was changed since; or the folder cannot be written.
+        LabError: the spec was never run in this store; or the folder cannot be written.
     """
     from lnlab.app.reporting import plan_report_folder, write_plan_report
 
@@ -173,7 +173,7 @@ def results(
     *,
     plugins: Sequence[str | Path] = (),
 ) -> "Results":
-    """The joined results of the last run of a spec as it is now, without torch.
+    """The joined results of the runs that the store has of a spec as it is now.
 
     Example: ``lnlab.results("first.yaml").tables["sites"]``
 
@@ -185,15 +185,11 @@ def results(
         plugins: Python files that register pieces.
 
     Raises:
-        LabError: the spec cannot be read, was never run in this store, or was changed since.
+        LabError: the spec cannot be read, or was never run in this store.
     """
-    from lnlab.store.read import find_plan
-
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store))
-    if request.overrides:
-        return opened.results(stored_plan(opened, request).digest)
-    return opened.results(find_plan(opened.root, request.spec, profile, content=request.content).digest)
+    return opened.results(stored_plan(opened, request).digest)
 
 
 def _path(folder: Folder) -> Path | None:

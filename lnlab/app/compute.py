@@ -17,7 +17,7 @@ from lnlab.app.run_summary import RunSummary
 from lnlab.compile.decisions import Decision
 from lnlab.compile.front import setting_namer
 from lnlab.compile.plan import Plan, Trajectory
-from lnlab.errors import SpecError
+from lnlab.errors import LabError, SpecError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.report.folder import read_folder
@@ -52,6 +52,30 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
                 return replace(done, tuned=tuned)
             decisions = (*decisions, *new_decisions)
             tuned += done.units
+
+
+def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
+    """Compile a request and store its plan if the store holds a run of it; else, or without its corpora, None.
+
+    Raises:
+        SpecError: every problem of the spec.
+    """
+    known = load_registries(request.plugins)
+    decisions: tuple[Decision, ...] = ()
+    try:
+        while True:
+            plan, document = compile_request(request, known, decisions)
+            new_decisions = decide_open_choices(plan, store)
+            if not new_decisions:
+                break
+            decisions = (*decisions, *new_decisions)
+        if store.found(plan).runs["status"].null_count() == len(plan.runs):
+            return None
+        return store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    except SpecError:
+        raise
+    except LabError:
+        return None
 
 
 def compute_lacking(store: Store, request: Request, folder: Path, manner: RunOptions) -> RunSummary:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem, SpecError
+from lnlab.errors import LabError, Problem, SpecError, StoreError
 from lnlab.keys import digest_bytes
 from lnlab.userfiles import read_user_file
 
@@ -152,18 +152,31 @@ def remembered_plan(store: "Store", request: Request) -> "StoredPlan | None":
 def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     """The plan that a report or a query is about; lnlab itself may have changed since.
 
+    A spec that was renamed, or whose claims or sections were changed, is compiled and keeps the runs that the store
+    has of it.
+
     Raises:
-        LabError: the spec has no such profile.
-        StoreError: the spec was never run in this store, or was changed since.
+        LabError: the spec has no such profile, or a mistake.
+        StoreError: the store has no run of it.
     """
     from lnlab.store.read import find_plan
 
     refuse_absent_profile(request)
     stored = remembered_plan(store, request)
-    if stored is None and not request.overrides:
-        stored = find_plan(store.root, request.spec, request.profile, content=request.content)
+    if stored is not None:
+        return stored
+    error: LabError = LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
+    if not request.overrides:
+        try:
+            stored = find_plan(store.root, request.spec, request.profile, content=request.content)
+        except StoreError as unfound:
+            error = unfound
+    if stored is None or stored.name != request.spec.stem:
+        from lnlab.app.compute import plan_of_stored_runs
+
+        stored = plan_of_stored_runs(store, request) or stored
     if stored is None:
-        raise LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
+        raise error
     return stored
 
 

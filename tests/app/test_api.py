@@ -135,7 +135,7 @@ def test_a_report_of_a_dict_is_that_of_the_file_but_for_its_name(once, data):
         (lambda data: lnlab.plan(data, profile="real"), SpecError, "has no profile 'real'"),
         (lambda data: lnlab.run(data | {"seeds": float("inf")}), SpecError, "spec: seeds: inf is not a finite number"),
         (lambda data: lnlab.judge(data), StoreError, "was never run in the store"),
-        (lambda data: lnlab.report("none.yaml"), StoreError, "none.yaml: there is no such file"),
+        (lambda data: lnlab.report("none.yaml"), SpecError, "none.yaml: there is no such file"),
         (lambda data: lnlab.results(data), StoreError, "was never run in the store"),
         (lambda data: lnlab.check(data, plugins="absent.py"), LabError, "absent.py: there is no such file"),
     ],

@@ -47,12 +47,29 @@ def test_what_is_finished_is_never_computed_again(lnlab, tiny):
         assert before["seeds"] == {seed: number for seed, number in after["seeds"].items() if seed != "4"}
 
     tiny.write_text(tiny.read_text().replace("A tiny", "The same"))
-    report = lnlab("report", "tiny.yaml")
-    assert report.code == 2
-    assert "was changed since it was run; lnlab run tiny.yaml" in report.err
     renamed = lnlab("run", "tiny.yaml")
     assert "6 runs: 6 finished; 0 units computed, 6 reused" in renamed.out
     assert renamed.err == "next: lnlab report tiny.yaml\n"
+
+
+def test_a_report_of_a_renamed_or_reworded_spec_is_of_the_runs_that_are_there(lnlab, tiny):
+    assert lnlab("run", "tiny.yaml", "--quiet", "-w", 1).code == 0
+    tiny.write_text(tiny.read_text().replace("A tiny", "The same").replace("at_least: 1.1", "at_least: 1.2"))
+    assert lnlab("report", "tiny.yaml").code == 0
+    assert "<h1>The same experiment</h1>" in Path("reports/tiny/index.html").read_text()
+
+    tiny.rename("renamed.yaml")
+    assert lnlab("report", "renamed.yaml").code == 0
+    assert "lnlab run renamed.yaml" in Path("reports/renamed/index.html").read_text()
+    fewer = lnlab("report", "renamed.yaml", "-s", "seeds=1-2", "-o", "fewer")
+    assert fewer.code == 0
+    more = lnlab("report", "renamed.yaml", "-s", "seeds=1-4", "-o", "more")
+    assert more.code == 0
+    assert "Of 8 runs, 2 not run yet" in Path("more/index.html").read_text()
+    Path("other.yaml").write_text(Path("renamed.yaml").read_text().replace("d_model: 16", "d_model: 32"))
+    other = lnlab("report", "other.yaml")
+    assert other.code == 2
+    assert "other.yaml: was never run in the store" in other.err
 
 
 def test_a_rerun_imports_neither_torch_nor_scipy_and_prints_the_same_verdicts(ran, lnlab, python):
