@@ -1,7 +1,8 @@
 """A claim is a sentence, a selection of rows, a test and its region; a verdict is what the rows say about it.
 
-    supported: the 95 % interval over seeds lies in the region;   contradicted: it is disjoint from it;
-    undecided: neither, or too few seeds;   not testable here: what the claim requires does not hold;
+    supported: the interval over seeds lies in the region;   contradicted: it is disjoint from it;
+    smaller: the effect is smaller than a margin of ours, and the sentence itself is not contradicted;
+    undecided: none of these, or too few seeds;   not testable here: what the claim requires does not hold;
     ill-posed: the rows have no one number for it per seed, or its declaration cannot be judged.
 
 Nothing here needs scipy, so that stored verdicts print at once.
@@ -18,7 +19,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry, supplied_parameters
-from lnlab.specfile.experiment import Role, VerdictWord
+from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
 from lnlab.tables import Results
 
 Claim = Mapping[str, Json]
@@ -26,6 +27,12 @@ VerdictLabel = VerdictWord
 Measure = Literal["value", "difference", "ratio", "exponent", "share", "steps", "edges"]
 """What the numbers of a verdict are: in the unit of their quantity (``value``, ``difference``), or without one: ratios,
 exponents, shares of seeds, steps of a grid of learning rates, and edges of a causal graph."""
+Detail = Literal["the other way", "no effect that matters", "in its direction", "direction open"]
+"""What a verdict on a margin of ours says beyond its word: the first two of contradicted, the others of smaller."""
+LawWord = Literal["compatible", "rejected"]
+"""Whether the interval holds the value that the sentence names."""
+SINGLE_LOOK = 0.05
+"""The two-sided level of a claim that is judged once."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,14 @@ class Finding:
     inside: int = 0
     seeds: Mapping[int, float] = field(default_factory=dict)
     measure: Measure | None = None
+    detail: Detail | None = None
+    law: float | None = None
+    law_word: LawWord | None = None
+    look: int = 1
+    level: float = SINGLE_LOOK
+    bound: float = SINGLE_LOOK
+    margin: MarginOwner = "source"
+    about: About | None = None
 
 
 @dataclass(frozen=True)
@@ -56,11 +71,11 @@ class Verdict:
         says: the claim as a sentence.
         primary: whether it counts in the headline.
         role: ``source``, ``alternative`` (a competing reading), ``prediction`` (our own), or ``control``.
-        verdict: supported, contradicted, undecided, not testable here, ill-posed.
+        verdict: supported, contradicted, smaller, undecided, not testable here, ill-posed.
         statistic: what was estimated.
         estimate: over seeds (a geometric mean on the log scale), or None.
-        low: lower end of the 95 % interval, or None.
-        high: upper end of the 95 % interval, or None.
+        low: lower end of the interval that decides, at ``level``; or None.
+        high: upper end of that interval, or None.
         region_low: lower edge of the declared region; None: unbounded.
         region_high: upper edge of the declared region; None: unbounded.
         n: seeds judged.
@@ -70,6 +85,14 @@ class Verdict:
         scope: sizes, corpus, steps, seeds.
         measure: what its numbers are; None: it was stored before verdicts had a measure.
         quantity: of which quantity they are, or None.
+        detail: what a verdict on a margin of ours says beyond its word, or None.
+        law: the value that the sentence names, or None.
+        law_word: whether the interval holds it, or None where nothing could be said.
+        look: how many times this criterion has been judged, on growing sets of seeds.
+        level: two-sided level of the interval that decides; it covers with probability 1 - level.
+        bound: probability of either wrong word that all looks together may spend.
+        margin: whose the accepted range is.
+        about: what of the distribution over seeds is judged, or None where that is no question.
     """
 
     claim: str
@@ -91,6 +114,14 @@ class Verdict:
     scope: str
     measure: Measure | None = None
     quantity: str | None = None
+    detail: Detail | None = None
+    law: float | None = None
+    law_word: LawWord | None = None
+    look: int = 1
+    level: float = SINGLE_LOOK
+    bound: float = SINGLE_LOOK
+    margin: MarginOwner = "source"
+    about: About | None = None
 
 
 @dataclass(frozen=True)
@@ -103,12 +134,20 @@ class ClaimFacts(Facts):
         reads: measured ``rows`` by its selections; or none, but verdicts of other ``reports``, which its parameter
             ``evidence`` cites, or the ``verdicts`` of other claims of its experiment, which a builder is supplied with.
         levels: ``claim -> values``: those of ``over`` that its ``order`` names, and no others are read; None: all are.
+        about: of the distribution over seeds, what it can be judged about; the first is the default. Empty: it is about
+            none, and has no level.
+        law: whether a sentence can name a value on the scale of its statistic.
+        no_effect: ``claim -> value`` without an effect; a margin of ours is measured from there. None: a claim has to
+            state it. The fact itself None: such claims have no margin that could be ours.
     """
 
     several: bool = False
     measure: Measure = "value"
     reads: Literal["rows", "reports", "verdicts"] = "rows"
     levels: Callable[[Mapping[str, Json]], list[Json]] | None = None
+    about: tuple[About, ...] = ("mean", "median", "share")
+    law: bool = True
+    no_effect: Callable[[Mapping[str, Json]], float | None] | None = None
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
@@ -116,8 +155,11 @@ claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
 
 A claim about other claims is supplied with ``verdicts``, a sequence, in place of ``results``.
 """
-_COMMON_FIELDS = ("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds")
-"""Fields of every claim; the others are parameters of its kind."""
+_COMMON_FIELDS = (
+    *("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds"),
+    *("looks", "law", *CRITERION_FIELDS),
+)
+"""Fields of every claim, except where its kind has a parameter of that name; the others are parameters of its kind."""
 
 
 def judge_all(
@@ -208,8 +250,10 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ())
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
     """
+    entry = claims.entries.get(claim["kind"])
+    own = entry.keywords if entry is not None else {}
     try:
-        choice = claims.resolve({key: value for key, value in claim.items() if key not in _COMMON_FIELDS})
+        choice = claims.resolve({key: value for key, value in claim.items() if key in own or key not in _COMMON_FIELDS})
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
     supplied = {"results": results, "verdicts": verdicts}
@@ -225,7 +269,7 @@ def _unmet_requirement(claim: Claim, results: Results) -> Finding | None:
         reason = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )
-        if verdict.verdict in ("contradicted", "not testable here"):
+        if verdict.verdict in ("contradicted", "smaller", "not testable here"):
             return Finding("not testable here", verdict.statistic, reason)
         if verdict.verdict == "undecided":
             return Finding("undecided", verdict.statistic, reason)

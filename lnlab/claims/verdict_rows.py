@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 import polars as pl
@@ -25,9 +25,9 @@ def verdict_frame(verdicts: Iterable[Verdict]) -> pl.DataFrame:
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
     """The verdict of a row."""
     seeds = {int(seed): number for seed, number in json.loads(row["seeds"]).items()}
-    optional = {name: row.get(name) for name in ("measure", "quantity")}  # earlier reports do not say
-    stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in optional}
-    return Verdict(**{**stored, **optional, "seeds": seeds})
+    absent = {field.name for field in fields(Verdict) if field.default is not MISSING and row.get(field.name) is None}
+    stored = {field.name: row[field.name] for field in fields(Verdict) if field.name not in absent}
+    return Verdict(**{**stored, "seeds": seeds})  # earlier reports lack the fields that have a default
 
 
 def verdicts_from_frame(table: pl.DataFrame) -> Sequence[Verdict]:

@@ -14,10 +14,18 @@ from lnlab.cli.terminal import terminal_table
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
 
-_SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
+_SYMBOLS = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "smaller": "‹",
+    "undecided": "?",
+    "not testable here": "–",
+    "ill-posed": "!",
+}
 _STYLES = {
     "supported": "green",
     "contradicted": "bold red",
+    "smaller": "magenta",
     "undecided": "yellow",
     "not testable here": "dim",
     "ill-posed": "bold yellow",

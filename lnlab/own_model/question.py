@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lnlab.claims.claim import Claim
+from lnlab.compile.selection.criteria import flaws_of_criterion
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, Problem
@@ -13,7 +14,7 @@ from lnlab.registry import Choice, Flawed, Registry
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.specfile.document import read_data
 from lnlab.specfile.dump import plain_spec, spec_yaml
-from lnlab.specfile.experiment import kind_and_parameters
+from lnlab.specfile.experiment import ClaimText, kind_and_parameters
 from lnlab.specfile.read import read_experiment
 
 Entries = str | Mapping[str, Json] | Sequence[Mapping[str, Json]]
@@ -68,13 +69,20 @@ def read_question(
     reading = read_experiment({"lnlab": LANGUAGE, **written})
     flaws = [(merged.stated_path(flaw.path), flaw) for flaw in reading.flaws]
     choices: dict[str, list[Choice]] = {"claim": [], "section": []}
+    experiment = reading.experiment
     for key, kind, texts in (
         ("claims", "claim", reading.experiment.claims),
         ("report", "section", reading.experiment.report),
     ):
         for number, text in enumerate(texts):
             try:
-                choices[kind].append(known[kind].resolve(kind_and_parameters(text)))
+                choice = known[kind].resolve(kind_and_parameters(text))
+                choices[kind].append(choice)
+                if isinstance(text, ClaimText):
+                    looks = text.looks or experiment.looks
+                    place = reading.path((key, number))
+                    for flaw in flaws_of_criterion(text, choice, known, looks, 0):
+                        flaws.append((merged.stated_path((*place, *flaw.path)), flaw))
             except Flawed as error:
                 place = reading.path((key, number))
                 flaws += [(merged.stated_path((*place, *flaw.path)), flaw) for flaw in error.flaws]

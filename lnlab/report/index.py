@@ -31,7 +31,7 @@ from lnlab.tables import Results
 _COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
 """The last words of axes whose values are ways to build or train a Transformer."""
 _UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
-_ORDER = ("contradicted", "ill-posed", "supported", "undecided", "not testable here")
+_ORDER = ("contradicted", "ill-posed", "smaller", "supported", "undecided", "not testable here")
 """Of the verdicts of a card: what a reader must not miss comes first."""
 _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 

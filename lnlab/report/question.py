@@ -12,8 +12,15 @@ from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_a
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
     """Every claim: its common fields, its seeds where claims have other ones, the resolved parameters of its kind."""
+    looks = experiment.model_dump(mode="json", include={"looks"})
     return [
-        {**_common(text), "role": experiment.role_of(text), **_seeds(experiment, text), **choice}
+        {
+            **_common(text),
+            "role": experiment.role_of(text),
+            **(looks if text.looks is None else {}),
+            **_seeds(experiment, text),
+            **choice,
+        }
         for text, choice in claims
     ]
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from lnlab.keys import Json
 from lnlab.registry import Choice
+from lnlab.specfile.looks import Looks
 from lnlab.specfile.moments import At
 from lnlab.specfile.seeds import Seeds
 
@@ -39,7 +40,12 @@ _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100
 """An identifier; one of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
 Role = Literal["source", "alternative", "prediction", "control"]
 """Whose sentence a claim is: the source's, a competing reading's, our own; or what must hold for others to count."""
-VerdictWord = Literal["supported", "contradicted", "undecided", "not testable here", "ill-posed"]
+VerdictWord = Literal["supported", "contradicted", "smaller", "undecided", "not testable here", "ill-posed"]
+"""``smaller``: the effect is smaller than the margin, which is ours; the sentence itself is not contradicted."""
+MarginOwner = Literal["source", "ours"]
+"""Who named the accepted range: the sentence itself, or this spec."""
+About = Literal["mean", "median", "share"]
+"""What of the distribution over seeds a claim is about."""
 Version = Annotated[int, Field(ge=2, le=2)]
 _AxisValues = Annotated[tuple[Any, ...], Field(min_length=1)]
 Overlay = Mapping[str, Any]
@@ -59,6 +65,16 @@ def _method_name(name: str) -> str:
 
 
 _MethodName = Annotated[str, AfterValidator(_method_name)]
+
+
+def _law(value: Json) -> Json:
+    """A number; or a word, which is then a parameter of the kind."""
+    if value is None or isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise PydanticCustomError("law", "write the value that the sentence names, a number")
+
+
+_Law = Annotated[Any, BeforeValidator(_law), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "null"}]})]
 
 
 class Source(BaseModel):
@@ -116,6 +132,11 @@ class ClaimText(BaseModel):
     ``role`` says whose sentence it is: the source's, a competing reading's, the author's own prediction, or a control,
     which must hold for the others to mean anything; see ``Experiment.role_of`` for its default. ``because`` explains a
     verdict, and is shown while that is the verdict.
+
+    ``looks`` is how often the data may be looked at; None: as the spec says. ``law`` is the value that the sentence
+    names. ``margin`` says whose the accepted range is; where it is ours, ``no_effect`` is the value without an effect,
+    and ``zone`` how far from it no effect matters. ``about`` is what is judged of the seeds' numbers; None: what suits
+    the quantity. ``finish`` is the share of each arm's runs that must finish before trained numbers are compared.
     """
 
     model_config = _OPEN
@@ -129,6 +150,17 @@ class ClaimText(BaseModel):
     published: Any = None
     because: Mapping[VerdictWord, Sentence] = {}
     calibration: Calibration | None = None
+    looks: Looks | None = None
+    law: _Law = None
+    margin: MarginOwner = "source"
+    no_effect: float | None = None
+    zone: Annotated[float, Field(gt=0)] | None = None
+    about: About | None = None
+    finish: Annotated[float, Field(ge=0, le=1)] = 0.8
+
+
+CRITERION_FIELDS = ("margin", "no_effect", "zone", "about", "finish")
+"""Common fields of a claim that belong to its test, and to that of a claim which requires it."""
 
 
 class AuthorAnswer(BaseModel):
@@ -149,6 +181,7 @@ class Experiment(BaseModel):
 
     ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or
     on fresh ones. Of these seeds only what the claim selects is run, and no other claim and no section reads it.
+    ``looks`` is that of every claim that does not have its own.
     """
 
     model_config = _CLOSED
@@ -174,6 +207,7 @@ class Experiment(BaseModel):
     interventions: Any = None
     seeds: Seeds = (1,)
     claim_seeds: Mapping[_ClaimId, Seeds] = {}
+    looks: Looks = 1
     select: SelectText | None = None
     methods: Mapping[_MethodName, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, _AxisValues], ...], Field(min_length=1)] | None = None
@@ -199,4 +233,5 @@ class Experiment(BaseModel):
 def kind_and_parameters(text: BaseModel) -> Choice:
     """What a probe, section or claim has beyond its common fields: ``kind`` and its parameters."""
     kind: str = text.kind  # type: ignore[attr-defined]
-    return {"kind": kind, **(text.model_extra or {})}
+    law = getattr(text, "law", None)
+    return {"kind": kind, **({"law": law} if isinstance(law, str) else {}), **(text.model_extra or {})}

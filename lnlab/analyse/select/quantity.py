@@ -30,6 +30,7 @@ class QuantityFacts(Facts):
         reference: whether it is measured against variants that a selection names as its ``reference``, and which these
             are where none is named: the ``best`` of all, or those that are ``compared``.
         bimodal: how far its numbers of one variant may span over seeds for a mean to speak for them; None: any far.
+        fraction: whether its numbers lie between 0 and 1.
         told_by: the keys of a selection that say which of several numbers is meant.
         x: the values of the column x at which it is counted; empty: whatever was measured.
         words: what pages call it; None: the words of its name.
@@ -44,6 +45,7 @@ class QuantityFacts(Facts):
     over: str | None = None
     reference: Literal["best", "compared"] | None = None
     bimodal: float | None = None
+    fraction: bool = False
     told_by: tuple[str, ...] = ()
     x: tuple[float, ...] = ()
     words: QuantityWords | None = None

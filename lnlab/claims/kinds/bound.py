@@ -31,7 +31,7 @@ from lnlab.keys import Json
 from lnlab.tables import Results
 
 
-@claims.register("bound")
+@claims.register("bound", no_effect=lambda claim: 1.0 if claim.get("reduce") in RATIO_REDUCTIONS else None)
 def bound(
     results: Results,
     *,

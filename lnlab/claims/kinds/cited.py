@@ -1,7 +1,8 @@
 """Verdicts of other experiments: a sentence that holds if all the claims that it cites were supported.
 
-supported: every cited claim is; contradicted: one of them is; not testable here: one has no verdict to read, or none
-that was testable; undecided: otherwise. What was read, and from which file, is in the table ``evidence``.
+supported: every cited claim is; contradicted: one of them is; smaller: else one of them is; not testable here: one has
+no verdict to read, or none that was testable; undecided: otherwise. What was read, and from which file, is in the table
+``evidence``.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ CITED_STATISTIC = "verdicts of other experiments"
 _UNTESTED = (None, "not testable here", "ill-posed")
 
 
-@claims.register("cited", reads="reports")
+@claims.register("cited", reads="reports", about=(), law=False)
 def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Finding:
     """``all supported``: claims of other experiments, by the verdicts in their reports (Berger, 1982).
 
@@ -36,6 +37,8 @@ def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
     """The verdict of a sentence that holds if several claims do; None: of one of them there is none to read."""
     if "contradicted" in verdicts:
         return "contradicted"
+    if "smaller" in verdicts:
+        return "smaller"
     if any(verdict in _UNTESTED for verdict in verdicts):
         return "not testable here"
     return "undecided" if "undecided" in verdicts else "supported"

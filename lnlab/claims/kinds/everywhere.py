@@ -28,7 +28,7 @@ _ALL_EQUAL = "all equal"
 SeedCondition = Callable[[Sequence[float]], bool]
 
 
-@claims.register("everywhere", several=True, measure="share")
+@claims.register("everywhere", several=True, measure="share", about=("share",), law=False)
 def everywhere(
     results: Results,
     *,

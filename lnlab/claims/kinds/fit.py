@@ -29,7 +29,7 @@ MIN_LOG_ERROR = 1e-9
 """Log errors below this are rounding, and count as this."""
 
 
-@claims.register("fit", measure="ratio")
+@claims.register("fit", measure="ratio", about=("mean", "median"), law=False)
 def fit(
     results: Results,
     *,

@@ -21,7 +21,7 @@ from lnlab.tables import Results
 RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
 
 
-@claims.register("order", levels=lambda claim: parse_order(claim["order"])[0])
+@claims.register("order", levels=lambda claim: parse_order(claim["order"])[0], no_effect=lambda _: None)
 def order(
     results: Results,
     *,

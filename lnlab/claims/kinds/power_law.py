@@ -42,7 +42,7 @@ MAX_DEVIATION = 0.1  # the mean profile may leave the line by this share
 _BIG_O_SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
-@claims.register("power_law", measure="exponent")
+@claims.register("power_law", measure="exponent", no_effect=lambda _: 0.0)
 def power_law(
     results: Results,
     *,

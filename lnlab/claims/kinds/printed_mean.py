@@ -34,7 +34,7 @@ _MEANS = 20_000
 _MIDDLE = (0.025, 0.975)
 
 
-@claims.register("printed_mean")
+@claims.register("printed_mean", about=("mean",), law=False)
 def printed_mean(
     results: Results,
     *,

@@ -20,7 +20,7 @@ from lnlab.keys import Json
 from lnlab.tables import Results
 
 
-@claims.register("ratio", measure="ratio")
+@claims.register("ratio", measure="ratio", no_effect=lambda _: 1.0)
 def ratio(
     results: Results,
     *,

@@ -53,7 +53,7 @@ class SeedTally:
         return len(self.met) + len(self.unknown) + len(self.pending)
 
 
-@claims.register("status", measure="share")
+@claims.register("status", measure="share", about=("share",), law=False)
 def status(
     results: Results,
     *,

@@ -41,7 +41,7 @@ BOUNDARY_STATISTIC = "mean boundary error in grid steps"
 GridSteps = Annotated[float, Field(ge=0)]
 
 
-@claims.register("table", several=True, measure="steps")
+@claims.register("table", several=True, measure="steps", about=("mean", "median"), law=False)
 def table(
     results: Results,
     *,

@@ -32,7 +32,7 @@ from lnlab.tables import Results
 PAGE_LEVEL, MIN_TAU = 0.025, 0.8
 
 
-@claims.register("trend", measure="ratio")
+@claims.register("trend", measure="ratio", about=("mean", "median"), no_effect=lambda _: 1.0)
 def trend(
     results: Results, *, of: dict[str, Json], over: str, direction: Literal["up", "down"], at_least: float = 1.1
 ) -> Finding:

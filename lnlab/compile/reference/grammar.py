@@ -26,6 +26,7 @@ decoder: {...}                            # the same, and cross_attention
 interventions: none                       # or one, {kind: rescale, where: {tensor: sum}, factor: 2}, or a list
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
 claim_seeds: {post_grows: 1-40}           # optional: the seeds of a claim that needs more of them, or fresh ones
+looks: 1                                  # optional: or open, or [5, 10, 20]; how often the data may be looked at
 methods:                                  # optional: names for several settings at once
   T-Fixup: {placement: pre, norm: none, init: t_fixup}
 sweep:                                    # a union of grids, each with a name; or a list of grids without names
@@ -121,6 +122,18 @@ profiles:
   `requires` (what must hold for the claim to be testable), `source`, `published`, `role` (`source`, `alternative`,
   `prediction` or `control`), `because: {verdict: sentence}`,
   `calibration: {seeds: ...}` (pilot seeds that set a margin; they are not judged).
+- **Looks.** `looks` of the spec, or of one claim, says how often the data may be looked at: once (`1`), as often as
+  needed (`open`), or at declared numbers of seeds (`[5, 10, 20]`). Each look has a level of its own, and all
+  together keep the probability of a wrong verdict at 5 %. Looks are counted and shown.
+- **Laws.** `law: -0.5` is the value that the sentence names. The verdict then also says whether the interval holds it.
+  `equals` and `exponent` name one already.
+- **Margins.** `margin: source` says that the accepted range is the sentence's own; with `margin: ours` the sentence
+  names only the direction. Falling short of our margin is then `smaller`, and only the other direction contradicts, or
+  an effect within `zone` of `no_effect`. `no_effect` is 1 for ratios and 0 for exponents; elsewhere it must be given.
+- **Seeds that fail.** `about: mean | median | share` says what is judged: the mean of the seeds, their median, or
+  whether more than half of them lie in the range. `share` is the default for all-or-nothing quantities, `median` for
+  fractions with an accepted edge within 0.05 of 0 or 1; a `mean` of either is refused. `finish: 0.8` is the share of
+  each arm's runs that must finish before trained numbers are compared.
 - **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on `seeds`. Of
   seeds that are not among `seeds` only the variants are run that the claim selects, and nothing else reads them: no
   section, and no other claim, so that their verdicts stay as they were.

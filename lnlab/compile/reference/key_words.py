@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 KEY_WORDS: Mapping[str, str] = {
+    "about": "what is judged of the seeds' numbers: their mean, their median, or the share of seeds in the range",
     "accumulate": "batches per update, whose gradients are averaged",
     "across": "the axis of the columns, and its values",
     "answer": "the answer in the author's words, with numbers filled in from claims",
@@ -24,20 +25,25 @@ KEY_WORDS: Mapping[str, str] = {
     "every": "every so many training steps",
     "except": "points of the grid that are left out",
     "figure": "the figure that is meant",
+    "finish": "share of each arm's runs that must finish before trained numbers are compared",
     "for_each": "axis -> its values, or all: one claim per value",
     "heading": "the result in the author's words; without it one is made from the numbers",
     "id": "the name by which answers, sections and requirements refer to the claim",
     "init": "how the weights start",
     "interventions": "changes to the model or its training, in order",
     "kind": "which registered kind; it determines the other keys",
+    "law": "the value that the sentence names, on the scale of the statistic",
     "layer": "number of the layer, from 1; first and last are words for its ends",
     "layers": "number of layers",
     "lnlab": "version of the spec language",
     "log": "so many training steps, evenly spaced on a logarithmic axis",
+    "looks": "how often the data may be looked at: 1, open, or the numbers of seeds of all looks",
+    "margin": "whose the accepted range is: the source's own, or ours",
     "method": "names of methods that this grid runs",
     "methods": "names for several settings at once",
     "model": "the architecture",
     "name": "what it is called on the page",
+    "no_effect": "value of the statistic without an effect, from which a margin of ours is measured",
     "norm": "the norm of every stack",
     "note": "anything else",
     "optimizer": "what updates the weights; null: nothing is trained",
@@ -80,6 +86,7 @@ KEY_WORDS: Mapping[str, str] = {
     "observed": "the claim that cause and effect are seen together",
     "cut": "the claim that an intervention on the cause changes the effect",
     "label": "what stands in a box of a causal graph",
+    "zone": "distance from no_effect within which no effect matters; a factor for ratios",
 }
 
 SITE_WORDS: Mapping[str, Mapping[str, str]] = {

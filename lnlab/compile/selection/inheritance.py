@@ -28,7 +28,9 @@ FOR_EACH = "for_each"
 """The key of a claim that is written out once for each value of its axes."""
 ALL = "all"
 """Stands in ``for_each`` for every value of an axis."""
-_NOT_PART_OF_A_TEST = ("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires")
+_NOT_PART_OF_A_TEST = (
+    *("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires", "looks"),
+)
 
 
 @dataclass
@@ -188,7 +190,10 @@ def _with_named_requirements(claims: list[Json]) -> list[Json]:
         other = by_id.get(required) if isinstance(required, str) else None
         if other is None:
             return required
-        return {"says": other.get("says"), **{k: v for k, v in other.items() if k not in _NOT_PART_OF_A_TEST}}
+        parts = {k: v for k, v in other.items() if k not in _NOT_PART_OF_A_TEST}
+        if not isinstance(parts.get("law"), str):  # a word is a parameter of the kind
+            parts.pop("law", None)
+        return {"says": other.get("says"), **parts}
 
     def written(claim: Json) -> Json:
         required = claim.get("requires") if isinstance(claim, dict) else None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.selection.criteria import flaws_of_criterion
 from lnlab.compile.selection.graph_edges import flaws_of_edges
 from lnlab.compile.selection.inheritance import FOR_EACH
 from lnlab.compile.selection.published_tables import flaws_of_tables
@@ -24,7 +25,7 @@ from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flaw, Flawed, Where
 from lnlab.specfile.columns import COLUMNS
-from lnlab.specfile.experiment import ClaimText, ProbeText, SectionText, kind_and_parameters
+from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
 from lnlab.specfile.references import REFERENCE
 
@@ -61,10 +62,20 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
                 requests.issues.append((merged.location((*path, "claims", i)), flaw))
     for number, claim in enumerate(reading.experiment.claims):
         path = reading.path(("claims", number))
+        entry = registries["claim"].entries.get(claim.kind)
+        if isinstance(claim.law, str) and entry is not None and "law" not in entry.keywords:
+            flaw = Flaw(("claims", claim.id, "law"), f"found '{claim.law}'", "write the value that the sentence names")
+            requests.issues.append((merged.location((*path, "law")), flaw))
+            continue
         request = _resolve_request(
             requests, "claim", kind_and_parameters(claim), path, merged, registries, ("claims", claim.id)
         )
         requests.claims += [request] if request else []
+        if request is not None:
+            n = len(reading.experiment.seeds_of_claim(claim.id) or reading.experiment.seeds)
+            looks = claim.looks or reading.experiment.looks
+            for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
+                requests.issues.append((merged.location((*path, *flaw.path)), flaw.below("claims", claim.id)))
         for position, name, requirement in _requirements(claim, path, merged):
             required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
             requests.requires += [required] if required else []
@@ -86,7 +97,8 @@ def _requirements(claim: ClaimText, path: Where, merged: MergedSpec) -> Iterator
     for i, requirement in enumerate(claim.requires):
         below: Where = ("requires",) if single else ("requires", i)
         named = isinstance(requirement.get("says"), str)
-        choice = {word: value for word, value in requirement.items() if word != "says" or not named}
+        beside = (*CRITERION_FIELDS, *(["says"] if named else []))
+        choice = {word: value for word, value in requirement.items() if word not in beside}
         yield (*path, *below), ("claims", claim.id, *below), choice
 
 

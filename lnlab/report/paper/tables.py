@@ -34,7 +34,7 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
 
 _VERDICTS = r"""\begin{{table}}[tp]
 \caption{{{caption}: estimates with 95\,\% intervals over seeds
-($\surd$ supported, $\times$ contradicted, ? undecided, -- not testable).}}
+($\surd$ supported, $\times$ contradicted, $<$ smaller than our margin, ? undecided, -- not testable).}}
 \label{{{label}}}
 \footnotesize
 \begin{{tabular}}{{@{{}}>{{\raggedright\arraybackslash}}p{{0.58\linewidth}}>{{\raggedright\arraybackslash}}p{{0.26\linewidth}}c@{{}}}}
@@ -50,7 +50,7 @@ claim & estimate & \\
 
 def _row(verdict: Verdict) -> str:
     estimate = format_interval(verdict.estimate, verdict.low, verdict.high)
-    mark = {"not testable here": "–", "ill-posed": "!"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
+    mark = {"smaller": "<"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
     cells = (verdict.says, estimate, mark)
     return " & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\"
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
 
-VERDICT_SYMBOLS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "not testable here": "–", "ill-posed": "!"}
+VERDICT_SYMBOLS = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "smaller": "‹",
+    "undecided": "?",
+    "not testable here": "–",
+    "ill-posed": "!",
+}
 VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
 
 

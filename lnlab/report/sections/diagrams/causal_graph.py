@@ -37,9 +37,9 @@ _HEADINGS = {
 }
 _CAPTION = (
     "Arrows go from cause to effect. Beside each stand its number and two verdicts, of the observation and of the "
-    "intervention on the cause, each a link to what is behind it: ✓ supported, ✗ contradicted, ? undecided, – not "
-    "testable here, or missing. A green line holds by both; red and dashed, the two disagree; red and finely dashed, "
-    "both are contradicted; brown and dotted, one of them is open."
+    "intervention on the cause, each a link to what is behind it: ✓ supported, ✗ contradicted, ‹ smaller, ? undecided, "
+    "– not testable here, or missing. A green line holds by both; red and dashed, the two disagree; red and finely "
+    "dashed, both are contradicted; brown and dotted, one of them is open."
 )
 _NOT_JUDGED = "not judged"
 

@@ -1,0 +1,118 @@
+"""The criterion of a claim against its kind: what it is about, the value it names, whose the margin is, its looks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.selection import as_list
+from lnlab.keys import Json
+from lnlab.measured.bounded import FRACTIONS
+from lnlab.registry import Choice, Flaw
+from lnlab.specfile.about import near_a_bound, reason_against_mean
+from lnlab.specfile.experiment import ClaimText
+from lnlab.specfile.looks import Looks
+
+Edges = tuple[float | None, float | None]
+
+
+def flaws_of_criterion(
+    text: ClaimText, choice: Choice, registries: Registries, looks: Looks, seeds: int
+) -> Iterator[Flaw]:
+    """What is wrong with the common fields of a claim, given its kind.
+
+    Args:
+        text: its common fields.
+        choice: the resolved parameters of its kind.
+        registries: of claims and quantities.
+        looks: its own, or those of the spec.
+        seeds: on how many it is judged.
+    """
+    facts = registries["claim"][choice["kind"]].facts
+    yield from _flaws_of_about(text, choice, facts.about, registries)
+    if isinstance(text.law, int | float) and not isinstance(text.law, bool):
+        if not facts.law or choice.get("exact"):
+            yield Flaw(("law",), f"a claim of kind {choice['kind']} has no such value", "leave it out")
+        elif (own := _named_value(choice)) is not None and own[1] != text.law:
+            yield Flaw(("law",), f"{own[0]} names {own[1]:g} already", f"leave it out, or say {own[0]}: {text.law:g}")
+    yield from _flaws_of_margin(text, choice, facts.no_effect)
+    if isinstance(looks, tuple) and seeds > looks[-1]:
+        what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
+        yield Flaw(("looks",), what, "state a new claim, and judge it on fresh seeds (claim_seeds)")
+
+
+def accepted_edges(choice: Mapping[str, Json]) -> Edges:
+    """The edges of the accepted range, as far as a claim states them."""
+    if choice.get("between") is not None:
+        low, high = choice["between"]
+        return low, high
+    return choice.get("at_least"), choice.get("at_most")
+
+
+def is_all_or_nothing(of: Json, registries: Registries) -> bool:
+    """Whether a selection names a quantity of which a run has all or none."""
+    known = registries["quantity"].entries if "quantity" in registries else {}
+    names = [name for name in as_list((of or {}).get("quantity")) if name in known]
+    return any(known[name].facts.bimodal is not None for name in names)
+
+
+def is_fraction(of: Json, registries: Registries) -> bool:
+    """Whether a selection names a quantity between 0 and 1."""
+    known = registries["quantity"].entries if "quantity" in registries else {}
+    names = as_list((of or {}).get("quantity"))
+    return any(name in FRACTIONS or (name in known and known[name].facts.fraction) for name in names)
+
+
+def _flaws_of_about(
+    text: ClaimText, choice: Choice, possible: tuple[str, ...], registries: Registries
+) -> Iterator[Flaw]:
+    if text.about is None:
+        return
+    if text.about not in possible:
+        what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
+        yield Flaw(("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
+        return
+    of = choice.get("of")
+    fraction = choice["kind"] == "bound" and is_fraction(of, registries)
+    reason = reason_against_mean(
+        all_or_nothing=is_all_or_nothing(of, registries), near_bound=fraction and near_a_bound(accepted_edges(choice))
+    )
+    others = [about for about in ("share", "median") if about in possible]
+    if text.about == "mean" and reason and others:
+        yield Flaw(("about",), reason, f"write {' or '.join(others)}")
+
+
+def _named_value(choice: Mapping[str, Json]) -> tuple[str, float] | None:
+    """The parameter that names a value already, with it."""
+    return next(((word, choice[word]) for word in ("equals", "exponent") if choice.get(word) is not None), None)
+
+
+def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Flaw]:
+    stated = [word for word in ("no_effect", "zone") if getattr(text, word) is not None]
+    if text.margin == "source":
+        for word in stated:
+            yield Flaw((word,), "belongs to a margin of ours", "write margin: ours, or leave it out")
+        return
+    if no_effect is None or choice.get("exact") or choice.get("probability") is not None:
+        yield Flaw(("margin",), f"a claim of kind {choice['kind']} has no margin that could be ours", "leave it out")
+        return
+    low, high = accepted_edges(choice)
+    null = no_effect(choice) if text.no_effect is None else text.no_effect
+    if (low is None) == (high is None):  # a tolerance on both sides, or edges that its kind makes
+        for word in stated:
+            yield Flaw((word,), "belongs to a range with one edge", "leave it out, or give at_least or at_most")
+        return
+    if null is None:
+        what = "a margin of ours is measured from the value without an effect, and this quantity has no natural one"
+        yield Flaw(("margin",), what, "add no_effect: ...")
+        return
+    edge, up = (low, 1) if low is not None else (high or 0.0, -1)
+    if up * null > up * edge:
+        yield Flaw(("no_effect",), f"{null:g} lies within the accepted range", "name the value without an effect")
+    elif text.zone is not None:
+        ratio = no_effect(choice) == 1
+        if ratio and text.zone <= 1:
+            yield Flaw(("zone",), f"{text.zone:g} leaves no room", "give a factor above 1")
+            return
+        far = null * text.zone**up if ratio else null + up * text.zone
+        if up * far > up * edge:
+            yield Flaw(("zone",), f"reaches beyond the margin, to {far:g} for {edge:g}", "take at most half the margin")

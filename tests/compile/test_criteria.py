@@ -1,0 +1,95 @@
+"""The criterion of a claim: what it is about, the value that it names, whose its margin is, and its looks."""
+
+from pathlib import Path
+
+import pytest
+
+from lnlab.compile.check import check_spec
+from lnlab.report.question import claims_with_choices
+from lnlab.specfile.load import parse_spec
+from tests.compile.conftest import LNLAB
+
+SPEC = """\
+lnlab: 2
+title: A title
+task: {kind: translation, corpus: toy_german_english, vocabulary: 300}
+model: {kind: encoder_decoder, layers: 2, d_model: 32, heads: 2, d_ff: 64}
+placement: post
+optimizer: {kind: adam, lr: 1e-3}
+train: {steps: 10}
+seeds: 10
+LOOKS
+sweep: [{placement: [post, pre], model.layers: [2, 4, 6, 8]}]
+probes: [{kind: gradient_norm, at: end}]
+claims:
+  - {id: it, says: b, CLAIM}
+"""
+OF = "of: {quantity: gradient_norm, stack: decoder, layer: 1, sublayer: feed_forward, tensor: w2, placement: post}"
+ONE = OF.replace("placement: post", "placement: post, model.layers: 2")
+RATIO = f"kind: ratio, {ONE}, to: {{placement: pre}}"
+LEARNED = "of: {quantity: learned_fraction, placement: post, model.layers: 2, reference: best}"
+ACCURACY = "of: {quantity: accuracy, placement: post, model.layers: 2, step: last}"
+
+
+def problems(claim, looks=""):
+    text = SPEC.replace("CLAIM", claim).replace("LOOKS\n", looks and f"{looks}\n")
+    checked = check_spec(parse_spec(text, Path("q.yaml")), LNLAB, (), profile=None, overrides=(), files=False)
+    whole = [f"{p.what}; {p.remedy}" for p in checked.problems]
+    return [(text.partition(":")[0].rpartition(".")[2], text) for text in whole]
+
+
+@pytest.mark.parametrize(
+    ("claim", "place", "words"),
+    [
+        (f"kind: status, {LEARNED}, at_least: 0.9, law: 0.5", "law", "no such value"),
+        (f"kind: power_law, {OF}, over: model.layers, exponent: -0.5, law: 0.5", "law", "exponent names -0.5 already"),
+        (f"{RATIO}, equals: 1, law: 2", "law", "equals names 1 already"),
+        (f"{RATIO}, at_least: 2, zone: 1.5", "zone", "belongs to a margin of ours"),
+        (f"{RATIO}, at_least: 2, margin: ours, zone: 0.5", "zone", "a factor above 1"),
+        (f"{RATIO}, at_least: 2, margin: ours, zone: 3", "zone", "reaches beyond the margin"),
+        (f"{RATIO}, at_least: 2, margin: ours, no_effect: 3", "no_effect", "lies within the accepted range"),
+        (f"{RATIO}, at_most: 0.5, margin: ours, no_effect: 0.4", "no_effect", "lies within the accepted range"),
+        (f"{RATIO}, between: [0.5, 2], margin: ours, zone: 1.1", "zone", "a range with one edge"),
+        (f"kind: bound, {ONE}, at_least: 2, margin: ours", "margin", "add no_effect"),
+        (f"kind: status, {LEARNED}, at_least: 0.9, margin: ours", "margin", "no margin that could be ours"),
+        (f"kind: status, {LEARNED}, at_least: 0.9, about: mean", "about", "write share"),
+        (f"kind: bound, {LEARNED}, at_least: 0.9, about: mean", "about", "write share or median"),
+        (f"kind: bound, {ACCURACY}, at_least: 0.95, about: mean", "about", "within 0.05 of a bound"),
+        (f"kind: bound, {ACCURACY}, between: [0.05, 0.5], about: mean", "about", "within 0.05 of a bound"),
+        (f"{RATIO}, at_least: 2, looks: [3, 5]", "looks", "10 seeds, and the last declared look is at 5"),
+        (f"{RATIO}, at_least: 2, looks: [5, 3]", "looks", "ascending order"),
+        (f"{RATIO}, at_least: 2, looks: 2", "looks", "write 1, open, or the numbers of seeds"),
+        (f"{RATIO}, at_least: 2, looks: true", "looks", "write 1, open, or the numbers of seeds"),
+        (f"{RATIO}, at_least: 2, law: [1]", "law", "a number"),
+        (f"{RATIO}, at_least: 2, law: one", "law", "write the value that the sentence names"),
+        (f"{RATIO}, at_least: 2, finish: 1.5", "finish", "less than or equal to 1"),
+    ],
+)
+def test_a_criterion_that_its_kind_cannot_be_judged_by_is_refused(claim, place, words):
+    found = problems(claim)
+    assert [(where, words in message) for where, message in found] == [(place, True)], found
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        f"{RATIO}, at_least: 2, margin: ours, zone: 1.4, law: 3, about: median, finish: 1, looks: [5, 10]",
+        f"{RATIO}, at_most: 0.5, margin: ours, zone: 1.4",
+        f"{RATIO}, equals: 1, law: 1, margin: ours",
+        f"kind: bound, {ONE}, at_least: 2, margin: ours, no_effect: 0, zone: 1",
+        f"kind: bound, {ACCURACY}, at_least: 0.95, about: median, looks: open",
+        f"kind: bound, {ACCURACY}, at_least: 0.9, about: mean",
+        f"kind: bound, {ACCURACY}, at_least: 0.95",
+        f"kind: power_law, {OF}, over: model.layers, at_most: -0.3, law: -0.5, margin: ours, zone: 0.1",
+    ],
+)
+def test_a_criterion_that_fits_passes(claim):
+    assert problems(claim) == []
+
+
+def test_the_looks_of_a_spec_are_those_of_claims_without_their_own():
+    claims = f"{RATIO}, at_least: 2}}\n  - {{id: other, says: c, looks: [5, 10], {RATIO}, at_least: 3"
+    text = SPEC.replace("CLAIM", claims).replace("LOOKS", "looks: open")
+    checked = check_spec(parse_spec(text, Path("q.yaml")), LNLAB, (), profile=None, overrides=(), files=False)
+    pairs = zip(checked.experiment.claims, (claim.choice for claim in checked.requests.claims), strict=True)
+    assert [claim["looks"] for claim in claims_with_choices(checked.experiment, pairs)] == ["open", [5, 10]]
