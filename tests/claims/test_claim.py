@@ -36,7 +36,7 @@ def test_a_verdict_is_a_row_of_its_table(results):
 
 def test_common_fields_default(results):
     found = judge_claim({"id": "x", **HOLDS}, results)
-    assert (found.says, found.primary, found.role) == ("", False, "source")
+    assert (found.says, found.primary, found.role) == ("", False, "prediction")
 
 
 @pytest.mark.parametrize(
