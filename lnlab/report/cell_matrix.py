@@ -1,4 +1,4 @@
-"""A printed table of C and N with ours in each cell, and small drawings of the losses behind each: for one page only.
+"""A table of C and N, and small drawings of the losses behind each cell: for one page only.
 
 A page has hundreds of these curves, so that they are drawn here, on whole points, and not by Vega. Which drawing is
 seen follows from the address of the page alone: a cell is a link, and no script is needed.
@@ -59,7 +59,7 @@ class CellDetails:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: the letter that is printed, ours, of how many seeds, whether they agree, a sentence, and a link.
+    """A cell: the printed letter or nothing, ours, of how many seeds, whether they agree, a sentence, and a link.
 
     ``shade`` is the share of seeds that converged, from 0 to 4 in quarters; None where nothing was run.
     """
@@ -76,7 +76,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """One printed table; each row is headed by its rate."""
+    """One table; each row is headed by its rate."""
 
     name: str
     headings: tuple[str, ...]
@@ -85,11 +85,15 @@ class MatrixTable:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All printed tables, what is below them in sentences, and the details of their cells."""
+    """All tables, what is below them in sentences, and the details of their cells.
+
+    ``compared`` is whether a source prints letters beside ours.
+    """
 
     blocks: tuple[MatrixTable, ...]
     notes: tuple[str, ...]
     details: tuple[CellDetails, ...]
+    compared: bool = True
 
 
 def draw_traces(traces: Iterable[Trace], entropy: float | None) -> _Drawing:

@@ -30,6 +30,7 @@ DISPLAY_PARAMETERS = (
     "statistics",
     "published",
     "guesses",
+    "across",
     "band",
     "theory",
     "matrix",

@@ -150,3 +150,72 @@ def test_the_page_is_made_again_from_its_folder_and_needs_no_script(results, tmp
     assert "N, C 2/3" in (tmp_path / "a" / "tables" / "table-1.tex").read_text()
     render_report(tmp_path / "a")
     assert {path: path.read_bytes() for path in pages} == pages
+
+
+def own(results, **given):
+    choice = {"kind": "convergence_table", "where": CHOICE["where"], **given}
+    registry = FRAME_REGISTRIES["section"]
+    return registry.builder(registry.resolve(choice))(results)
+
+
+def test_without_printed_cells_each_model_is_a_column_and_is_compared_with_nothing(results):
+    found = own(results)
+    assert found.finding == (
+        "LayerNorm converges up to a learning rate of 0.1; BatchNorm converges up to a learning rate of 1"
+    )
+    (table,) = found.tables
+    view = table.grid.view
+    assert [block.name for block in view.blocks] == [""]
+    assert view.blocks[0].headings == ("LayerNorm", "BatchNorm")
+    assert [(rate, [(c.ours, c.seeds, c.mark, c.printed) for c in cells]) for rate, cells in view.blocks[0].rows] == [
+        ("1", [("N", "0/3", "", ""), ("C", "2/3", "", "")]),
+        ("0.1", [("C", "3/3", "", ""), ("?", "1/2", "", "")]),
+    ]
+    assert [details.title for details in view.details][0] == "LayerNorm, learning rate 1"
+    assert not {"published", "agreement", "table"} & set(table.rows.columns)
+    words = " ".join([found.finding, table.caption, *view.notes, *(s for d in view.details for s in d.says)])
+    assert not re.search("published|printed|agree|source", words, re.IGNORECASE)
+
+
+def test_an_axis_across_makes_tables_of_the_others(results):
+    deep = own_results(results)
+    found = own(deep, across="norm")
+    blocks = found.tables[0].grid.view.blocks
+    assert [(block.name, block.headings) for block in blocks] == [
+        ("1 layer", ("LayerNorm", "BatchNorm")),
+        ("2 layers", ("LayerNorm", "BatchNorm")),
+    ]
+    assert found.finding.startswith("1 layer, LayerNorm converges up to a learning rate of 0.1; ")
+    assert own(deep).tables[0].grid.view.blocks[0].headings[0] == "LayerNorm, 1 layer"
+    with pytest.raises(LabError, match="across: placement does not vary"):
+        own(deep, across="placement")
+
+
+def own_results(results):
+    """The same runs twice, the second time with two layers."""
+
+    def deeper(frame):
+        renamed = [pl.col(c) + "-deep" for c in ("run", "variant", "trajectory") if c in frame.columns]
+        return frame.with_columns(renamed)
+
+    runs = deeper(results.runs).with_columns(pl.col("setting").str.replace('"layers":1', '"layers":2', literal=True))
+    layers = [
+        {"run": run, "axis": "model.layers", "value": number, "number": float(number), "label": number}
+        for frame, number in ((results.runs, "1"), (runs, "2"))
+        for run in frame["run"]
+    ]
+    axes = pl.concat([results.axes, deeper(results.axes), pl.DataFrame(layers, schema=results.axes.schema)])
+    tables = {name: pl.concat([table, deeper(table)]) for name, table in results.tables.items()}
+    return Results(pl.concat([results.runs, runs]), axes, tables)
+
+
+def test_a_table_of_one_s_own_stands_on_the_page_without_empty_brackets(results, tmp_path):
+    facts = ReportFacts("own", "Rates", "lnlab: 2", "own.yaml", "3f", "0.1.0", sections=({**OWN, "claims": []},))
+    page = write_report(tmp_path, facts, results, []).files[0].read_text()
+    text = page.partition('class="matrix"')[2].partition('class="note"')[0]
+    assert text.count("<td") == 4
+    assert "was" not in text
+    assert "<caption>" not in text
+
+
+OWN = {"kind": "convergence_table", "where": {"rule": "learned", "split": "train"}, "title": None, "heading": None}

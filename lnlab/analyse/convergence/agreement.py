@@ -32,18 +32,32 @@ _Cells = Mapping[float, bool]
 
 
 @dataclass(frozen=True)
-class ReproducedColumn:
-    """A printed column and its reproduction.
+class RatesColumn:
+    """A model at a grid of learning rates.
 
     Attributes:
-        printed: the column, at the rates that were run here.
+        table: the name of its table.
+        word: what tells it from the other columns of its table.
         runs: ``run variant seed rate status reason value`` of every run of it; a value is null where there is none.
         seeds: the cells of each seed that has them all.
     """
 
-    printed: PrintedColumn
+    table: str
+    word: str
     runs: pl.DataFrame
     seeds: Mapping[int, _Cells]
+
+    @property
+    def rates(self) -> list[float]:
+        """The learning rates that were run, rising."""
+        return sorted(set(self.runs["rate"]))
+
+
+@dataclass(frozen=True)
+class ReproducedColumn(RatesColumn):
+    """The same with the column that a source prints, at the rates that were run here."""
+
+    printed: PrintedColumn
 
 
 def reproduced_columns(results: Results, printed: Printed, of: Selection) -> list[ReproducedColumn]:
@@ -57,16 +71,33 @@ def reproduced_columns(results: Results, printed: Printed, of: Selection) -> lis
     Raises:
         LabError: that leaves several numbers a run.
     """
+    all_runs, settings = converged_runs(results, of), settings_of(results)
+    columns = (_reproduced(all_runs, column, settings.select(column.where)) for column in printed_columns(printed))
+    return [column for column in columns if column is not None]
+
+
+def converged_runs(results: Results, of: Selection) -> pl.DataFrame:
+    """``run variant seed rate status reason value``: the runs of a selection, and whether each converged.
+
+    Raises:
+        LabError: that leaves several numbers a run.
+    """
     values = select_measured_rows(results, {**of, "quantity": "converged"}).select("run", "value")
     if values["run"].is_duplicated().any():
         raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
-    settings = settings_of(results)
-    rates = settings.numbers(RATE_PATH).select("variant", rate="number")
+    rates = settings_of(results).numbers(RATE_PATH).select("variant", rate="number")
     all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason")
     all_runs = all_runs.join(rates, on="variant", how="left", maintain_order="left")
-    all_runs = all_runs.join(values, on="run", how="left", maintain_order="left")
-    columns = (_reproduced(all_runs, column, settings.select(column.where)) for column in printed_columns(printed))
-    return [column for column in columns if column is not None]
+    return all_runs.join(values, on="run", how="left", maintain_order="left")
+
+
+def cells_of_seeds(runs: pl.DataFrame) -> dict[int, _Cells]:
+    """The cells of each seed that has one at every rate of these runs, rates rising."""
+    rates = sorted(set(runs["rate"]))
+    by_seed: dict[int, dict[float, bool]] = {}
+    for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
+        by_seed.setdefault(seed, {})[rate] = value == 1
+    return {seed: cells for seed, cells in by_seed.items() if list(cells) == rates}
 
 
 def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: pl.DataFrame) -> ReproducedColumn | None:
@@ -76,10 +107,7 @@ def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: pl.Data
     if not rates:
         return None
     restricted = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
-    by_seed: dict[int, dict[float, bool]] = {}
-    for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
-        by_seed.setdefault(seed, {})[rate] = value == 1
-    return ReproducedColumn(restricted, runs, {seed: cells for seed, cells in by_seed.items() if list(cells) == rates})
+    return ReproducedColumn(column.table, column.word, runs, cells_of_seeds(runs), restricted)
 
 
 def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:
@@ -122,12 +150,12 @@ def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
     return fmean(sum(gap_count(list(c.seeds[seed].values())) > 0 for c in columns) for seed in seeds) if seeds else 0.0
 
 
-def majority_cells(column: ReproducedColumn) -> dict[float, bool | None]:
+def majority_cells(column: RatesColumn) -> dict[float, bool | None]:
     """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
-    values: dict[float, list[float]] = {rate: [] for rate in column.printed.cells}
+    values: dict[float, list[float]] = {rate: [] for rate in column.rates}
     for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():
         values.setdefault(rate, []).append(value)
-    return {rate: _majority(values[rate]) for rate in column.printed.cells}
+    return {rate: _majority(numbers) for rate, numbers in values.items()}
 
 
 def _majority(values: Sequence[float]) -> bool | None:

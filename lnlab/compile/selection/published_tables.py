@@ -38,6 +38,9 @@ def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> It
             flaws = [flaw.below("cells") for flaw in _flaws_of_cells(cells, context)]
             flaws = flaws or list(_flaws_of_guesses(owner.get("guesses") or {}, cells))
             yield from (flaw.below(*where) for flaw in flaws)
+        elif isinstance(owner, dict) and owner.get("guesses"):
+            what = "trivial rules are compared with printed cells, and there are none"
+            yield Flaw((*where, "guesses"), what, "add `cells`, or leave `guesses` out")
 
 
 def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:

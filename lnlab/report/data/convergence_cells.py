@@ -1,5 +1,6 @@
-"""The cells of a printed table of C and N: what is printed, how many of our runs converge, and why others do not."""
+"""The cells of a table of C and N: how many runs converge, why others do not, and what a source prints there."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +8,34 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import ReproducedColumn, majority_cells, reproduced_columns
+from lnlab.analyse.convergence.agreement import (
+    RatesColumn,
+    ReproducedColumn,
+    cells_of_seeds,
+    converged_runs,
+    majority_cells,
+    reproduced_columns,
+)
 from lnlab.analyse.convergence.curves import LossRecord, loss_records, time_to_drop
 from lnlab.analyse.convergence.published import Printed
 from lnlab.analyse.convergence.rules import Judgement, convergences
+from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import clopper_pearson
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.words.wording import count_noun, format_number, format_short, format_value, join_words
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
+from lnlab.report.words.wording import (
+    axis_value_name,
+    count_noun,
+    format_number,
+    format_short,
+    format_value,
+    join_words,
+)
 from lnlab.tables import Results
 
-AGREEMENT_MARKS = {"agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
+AGREEMENT_MARKS = {"own": "", "agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}
 OUTCOME_LETTERS = {True: "C", False: "N", None: "?"}
 _OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them"}
 _NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "frozen_batch": "frozen BatchNorm", "none": "no norm"}
@@ -35,7 +53,7 @@ class ConvergenceCell:
         table: the name of its table.
         word: its column.
         rate: its row.
-        printed: whether the source says that it converged.
+        printed: whether the source says that it converged; None where nothing is printed.
         majority: whether most of our runs converged; None where half of them did, or none was judged.
         runs: the runs of this cell: ``run variant seed rate status reason value``.
         judged: those that were judged, by seed.
@@ -44,7 +62,7 @@ class ConvergenceCell:
     table: str
     word: str
     rate: float
-    printed: bool
+    printed: bool | None
     majority: bool | None
     runs: pl.DataFrame
     judged: Sequence[tuple[int, LossRecord, Judgement]]
@@ -66,9 +84,11 @@ class ConvergenceCell:
 
     @property
     def state(self) -> str:
-        """A word of ``AGREEMENT_MARKS``."""
+        """A word of ``AGREEMENT_MARKS``, or ``own`` where there is nothing to agree with."""
         if not self.judged:
             return "missing"
+        if self.printed is None:
+            return "own"
         return "half" if self.majority is None else "agrees" if self.majority is self.printed else "differs"
 
     @property
@@ -100,12 +120,50 @@ def convergence_criteria(where: Mapping[str, Json]) -> dict[str, str]:
 
 
 def convergence_cells(
-    results: Results, printed: Printed, where: Mapping[str, Json]
-) -> tuple[list[ReproducedColumn], list[ConvergenceCell]]:
-    """The columns that were run, and their cells, table by table; of the runs that ``where`` selects."""
-    columns = columns_in_order(results, printed, where)
+    results: Results, columns: Sequence[RatesColumn], where: Mapping[str, Json]
+) -> list[ConvergenceCell]:
+    """The cells of columns, table by table, each with the runs that ``where`` selects; the largest rate first."""
     judged_curves = _judged_curves(results, convergence_criteria(where))
-    return columns, [cell for column in columns for cell in _cells(column, judged_curves)]
+    return [cell for column in columns for cell in _cells(column, judged_curves)]
+
+
+def own_columns(results: Results, where: Mapping[str, Json], across: str | None) -> list[RatesColumn]:
+    """A column for every variant without its learning rate, of the runs that ``where`` selects.
+
+    Args:
+        results: of an experiment.
+        where: the rule, the split of its loss, and which runs.
+        across: the axis whose values are columns; all others that vary then make tables. None: one table.
+    """
+    convergence_criteria(where)
+    runs = converged_runs(results, where).filter(pl.col("rate").is_not_null())
+    labels = label_series(results, runs, RATE_PATH)[2]
+    if across is None:
+        words = labels.select("run", pl.lit("").alias("table"), word="series", place=pl.lit(0), line="line")
+    else:
+        tables = label_series(results, runs, RATE_PATH, beside=across)[2]
+        words = tables.select("run", table="series", place="line").join(
+            _values_of_axis(results, across), on="run", how="inner", maintain_order="left"
+        )
+    grouped = runs.join(words, on="run", how="inner", maintain_order="left").sort("place", "line", maintain_order=True)
+    return [
+        RatesColumn("" if table == SINGLE_SERIES else table, word, rows.select(runs.columns), cells_of_seeds(rows))
+        for (table, word), rows in grouped.group_by("table", "word", maintain_order=True)
+    ]
+
+
+def _values_of_axis(results: Results, axis: str) -> pl.DataFrame:
+    """``run word line``: the value of an axis in words, and its place in the sweep."""
+    rows = results.axes.filter(pl.col("axis") == axis)
+    if rows.is_empty():
+        known = results.axes["axis"].unique(maintain_order=True)
+        raise ReportError(Problem("across", f"{axis} does not vary", f"name one of {join_words(known)}"))
+    short = settings_of(results).short_labels(axis)
+    table = rows.select("run", "value", "label").rows()
+    names = [(run, axis_value_name(axis, json.loads(value), short[label])) for run, value, label in table]
+    order = list(dict.fromkeys(name for _, name in names))
+    placed = [(run, name, order.index(name)) for run, name in names]
+    return pl.DataFrame(placed, schema={"run": pl.String, "word": pl.String, "line": pl.Int32}, orient="row")
 
 
 def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Json]) -> list[ReproducedColumn]:
@@ -132,20 +190,20 @@ def _judged_curves(results: Results, criteria: Mapping[str, str]) -> _JudgedCurv
     return {run: (course, judgement) for run, (course, judgement) in judged.items() if judgement.why != "short"}
 
 
-def _cells(column: ReproducedColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:
-    printed = column.printed
+def _cells(column: RatesColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:
+    printed = column.printed.cells if isinstance(column, ReproducedColumn) else {}
     majorities = majority_cells(column)
     cells = []
-    for rate in sorted(printed.cells, reverse=True):
+    for rate in reversed(column.rates):
         runs = column.runs.filter(pl.col("rate") == rate).sort("seed")
         seeds = runs.select("run", "seed").iter_rows()
         judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
         cells.append(
             ConvergenceCell(
-                table=printed.table,
-                word=printed.word,
+                table=column.table,
+                word=column.word,
                 rate=rate,
-                printed=printed.cells[rate],
+                printed=printed.get(rate),
                 majority=majorities[rate],
                 runs=runs,
                 judged=judged,
@@ -154,9 +212,17 @@ def _cells(column: ReproducedColumn, judged_curves: _JudgedCurves) -> list[Conve
     return cells
 
 
+def cell_name(cell: ConvergenceCell) -> str:
+    """A cell by its table, its column and its rate; a table of one's own may have no name."""
+    words = [word for word in (cell.table, norm_name(cell.word)) if word and word != SINGLE_SERIES]
+    return ", ".join([*words, f"learning rate {format_value(cell.rate)}"])
+
+
 def cell_description(cell: ConvergenceCell) -> str:
     """A cell in one sentence, for screen readers."""
-    which = f"{cell.table}, {norm_name(cell.word)}, learning rate {format_value(cell.rate)}"
+    which = cell_name(cell)
+    if cell.printed is None:
+        return f"{which}: {cell.k} of {cell.n} converged" if cell.judged else f"{which}: not run"
     if not cell.judged:
         return f"{which}: published {_OUTCOME_WORDS[cell.printed]}, here not run"
     ours = f"here {cell.k} of {cell.n} converged"
@@ -165,10 +231,11 @@ def cell_description(cell: ConvergenceCell) -> str:
 
 def cell_sentences(cell: ConvergenceCell) -> tuple[str, ...]:
     """The numbers behind a cell, in sentences."""
+    published = "" if cell.printed is None else f"Published: {_OUTCOME_WORDS[cell.printed]}. "
     if not cell.judged:
-        return (f"Published: {_OUTCOME_WORDS[cell.printed]}. No run of it has ended here.",)
+        return (f"{published}No run of it has ended{' here' if published else ''}.",)
     low, high = clopper_pearson(cell.k, cell.n)
-    first = f"Published: {_OUTCOME_WORDS[cell.printed]}. Here {cell.k} of {count_noun(cell.n, 'run')} converged"
+    first = f"{published}{'Here ' if published else ''}{cell.k} of {count_noun(cell.n, 'run')} converged"
     first += f" (95 % interval of the share {low:.2f} to {high:.2f}, exact)."
     unjudged = cell.runs.height - cell.n
     sentences = [first, f"Median updates to nine tenths of the drop: {format_number(cell.time)}."]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import ReproducedColumn
+from lnlab.analyse.convergence.agreement import RatesColumn
 from lnlab.analyse.convergence.curves import LOSS_QUANTITIES, decisive_losses
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.data.series import missing_runs_sentence
@@ -35,7 +35,7 @@ def _thinned_losses(results: Results) -> pl.DataFrame:
 
 
 def convergence_source_rows(
-    results: Results, columns: Sequence[ReproducedColumn], *, curves: bool
+    results: Results, columns: Sequence[RatesColumn], *, curves: bool
 ) -> dict[str, pl.DataFrame]:
     """The stored rows behind columns: those that decide, and of other training losses those drawn, if they are."""
     runs = list({run for column in columns for run in column.runs["run"]})
@@ -44,7 +44,7 @@ def convergence_source_rows(
     return {"curves": pl.concat([decisive_losses(table), *drawn]).unique(maintain_order=True)}
 
 
-def unjudged_runs(results: Results, columns: Sequence[ReproducedColumn]) -> str:
+def unjudged_runs(results: Results, columns: Sequence[RatesColumn]) -> str:
     """Which runs are missing, in words; one that diverged is judged by that."""
     runs = pl.concat([column.runs for column in columns]).unique("run") if columns else results.runs
     return missing_runs_sentence(runs.with_columns(pl.col("status").replace("diverged", "finished")))

@@ -13,20 +13,28 @@ from lnlab.tables import Results
 SINGLE_SERIES = "all runs"
 
 
-def label_series(results: Results, runs: pl.DataFrame, x: str) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
+def label_series(
+    results: Results, runs: pl.DataFrame, x: str, *, beside: str | None = None
+) -> tuple[tuple[str, ...], tuple[int, ...], pl.DataFrame]:
     """The series of every run.
 
     Args:
         results: of an experiment.
         runs: the runs that are drawn.
         x: the column or path along which they are drawn.
+        beside: an axis that is named elsewhere and tells no series apart; None: every axis does.
 
     Returns:
         The names in order; for each its family, the place of its value of the first axis that varies; and a frame
         ``run series line``.
     """
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
-    implied = (*implied_axes(x), *_implied_by(axes, x, numbers=True), *_implied_by(axes, "method"))
+    implied = (
+        *implied_axes(x),
+        *((beside,) if beside else ()),
+        *_implied_by(axes, x, numbers=True),
+        *_implied_by(axes, "method"),
+    )
     free_axes = axes.filter(~pl.col("axis").is_in(implied))
     counts = free_axes.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
     varying = counts.filter(pl.col("value") > 1)["axis"].to_list()

@@ -1,4 +1,4 @@
-"""A printed table of C and N and ours in one: a link in each cell to the losses behind it, and the rule below."""
+"""Learning rates by models: how many runs converge, beside what a source prints, with the losses behind each cell."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import ReproducedColumn, boundary_errors
+from lnlab.analyse.convergence.agreement import RatesColumn, ReproducedColumn, boundary_errors, majority_cells
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.convergence.rules import convergences
 from lnlab.analyse.statistics.intervals import clopper_pearson
@@ -20,18 +20,22 @@ from lnlab.report.data.convergence_cells import (
     ConvergenceCell,
     boundary_error_text,
     cell_description,
+    cell_name,
     cell_sentences,
+    columns_in_order,
     convergence_cells,
     convergence_criteria,
     norm_name,
+    own_columns,
 )
 from lnlab.report.data.convergence_rows import convergence_source_rows, loss_rows, thinned_losses, unjudged_runs
+from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import format_value, join_words
+from lnlab.report.words.wording import format_value, join_words, two_at_most
 from lnlab.tables import Results
 
-_STYLES = {"agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
+_STYLES = {"own": "own", "agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
 _SHARE = {"low": pl.Float64, "high": pl.Float64}
 _SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
 _SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **_SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
@@ -46,18 +50,22 @@ def convergence_table(
     results: Results,
     *,
     where: dict[str, Json],
-    cells: Printed,
+    cells: Printed | None = None,
+    across: str | None = None,
     guesses: Guesses = {},  # noqa: B006 - a field's default
     curves: bool = True,
 ) -> Section:
-    """``C or N, k/n``: what is printed, and how many of our runs converge, with the losses behind each cell (Yu, 2024).
+    """``C or N, k/n``: how many runs converge at each learning rate, with the losses behind each cell (Yu, 2024).
 
-    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss, and of which runs; ``cells``
-    are the printed tables, ``guesses`` trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out
-    the losses.
+    ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss, and of which runs. Without
+    ``cells`` each model is a column, and nothing is compared; ``across`` names the axis whose values are columns, where
+    the others shall make tables. ``cells`` are printed tables, with which each cell is compared, and ``guesses``
+    trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
     """
     criterion = convergence_criteria(where)
-    columns, reproduced_cells = convergence_cells(results, cells, where)
+    printed = None if cells is None else columns_in_order(results, cells, where)
+    columns = own_columns(results, where, across) if printed is None else printed
+    reproduced_cells = convergence_cells(results, columns, where)
     rows = convergence_source_rows(results, columns, curves=curves)
     if not any(cell.judged for cell in reproduced_cells):
         return Section("No run of these tables has ended yet", missing=unjudged_runs(results, columns), rows=rows)
@@ -65,8 +73,11 @@ def convergence_table(
     stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(reproduced_cells, 1)} if curves else {}
     blocks = tuple(_block(name, table_cells, stems) for name, table_cells in _by_table(reproduced_cells))
     details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
-    matrix = Matrix(blocks, tuple(_notes(columns, cells, guesses, criterion)), details)
-    finding = _finding(columns, reproduced_cells)
+    notes = [_rule_note(criterion)]
+    if cells is not None and printed is not None:
+        notes = [*_comparison_notes(printed, cells, guesses), *notes]
+    matrix = Matrix(blocks, tuple(notes), details, compared=printed is not None)
+    finding = _own_finding(columns) if printed is None else _finding(printed, reproduced_cells)
     return Section(
         finding, tables=(_table(reproduced_cells, matrix),), missing=unjudged_runs(results, columns), rows=rows
     )
@@ -86,7 +97,7 @@ def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddre
 
 def _cell(cell: ConvergenceCell, stems: Mapping[CellAddress, str]) -> MatrixCell:
     return MatrixCell(
-        printed=OUTCOME_LETTERS[cell.printed],
+        printed=_printed_letter(cell),
         ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
         seeds=f"{cell.k}/{cell.n}" if cell.judged else "",
         mark=AGREEMENT_MARKS[cell.state],
@@ -109,9 +120,8 @@ def _details(results: Results, cells: Sequence[ConvergenceCell], stems: Mapping[
             for name in traces
         ]
         entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
-        title = f"{cell.table}, {norm_name(cell.word)}, learning rate {format_value(cell.rate)}"
         drawing = draw_traces(lines, max(entropies, default=None))
-        details.append(CellDetails(stems[cell.place], title, cell_sentences(cell), drawing))
+        details.append(CellDetails(stems[cell.place], cell_name(cell), cell_sentences(cell), drawing))
     return details
 
 
@@ -120,10 +130,8 @@ def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in groups.iter_rows()}
 
 
-def _notes(
-    columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses, criterion: Mapping[str, str]
-) -> list[str]:
-    """The score, what trivial rules score, and the rule itself."""
+def _comparison_notes(columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses) -> list[str]:
+    """The score, and what trivial rules score."""
     reproduced = [column.printed for column in columns]
     n_run = sum(len(column.cells) for column in reproduced)
     n_printed = sum(len(column.cells) for column in printed_columns(cells))
@@ -134,16 +142,34 @@ def _notes(
         some = f"the {n_run} printed cells that were run, of {n_printed}"
         which = f"all {n_printed} printed cells" if n_run == n_printed else some
         notes.append(f"Of {which}, trivial rules get right: {score_list}.")
+    return notes
+
+
+def _rule_note(criterion: Mapping[str, str]) -> str:
+    """When a run has converged."""
     entry = convergences[criterion["rule"]]
     formula = entry.summary.replace("``", "").rstrip(".")
     mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
     parameters = ", ".join(f"{name} {format_value(p.default)}" for name, p in entry.keywords.items())
-    notes.append(
+    return (
         f"The rule, “{entry.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. L_e is the "
         "loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, "
         "each judged alone."
     )
-    return notes
+
+
+def _own_finding(columns: Sequence[RatesColumn]) -> str:
+    """Up to which learning rate most runs of each column converge."""
+    several_tables = len({column.table for column in columns}) > 1
+    clauses = []
+    for column in columns:
+        words = [column.table] if several_tables else []
+        words += [norm_name(column.word)] if column.word != SINGLE_SERIES else []
+        converged = [rate for rate, most in majority_cells(column).items() if most]
+        reach = f"up to a learning rate of {format_value(max(converged))}" if converged else "at no learning rate"
+        clauses.append(f"{', '.join(words) or 'most runs'} converge{'s' if words else ''} {reach}")
+    text = two_at_most(clauses)
+    return text[:1].upper() + text[1:]
 
 
 def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCell]) -> str:
@@ -154,17 +180,20 @@ def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCel
 
 def _table(cells: Sequence[ConvergenceCell], matrix: Matrix) -> Table:
     entries = [_entry(cell) for cell in cells]
-    caption = "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
-    caption += "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not."
-    grid = Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix)
-    return Table(
-        pl.DataFrame(entries, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid
-    )
+    frame = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
+    if matrix.compared:
+        caption = "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
+        caption += "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not."
+    else:
+        caption = "How many of the seeds converge at each learning rate. C: most do. N: most do not."
+        frame = frame.drop("published", "agreement", *([] if any(cell.table for cell in cells) else ["table"]))
+    headings = {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in frame.columns}
+    return Table(frame, headings, caption, Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix))
 
 
 def _entry(cell: ConvergenceCell) -> tuple[object, ...]:
     low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
-    letters = (OUTCOME_LETTERS[cell.printed], OUTCOME_LETTERS[cell.majority] if cell.judged else None)
+    letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
     return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
 
 
@@ -190,4 +219,10 @@ def _text(cell: ConvergenceCell | None) -> str:
     if cell is None:
         return "–"
     ours = f"{OUTCOME_LETTERS[cell.majority]} {cell.k}/{cell.n} " if cell.judged else ""
-    return f"{OUTCOME_LETTERS[cell.printed]}, {ours}{AGREEMENT_MARKS[cell.state]}"
+    if cell.printed is None:
+        return ours.strip() or "–"
+    return f"{_printed_letter(cell)}, {ours}{AGREEMENT_MARKS[cell.state]}"
+
+
+def _printed_letter(cell: ConvergenceCell) -> str:
+    return "" if cell.printed is None else OUTCOME_LETTERS[cell.printed]
