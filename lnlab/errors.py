@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from lnlab.printable import printable
+
 
 @dataclass(frozen=True, order=True)
 class Problem:
@@ -15,12 +17,8 @@ class Problem:
 
     def __str__(self) -> str:
         cause = f"{self.where}: {self.what}" if self.where else self.what
-        return _one_line(f"{cause}; {self.remedy}" if self.remedy else cause)
-
-
-def _one_line(text: str) -> str:
-    """The text with its control characters, which a path may hold and a terminal would obey, as escapes."""
-    return "".join(c if c >= " " and c != "\x7f" else repr(c)[1:-1] for c in text)
+        text = printable(f"{cause}; {self.remedy}" if self.remedy else cause)
+        return text.replace("\n", r"\n").replace("\t", r"\t")
 
 
 class LabError(Exception):

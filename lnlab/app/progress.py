@@ -3,7 +3,6 @@
 Each unit advances the overall bar by its cost, so that the time left is right although units differ in size.
 """
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -154,12 +153,6 @@ def progress_reporter(
         bars.overall.add_task(str(pace), total=cost)
         with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
             yield bars
-
-
-def stderr_console() -> Console:
-    """Standard error of a program that calls lnlab: a terminal as it is, anything else with lines never wrapped."""
-    width = None if sys.stderr.isatty() else 100_000
-    return Console(stderr=True, width=width, markup=False, highlight=False, emoji=False)
 
 
 def _overall_bar(console: Console) -> Progress:

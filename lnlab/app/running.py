@@ -203,7 +203,7 @@ def run(
         LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
         KeyboardInterrupt: what has begun is kept, and the same call goes on from there.
     """
-    from lnlab.app.progress import stderr_console
+    from lnlab.consoles import stderr_console
 
     outcome = run_request(
         open_store(None if store is None else Path(store)),

@@ -3,6 +3,7 @@
 Exit codes are those of ``lnlab.cli.codes``.
 """
 
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from inspect import getdoc
@@ -13,10 +14,10 @@ import typer
 
 from lnlab import __version__
 from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
-from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, SIGNAL, WRONG
+from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, transfer, verify, why
-from lnlab.cli.terminal import leave_pipe, one_line, tolerate_encoding
+from lnlab.cli.terminal import begin_output, err, leave_pipe, lose_output, lost_output, one_line, out
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
 from lnlab.userfiles import user_path
@@ -38,7 +39,7 @@ def _unwrapped(command: Callable[..., None]) -> str:
 
 def _show_version(version: bool) -> None:
     if version:
-        typer.echo(f"lnlab {__version__}")
+        out().print(f"lnlab {__version__}")
         raise typer.Exit
 
 
@@ -91,10 +92,22 @@ for _command, _example in (
 app.add_typer(data.data, name="data")
 
 
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    tolerate_encoding()
+    begin_output()
+    code = _code_of(words)
+    if lost := lost_output():
+        err().print(f"lnlab: standard output cannot be written: {lost}; what is finished is kept")
+        return code or NOT_PRINTED
+    return code
+
+
+def _code_of(words: Sequence[str]) -> int:
+    """Run one command; its exit code, as far as printing succeeds."""
     try:
         with raising_stops():
             return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
@@ -102,15 +115,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         leave_pipe()
         return BROKEN_PIPE
     except Stopped as stop:
-        print(f"lnlab: stopped by {stop}; what is finished is kept", file=sys.stderr)
+        err().print(f"lnlab: stopped by {stop}; what is finished is kept")
         return SIGNAL + stop.number
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except (LabError, typer.TyperException, OSError) as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _DISK_FULL:
+            lose_output(error)  # what Typer prints, as help, passes our consoles by
+            return NOT_PRINTED
         if "--traceback" in words or (isinstance(error, OSError) and error.filename is None):
             raise
         for line in _lines(error):
-            print(one_line(line), file=sys.stderr)
+            err().print(one_line(line))
         return WRONG
 
 

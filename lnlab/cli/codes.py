@@ -6,6 +6,8 @@ WRONG = 2
 """The spec or the command is wrong."""
 CONTRADICTED = 3
 """A claim is contradicted, and the user asked to be told (``--fail-on contradicted``)."""
+NOT_PRINTED = 74
+"""The results could not be printed (EX_IOERR): standard output is closed, or its disk is full."""
 SIGNAL = 128
 """Plus the number of the signal that ended the command: 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP."""
 INTERRUPTED = SIGNAL + 2

@@ -5,48 +5,103 @@ A terminal gets tables and colours (none under ``NO_COLOR``); a pipe gets one li
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from pathlib import PurePath
+from typing import Any, TextIO
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from lnlab.cli.codes import BROKEN_PIPE
+from lnlab.consoles import StandardStream, console_of, stderr_console
+from lnlab.printable import printable, printable_line
 
-_UNBOUNDED = 100_000
+_NOT_PRINTABLE = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What JSON may hold as it is, and a terminal should not be sent."""
 
 
-class _QuietConsole(Console):
-    """A reader that goes away (``| head``) ends the command without a word."""
+class _Results(StandardStream):
+    """Standard output. A reader that goes away (``| head``) ends the command; any other failure is kept for its end.
 
-    def on_broken_pipe(self) -> NoReturn:
+    So a full disk behind ``> FILE`` does not stop what the command writes elsewhere.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("stdout")
+        self.lost: str | None = None
+
+    @property
+    def stream(self) -> TextIO | None:
+        """The file; None where it is closed or has failed before."""
+        return None if self.lost else super().stream
+
+    def write(self, text: str) -> int:
+        """Write; where there is no standard output, remember that something should have stood there."""
+        if super().stream is None:
+            self.lost = self.lost or "it is closed"
+        return super().write(text)
+
+    def failed(self, error: OSError | ValueError) -> None:
+        """Remember a failure.
+
+        Raises:
+            BrokenPipeError: nobody reads any more.
+        """
+        if isinstance(error, BrokenPipeError):
+            raise error
+        self.lost = (getattr(error, "strerror", None) or str(error)).lower()
         leave_pipe()
-        raise typer.Exit(BROKEN_PIPE)
+
+
+_results = _Results()
+
+
+def begin_output() -> None:
+    """Prepare the standard streams for a command; one that the process was started without becomes nothing.
+
+    An open file must not get the number of a closed stream: whatever prints there, a library or a worker, would write
+    into it.
+    """
+    _results.lost = None
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+    tolerate_encoding()
+
+
+def lost_output() -> str | None:
+    """Why results could not be printed, or None: they were, or there were none."""
+    _results.flush()
+    return _results.lost
+
+
+def lose_output(error: OSError) -> None:
+    """Note that standard output failed where something else printed."""
+    _results.failed(error)
 
 
 def leave_pipe() -> None:
     """Point standard output at nothing, so that the interpreter's last flush is quiet as well."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _console(*, stderr: bool) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _UNBOUNDED
-    return _QuietConsole(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def out() -> Console:
     """Where results go."""
-    return _console(stderr=False)
+    return console_of(_results)
 
 
 def err() -> Console:
     """Where progress, hints and errors go."""
-    return _console(stderr=True)
+    return stderr_console()
 
 
 def tolerate_encoding() -> None:
@@ -58,15 +113,14 @@ def tolerate_encoding() -> None:
 
 def one_line(text: str) -> str:
     """``text`` on one line; whatever could move the cursor or colour the terminal is shown as its escape."""
-    joined = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+    return printable_line(text)
 
 
 def terminal_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, numeric: Sequence[str] = ()
 ) -> Table:
     """A table that fits the terminal; ``numeric`` columns stand to the right. Cells that are text are not markup."""
-    rich_table = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, show_edge=False)
+    rich_table = Table(box=SIMPLE_HEAD if _results.isatty() else None, pad_edge=False, show_edge=False)
     for name in columns:
         rich_table.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
     for row in rows:
@@ -76,12 +130,15 @@ def terminal_table(
 
 def print_json(value: Any) -> None:
     """``value`` as JSON, indented, on standard output; NaN, which JSON lacks, as null."""
-    out().out(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    out().out(_NOT_PRINTABLE.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
-def _without_nan(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if value - value == 0 else None
+    if isinstance(value, str | PurePath):  # half a character is a byte of a path, which JSON cannot hold
+        return re.sub("[\ud800-\udfff]", lambda match: printable(match[0]), str(value))
     if isinstance(value, Mapping):
-        return {key: _without_nan(item) for key, item in value.items()}
-    return [_without_nan(item) for item in value] if isinstance(value, list | tuple) else value
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
-from rich.console import Console
 from rich.progress import track
 from torch import nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
+from lnlab.consoles import stderr_console
 from lnlab.errors import LabError, Problem
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
@@ -75,7 +75,7 @@ def measure_model(
     if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
         refuse(f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call")
     work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
-    console = Console(stderr=True)
+    console = stderr_console()
     shown = console.is_terminal or console.is_jupyter
     with torch.random.fork_rng(), without_tf32():
         runs = [

@@ -84,9 +84,9 @@ def measured_pace(
 
     The run of another spec that it begins with is computed first where the store lacks it, and does not count.
     """
-    from lnlab.app.progress import stderr_console
     from lnlab.app.rounds.sources import compute_sources, with_weights
     from lnlab.app.rounds.units import RunOptions
+    from lnlab.consoles import stderr_console
 
     speed = machine_speed()
     seconds: Mapping[str, float] = Pace(speed, 1.0, "").unit_seconds(units, known)

@@ -48,9 +48,9 @@ def bisect(
     from lnlab.app.bisection.judge import ClaimJudge
     from lnlab.app.bisection.search import bisect_claim
     from lnlab.app.comparison.sides import read_side
-    from lnlab.app.progress import stderr_console
     from lnlab.app.request import load_registries
     from lnlab.app.rounds.units import RunOptions
+    from lnlab.consoles import stderr_console
     from lnlab.corpora.files.fetch import data_roots
 
     def on_trial(trial: "Trial") -> None:

@@ -69,7 +69,7 @@ def test_a_memory_that_no_unit_fits_is_refused_before_anything_runs(store, reque
 
 def test_a_memory_for_one_worker_takes_one(store, request_of_spec, monkeypatch):
     console = Console(file=io.StringIO(), width=200)
-    monkeypatch.setattr("lnlab.app.progress.stderr_console", lambda: console)
+    monkeypatch.setattr("lnlab.consoles.stderr_console", lambda: console)
     outcome = lnlab.run(
         request_of_spec.spec,
         overrides={"seeds": 1},

@@ -1,0 +1,51 @@
+"""Text of a user as a terminal may show it: nothing in it moves the cursor, sets a colour or reverses the line."""
+
+import os
+import re
+from pathlib import PurePath
+
+_JOINERS = "\u200c\u200d"
+"""Format characters that scripts and emoji need, and that move nothing."""
+_ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
+
+
+def printable(text: str) -> str:
+    r"""The text with what a terminal would obey written as its escape; tabs and line ends stay.
+
+    Escaped are control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
+    shape, and halves of characters. A half that stands for a byte of a path is written as that byte, ``\xe9``.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else _escape(c) for c in text)
+
+
+def printable_line(text: str) -> str:
+    """The same on one line."""
+    return printable(" ".join(text.split()))
+
+
+def shown_path(path: PurePath | str) -> str:
+    r"""A path as text that every file can hold: a byte that is no UTF-8 is written ``\xe9``; slashes point forward."""
+    text = path.as_posix() if isinstance(path, PurePath) else path
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+def path_as_shown(text: str) -> str:
+    """The path that ``shown_path`` wrote."""
+    return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text)
+
+
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or character in "\n\t" or character in _JOINERS or _is_space(character)
+
+
+def _is_space(character: str) -> bool:
+    """Whether it is a space of some width, which Python does not count as printable."""
+    return character in "\u00a0\u1680\u202f\u205f\u3000" or "\u2000" <= character <= "\u200a"
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # how Python holds a byte of a path that is no UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,65 @@
+"""Standard streams that are closed, full or left: no traceback, the exit code says so, and nothing of a run is lost."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lnlab.cli.codes import BROKEN_PIPE, NOT_PRINTED
+from lnlab.store.store import Store
+
+LNLAB = f"{sys.executable} -m lnlab"
+
+
+def shell(command):
+    """A command line in bash; its exit code is that of the first command of a pipe."""
+    script = f"{command}; exit ${{PIPESTATUS[0]}}"
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=300, env=os.environ)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("list norm >&-", NOT_PRINTED),
+        ("list norm >/dev/full", NOT_PRINTED),
+        ("list norm --json >/dev/full", NOT_PRINTED),
+        ("list norm --json >&-", NOT_PRINTED),
+        ("--version >&-", NOT_PRINTED),
+        ("--version >/dev/full", NOT_PRINTED),
+        ("--help >/dev/full", NOT_PRINTED),
+        ("list norm 2>&-", 0),
+        ("list norm >/dev/null 2>/dev/full", 0),
+        ("list nothing_like_it 2>&-", 2),
+        ("list nothing_like_it 2>/dev/full", 2),
+        ("list nothing_like_it >&- 2>&-", 2),
+        ("list norm >&- 2>&-", NOT_PRINTED),
+        ("list norm <&- >&- 2>&-", NOT_PRINTED),
+    ],
+)
+def test_a_command_ends_with_a_code_and_no_traceback(command, code, workdir):
+    done = shell(f"{LNLAB} {command}")
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert done.returncode == code
+    if code == NOT_PRINTED and "2>" not in command:
+        assert done.stderr.count("\n") == 1
+        assert "standard output cannot be written" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_a_command_quietly(workdir):
+    done = shell(f"{LNLAB} list --json | (sleep 0.1; exec 0<&-; sleep 5)")
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
+
+
+@pytest.mark.parametrize(
+    ("streams", "code"),
+    [(">&-", NOT_PRINTED), (">/dev/full", NOT_PRINTED), ("2>/dev/full", 0), ("2> >(exec 0<&-) >/dev/null", 0)],
+)
+def test_nothing_of_a_run_is_lost_with_its_output(streams, code, tiny):
+    done = shell(f"{LNLAB} run {tiny} -w 1 {streams}")
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    again = shell(f"{LNLAB} run {tiny} -w 1 --json")
+    assert '"computed": 0' in again.stdout
+    assert '"reused": 6' in again.stdout
+    assert Store(tiny.parent / ".lnlab").damage() == []
