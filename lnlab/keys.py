@@ -5,19 +5,24 @@ Keys form a tree: the key of a whole is made of its own parameters and the *keys
 
 import hashlib
 import json
+import re
 from typing import Any
 
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_HALVES = re.compile("[\ud800-\udfff]")
 Json = Any  # None, bool, int, float, str, list or dict of these; recursive types buy nothing past the loader
 
 
 def canonical(value: Json) -> str:
-    """JSON with sorted keys, no spaces and no NaN: one text per value.
+    """JSON with sorted keys, no spaces and no NaN: one text per value, which is always UTF-8.
+
+    Half a character, which stands for a byte of a path, is escaped: no file and no digest can hold it as it is.
 
     Raises:
         ValueError: the value holds a NaN or an infinity.
     """
-    return _CANONICAL.encode(value)
+    text = _CANONICAL.encode(value)
+    return text if text.isascii() else _HALVES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def digest(value: Json) -> str:

@@ -7,6 +7,7 @@ from lnlab.app.request import Request
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
 from lnlab.keys import Json
+from lnlab.printable import shown_path
 from lnlab.report.facts import ReportFacts, facts_to_json
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.specfile.experiment import kind_and_parameters
@@ -36,13 +37,13 @@ def _transfers(plan: Plan, document: SpecDocument, known: "Registries") -> tuple
 def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
     return ReportFacts(
-        name=plan.name,
+        name=shown_path(plan.name),
         spec=document.text,
-        path=request.spec.as_posix(),
+        path=shown_path(request.spec),
         digest=plan.digest,
         profile=plan.profile,
         overrides=plan.overrides,
-        plugins=tuple(path.as_posix() for path in request.plugins),
+        plugins=tuple(map(shown_path, request.plugins)),
         version=__version__,
         probes=tuple(
             {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes

@@ -13,8 +13,8 @@ class RunSummary:
 
     Attributes:
         stored: the plan, as stored.
-        scheduled: units that were to be computed.
-        units: units that ended with any status.
+        scheduled: units that were to be computed, and that no other process computed meanwhile.
+        units: units that ended here with any status.
         seconds: wall-clock time.
         interrupted: the signal that ended it early, or 0.
         tuned: units that ended in the tuning stages before, in which values were chosen.

@@ -32,6 +32,7 @@ class SweepSummary:
         interrupted: the signal that ended it before all units had, or 0.
         seconds: from the first unit handed out to the last answer.
         busy: share of the workers' time that was spent on units.
+        elsewhere: how many of the units that ended another process had computed.
     """
 
     ended: Counter[str] = field(default_factory=Counter)
@@ -39,6 +40,7 @@ class SweepSummary:
     interrupted: int = 0
     seconds: float = 0.0
     busy: float = 0.0
+    elsewhere: int = 0
 
 
 @dataclass
@@ -62,6 +64,7 @@ class ProgressReporter:
         """Count a unit that has ended, and report it."""
         finished = answer.status == "finished"
         self.summary.ended[answer.status] += 1
+        self.summary.elsewhere += answer.elsewhere
         self.worker_seconds += answer.seconds
         self.spent += flight.cost
         if not finished:

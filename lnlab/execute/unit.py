@@ -91,6 +91,7 @@ class Answer:
         seconds: that the worker was busy with it.
         peak_bytes: that the worker had in memory at most, its libraries included; 0: not known.
         problems: for an absent corpus and a store that cannot be written.
+        elsewhere: whether another process had computed all of it, so that nothing was left to do.
     """
 
     key: str
@@ -99,6 +100,7 @@ class Answer:
     seconds: float = 0.0
     peak_bytes: int = 0
     problems: tuple[Problem, ...] = ()
+    elsewhere: bool = False
 
     def raise_if_fatal(self) -> None:
         """Raise what concerns every unit.

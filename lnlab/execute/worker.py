@@ -66,13 +66,16 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
         unit = assignment.open_unit(key)
         if unit is None:
             return Answer(key, BUSY, "another process works on it")
-        status, text = _complete(assignment, unit, timer, stops)
+        ended = _complete(assignment, unit, timer, stops)
     except StoreError as error:
         return Answer(key, STORE, problems=error.problems)
     except CorpusError as error:
         return Answer(key, CORPUS, problems=error.problems)
     except Exception as error:  # nothing may break the pool
         return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
+    if ended is None:
+        return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
+    status, text = ended
     return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
 
 
@@ -93,14 +96,15 @@ class Timer:
         return self._lap - before
 
 
-def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops) -> tuple[str, str]:
+def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops) -> tuple[str, str] | None:
+    """The status of what was computed, and a line on it; None where another process has computed all of it."""
     trajectory = assignment.trajectory
     keys = [m.key for m in trajectory.measurements]
     missing = set(unit.missing(keys))
     complete = unit.settled(trajectory.steps) and not trajectory.kept  # whose last state is what is wanted
     if not missing and (complete or (keys and not trajectory.steps)):
         unit.abandon()
-        return "finished", "another process finished it"
+        return None
     due = [m for m in trajectory.measurements if m.key in missing]
     target = max([m.step for m in due] + ([] if complete else [trajectory.steps]), default=0)
     try:

@@ -212,3 +212,11 @@ def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, mon
     assert tally.ended == {"finished": 3}
     assert [event.text for event in told if event.kind == "returned"] == ["the pool of workers broke"]
     assert all(len(found) == 1 for found in records(store, units).values())
+
+
+def test_units_that_another_process_computed_meanwhile_are_not_counted_as_computed_here(run, store, unit_of):
+    units = [unit_of(seed, {"kind": "norm"}) for seed in range(4)]
+    first, _ = run(units[:3])
+    second, _ = run(units)  # as of a process that planned its work before the first had done its own
+    assert (first.ended.total(), first.elsewhere) == (3, 0)
+    assert (second.ended.total(), second.elsewhere) == (4, 3)

@@ -113,7 +113,7 @@ class ClaimJudge:
             costs=unit_seconds(units, self.known),
             save_every=self.options.save_every,
         )
-        self.units += summary.ended.total()
+        self.units += summary.ended.total() - summary.elsewhere
         if summary.interrupted:
             raise KeyboardInterrupt
 

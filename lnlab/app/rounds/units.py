@@ -105,8 +105,8 @@ def compute_units(
     keep_peaks(store.root, stored.digest, peaks)
     return RunSummary(
         stored=stored,
-        scheduled=len(units),
-        units=summary.ended.total(),
+        scheduled=len(units) - summary.elsewhere,
+        units=summary.ended.total() - summary.elsewhere,
         seconds=summary.seconds,
         interrupted=summary.interrupted,
     )
