@@ -8,12 +8,13 @@ the memory that all rows would.
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -94,8 +95,8 @@ def read_compacted(root: Path, digest: str) -> Results | None:
     tables = _files_of_copy(root, digest)
     if tables is None:
         return None
-    runs, axes = (pl.read_parquet(tables.pop(name)) for name in ("runs", "axes"))
-    scans = {name: pl.scan_parquet(paths) for name, paths in tables.items()}
+    runs, axes = (_scan(tables.pop(name)).collect() for name in ("runs", "axes"))
+    scans = {name: _scan(paths) for name, paths in tables.items()}
     large = {name for name, paths in tables.items() if _size(paths) > LARGEST_TABLE_IN_MEMORY}
     return Results(runs, axes, TableFiles(scans), scans={name: scans[name] for name in large})
 
@@ -110,6 +111,15 @@ def _files_of_copy(root: Path, digest: str) -> dict[str, list[Path]] | None:
     for name in sorted(names):
         tables.setdefault(name.removesuffix(".parquet").partition("-")[0], []).append(folder / name)
     return tables
+
+
+def _scan(paths: Sequence[Path]) -> pl.LazyFrame:
+    """The rows of these files; Polars knows files by names in UTF-8 alone, so that others are read."""
+    try:
+        sources: list[Any] = [str(path).encode().decode() for path in paths]
+    except UnicodeEncodeError:
+        sources = [read_bytes(path) for path in paths]
+    return pl.scan_parquet(sources, glob=False)
 
 
 def _size(paths: Iterable[Path]) -> int:
