@@ -7,6 +7,7 @@ moved by more than ‖A‖_F, which is reported as the residual.
 import torch
 from torch import Tensor
 
+from lnlab.curvature.guards import NOT_FINITE, CurvatureError
 from lnlab.curvature.lanczos import Matvec
 from lnlab.curvature.quadrature import Quadrature
 
@@ -14,9 +15,16 @@ _AT_ONCE = 256
 
 
 def dense(matvec: Matvec, size: int, device: torch.device | None = None) -> Tensor:
-    """The matrix by its products with the coordinate axes: (size, size), float64, in general not quite symmetric."""
+    """The matrix by its products with the coordinate axes: (size, size), float64, in general not quite symmetric.
+
+    Raises:
+        CurvatureError: a product is not finite.
+    """
     axes = torch.eye(size, dtype=torch.float64, device=device)
-    return torch.cat([matvec(block).double() for block in torch.split(axes, _AT_ONCE)]).T
+    matrix = torch.cat([matvec(block).double() for block in torch.split(axes, _AT_ONCE)]).T
+    if not matrix.isfinite().all():
+        raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
+    return matrix
 
 
 def eigenvalues(matrix: Tensor) -> Quadrature:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.operators import Linearized, Loss, Products, Sharded, summed_loss, vector_jacobian_products
 
 
@@ -70,7 +71,8 @@ class _RecordedModel(nn.Module):
 def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """z, through which alone the loss sees the parameters: without z's node none can be reached from the loss's."""
     if len(recorded.outputs) != 1 or not isinstance(recorded.outputs[0], Tensor):
-        raise ValueError(f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor")
+        what = f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor"
+        raise CurvatureError(what, "call the model once in the loss, or take the operator hessian")
     z: Tensor = recorded.outputs[0]
     known = {id(p) for p in parameters}
     seen = {z.grad_fn}
@@ -80,7 +82,8 @@ def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]
         if node is None or node in seen:
             continue
         if id(getattr(node, "variable", None)) in known:
-            raise ValueError("found a loss that sees parameters beside the model's output, expected through it alone")
+            what = "found a loss that sees parameters beside the model's output, expected through it alone"
+            raise CurvatureError(what, "leave the penalty out, or take the operator hessian")
         seen.add(node)
         waiting.extend(child for child, _ in node.next_functions)
     return z

@@ -2,24 +2,58 @@
 
 Attention on the CPU has no second derivative in its fused kernels, so that its formula is forced, and the graph is
 searched for fused nodes all the same. A loss that differs from itself has no Hessian: dropout is off, and every loss
-is computed twice.
+is computed twice. A second derivative may be wrong without an error, as that of torch's weight norm on the CPU, which
+takes the norm for a constant: weight norms are computed by their formula, and every operator is held to its symmetry.
 """
 
-import copy
+import importlib
 import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.autograd.graph import Node
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import parametrizations
+
+from lnlab.curvature.copies import module_copy
 
 FUSED = ("ScaledDotProduct", "CompiledFunction")
 """How nodes of the graph begin whose second derivative is missing, or may be wrong."""
+_SUSPECTS = (
+    "WeightNormInterface",
+    "NativeBatchNorm",
+    "CudnnBatchNorm",
+    "CudnnRnn",
+    "MkldnnRnn",
+    "ThnnFused",
+    "Ctc",
+    "CudnnCtc",
+    "EmbeddingBag",
+    "GridSampler",
+    "EfficientAttention",
+    "FlashAttention",
+    "Cdist",
+)
+"""How nodes begin whose second derivative torch has written by hand, where it has one."""
 _ROUNDING = 16
 """Two evaluations of one loss may differ by so many units of its last place."""
+
+
+class CurvatureError(ValueError):
+    """What an operator or an algorithm refuses, with what can be done about it."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type["CurvatureError"], tuple[str, str]]:
+        """Pickled with its remedy."""
+        return type(self), (str(self), self.remedy)
 
 
 @contextmanager
@@ -34,13 +68,43 @@ def twice_differentiable() -> Iterator[None]:
 
 
 def evaluation_copy(model: nn.Module) -> nn.Module:
-    """A copy in evaluation mode that shares the parameters.
+    """A copy in evaluation mode that shares the parameters, its weight norms by their formula.
 
     What a module sets on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
-    the model itself is never changed.
+    the model itself is never changed. A module that is ``observed`` keeps its mode.
     """
-    # What the memo of deepcopy holds counts as copied: each parameter stands for itself.
-    return copy.deepcopy(model, {id(p): p for p in model.parameters()}).eval()
+    # What the memo of a deep copy holds counts as copied: each parameter stands for itself.
+    own = module_copy(model, {id(p): p for p in model.parameters()})
+    modes = [(module, module.training) for module in own.modules() if getattr(module, "observed", False)]
+    own.eval()
+    for module, mode in modes:
+        module.training = mode
+    for module in own.modules():
+        if type(module) is _Parametrization:
+            module.__class__ = _WeightNormFormula
+        for hook in module._forward_pre_hooks.values():
+            if type(hook) is _OldWeightNorm:
+                hook.__class__ = _OldWeightNormFormula
+    return own
+
+
+def _weight_by_formula(v: Tensor, g: Tensor, dim: int) -> Tensor:
+    """``g v / ‖v‖`` (Salimans and Kingma, 2016), with a norm for each index of ``dim``."""
+    return v * (g / torch.norm_except_dim(v, 2, dim))
+
+
+_Parametrization: Any = parametrizations._WeightNorm
+_OldWeightNorm: Any = importlib.import_module("torch.nn.utils.weight_norm").WeightNorm  # a function has its name
+
+
+class _WeightNormFormula(_Parametrization):  # type: ignore[misc]
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return _weight_by_formula(weight_v, weight_g, self.dim)
+
+
+class _OldWeightNormFormula(_OldWeightNorm):  # type: ignore[misc]
+    def compute_weight(self, module: nn.Module) -> Tensor:
+        return _weight_by_formula(getattr(module, f"{self.name}_v"), getattr(module, f"{self.name}_g"), self.dim)
 
 
 def validated_scope(model: nn.Module, parameters: Sequence[Tensor] | None) -> list[Tensor]:
@@ -53,13 +117,14 @@ def validated_scope(model: nn.Module, parameters: Sequence[Tensor] | None) -> li
     scope: list[Tensor] = [p for p in model.parameters() if p.requires_grad]
     scope = scope if parameters is None else list(parameters)
     if not scope:
-        raise ValueError("found no parameter, expected at least one")
+        raise CurvatureError("found no parameter, expected at least one", "choose another scope")
     if len({id(p) for p in scope}) < len(scope):
         raise ValueError("found a parameter twice, expected each once: a tied one is a single tensor")
     if any(id(p) not in known or not p.requires_grad for p in scope):
         raise ValueError("found a tensor that is frozen or not the model's, expected its trained parameters")
     if len({(p.dtype, p.device) for p in scope}) > 1:
-        raise ValueError("found parameters of several types or devices, expected one")
+        what = "found parameters of several types or devices, expected one"
+        raise CurvatureError(what, "give the model one type, as by model.float(), or choose another scope")
     return scope
 
 
@@ -67,38 +132,108 @@ def graph_root(loss: Tensor) -> Node:
     """Where the graph of a loss begins.
 
     Raises:
-        ValueError: it has none.
+        CurvatureError: it has none.
     """
     if loss.grad_fn is None:
-        raise ValueError("found a loss without a graph, expected one that depends on the parameters")
+        what = "found a loss without a graph, expected one that depends on the parameters"
+        raise CurvatureError(what, "do not detach it, and use no torch.no_grad() in it")
     return loss.grad_fn
 
 
-def check_graph(loss: Tensor) -> None:
+@dataclass(frozen=True)
+class GraphFacts:
+    """What is known of the graphs of losses.
+
+    Attributes:
+        suspects: the names of nodes whose second derivative is a function that somebody has written.
+        unit: the coarsest unit in the last place of all its numbers.
+    """
+
+    suspects: frozenset[str]
+    unit: float
+
+    def __or__(self, other: "GraphFacts") -> "GraphFacts":
+        return GraphFacts(self.suspects | other.suspects, max(self.unit, other.unit))
+
+
+def check_graph(loss: Tensor) -> GraphFacts:
     """Search the graph of a loss.
 
     Raises:
-        ValueError: it holds a fused attention or compiled code.
+        CurvatureError: it holds a fused attention or compiled code.
     """
     seen = {graph_root(loss)}
     waiting = [graph_root(loss)]
+    suspects = set()
+    unit = torch.finfo(loss.dtype).eps
     while waiting:
         node = waiting.pop()
-        if node.name().startswith(FUSED):
-            raise ValueError(f"found {node.name()} in the graph, expected attention by its formula, in eager mode")
+        name = node.name()
+        if name.startswith(FUSED):
+            what = f"found {name} in the graph, expected attention by its formula, in eager mode"
+            raise CurvatureError(what, "choose no kernel of attention in the model, and do not compile it")
+        if name.startswith(_SUSPECTS) or not (name[-1].isdigit() or name.endswith("AccumulateGrad")):
+            suspects.add(name)  # torch numbers its own nodes, and a class derived from Function has no number
+        known: Any = getattr(node, "_input_metadata", ())
+        for one in known if isinstance(known, list | tuple) else [known]:
+            if one.dtype.is_floating_point:
+                unit = max(unit, torch.finfo(one.dtype).eps)
         new = {child for child, _ in node.next_functions if child is not None} - seen
         seen |= new
         waiting.extend(new)
+    return GraphFacts(frozenset(suspects), unit)
 
 
 def check_deterministic(first: Tensor, second: Tensor) -> None:
     """Compare two evaluations of one loss.
 
     Raises:
-        ValueError: they differ, or are not finite.
+        CurvatureError: they differ, or are not finite.
     """
     one, two = first.item(), second.item()
     if not math.isfinite(one):
-        raise ValueError(f"found the loss {one}, expected a finite one")
+        raise CurvatureError(f"found the loss {one}, expected a finite one", "measure weights at which it is finite")
     if abs(one - two) > _ROUNDING * torch.finfo(first.dtype).eps * abs(one):
-        raise ValueError(f"found the losses {one} and {two} of one batch, expected one loss: something in it is random")
+        what = f"found the losses {one} and {two} of one batch, expected one loss: something in it is random"
+        raise CurvatureError(what, RANDOM)
+
+
+RANDOM = "let it draw in training mode alone, as functional.dropout(x, p, self.training) does"
+"""What to do about a forward pass that draws in evaluation mode."""
+
+
+def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFacts) -> None:
+    """Compare ``uᵀ H v`` with ``vᵀ H u``, which differ by as much as H from its transpose.
+
+    For entries of u and v that are independent and of the variance 1, rounding in H v moves ``uᵀ H v`` by some units of
+    the last place times ``‖H v‖``, whatever the size of H: by at most 8 in encoders of up to 24 layers. Refused is more
+    than the square root of a unit, 3e-4 in float32. ``P^-1/2 H P^-1/2`` is symmetric where H is.
+
+    Args:
+        u: a vector of independent entries (size,).
+        v: another.
+        hu: ``H u``.
+        hv: ``H v``.
+        graph: what is known of the graphs behind the products.
+
+    Raises:
+        CurvatureError: they differ by more than rounding, or are not finite.
+    """
+    if not (hu.isfinite().all() and hv.isfinite().all()):
+        raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
+    one, other = float(u.double() @ hv), float(v.double() @ hu)
+    scale = float(torch.linalg.vector_norm(hu) + torch.linalg.vector_norm(hv))
+    if abs(one - other) > graph.unit**0.5 * scale:
+        where = f" (nodes of the graph that torch may differentiate wrongly: {', '.join(sorted(graph.suspects))})"
+        what = f"found uᵀHv = {one:.4g} and vᵀHu = {other:.4g}, expected one number, as a Hessian is symmetric"
+        remedy = "write that operation by its formula in torch, so that autograd differentiates it twice"
+        raise CurvatureError(what + (where if graph.suspects else ""), remedy)
+
+
+NOT_FINITE = "look for a norm, a root or a division at 0: its second derivative is infinite there"
+"""What to do about a second derivative that is not finite."""
+
+
+def random_pair(size: int, device: torch.device) -> Tensor:
+    """Two vectors of independent normal entries, the same at every call: (2, size), float64."""
+    return torch.randn(2, size, generator=Generator().manual_seed(0), dtype=torch.float64).to(device)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from lnlab.curvature.guards import NOT_FINITE, CurvatureError
+
 Matvec = Callable[[Tensor], Tensor]
 """The product with each row of a block: (rows, size) -> (rows, size)."""
 
@@ -107,7 +109,7 @@ class _Run:
     def advance(self, w: Tensor) -> None:
         """One step, with ``w = H vector``."""
         if not w.isfinite().all():
-            raise ValueError("found a product that is not finite, expected a finite one")
+            raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
         step = len(self.alphas)
         beta = self.betas[-1] if self.betas else 0.0
         w = w - beta * self.previous

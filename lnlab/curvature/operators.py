@@ -6,7 +6,6 @@ principal block of the whole one: other parameters are constants.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -16,10 +15,14 @@ from torch import Tensor, nn
 from torch.autograd.graph import get_gradient_edge
 
 from lnlab.curvature.guards import (
+    CurvatureError,
+    GraphFacts,
     check_deterministic,
     check_graph,
+    check_symmetric,
     evaluation_copy,
     graph_root,
+    random_pair,
     twice_differentiable,
     validated_scope,
 )
@@ -121,11 +124,17 @@ class Sharded:
         self.count = 0.0
         with twice_differentiable():
             evaluations = zip(self._shards, [partial(summed_loss, *shard) for shard in shards], strict=True)
-            for count, products in map_in_order(partial(_checked_shard, keep=keep), evaluations, threads):
+            graph = GraphFacts(frozenset(), torch.finfo(self.dtype).eps)
+            for count, products, facts in map_in_order(partial(_checked_shard, keep=keep), evaluations, threads):
                 self.count += count
                 self._kept_products += [products] if products is not None else []
+                graph |= facts
         if not self.count > 0:
-            raise ValueError(f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one")
+            what = f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one"
+            raise CurvatureError(what, "give batches, and count what the loss sums over")
+        pair = random_pair(self.size, self.device)
+        hu, hv = self.matvec(pair)
+        check_symmetric(pair[0], pair[1], hu, hv, graph)
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64.
@@ -139,7 +148,7 @@ class Sharded:
             raise ValueError(f"found vectors of {block.shape[-1]} coordinates, expected {self.size}")
         rows = block.reshape(-1, self.size).to(self.dtype)
         total = torch.zeros(rows.shape, dtype=torch.float64, device=self.device)
-        with nullcontext() if self._keep else twice_differentiable():
+        with twice_differentiable():  # also of a stored graph: a checkpoint runs its forward pass in the backward
             for part in map_in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
                 total += part
         return (total / self.count).view(block.shape)
@@ -176,9 +185,15 @@ def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]
             return [x.new_zeros(number, *x.shape) for x in inputs]
         # Several rows go through vmap, whose dispatch a single one is spared.
         grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
-        gradients = torch.autograd.grad(
-            edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
-        )
+        try:
+            gradients = torch.autograd.grad(
+                edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
+            )
+        except RuntimeError:  # torch has no batched form of everything: then one row after another
+            if number == 1:
+                raise
+            each = [product([row[k : k + 1] for row in rows]) for k in range(number)]
+            return [torch.cat(parts) for parts in zip(*each, strict=True)]
         shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, gradients, strict=True)]
         return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
 
@@ -198,20 +213,20 @@ def flatten(tensors: Sequence[Tensor]) -> Tensor:
 
 def _checked_shard(
     evaluations: tuple[Callable[[], Linearized], Callable[[], tuple[Tensor, float]]], *, keep: bool
-) -> tuple[float, Products | None]:
-    """A shard's count, and its products if they are stored, after a second evaluation of its loss, a forward pass.
+) -> tuple[float, Products | None, GraphFacts]:
+    """A shard's count, its products if stored, and the facts of its graph, after a second evaluation of its loss.
 
     A graph that is not stored is freed before that evaluation, so that no more than one exists at a time.
     """
     linearize, evaluate_loss = evaluations
     linearized = linearize()
-    check_graph(linearized.loss)
+    graph = check_graph(linearized.loss)
     loss = linearized.loss.detach()
     count = linearized.count
     products = linearized.products if keep else None
     del linearized
     check_deterministic(loss, evaluate_loss()[0])
-    return count, products
+    return count, products, graph
 
 
 class Difference:

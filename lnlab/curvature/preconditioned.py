@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.operators import Operator
 
 
@@ -39,7 +40,8 @@ class Preconditioned:
         self.size = len(self._included)
         self.excluded = operator.size - self.size
         if self.size == 0:
-            raise ValueError("found P = 0, expected a positive entry")
+            remedy = "measure weights at which a gradient is not 0"
+            raise CurvatureError("found P = 0, expected a positive entry", remedy)
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""
@@ -59,9 +61,8 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
     for p in parameters:
         adam_state = optimizer.state.get(p, {})
         if "exp_avg_sq" not in adam_state:
-            raise ValueError(
-                f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
-            )
+            what = f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
+            raise CurvatureError(what, "train with optimizer: adam, or measure after the first update")
         parts.append(_root(adam_state, groups[id(p)]).flatten())
     return torch.cat(parts)
 

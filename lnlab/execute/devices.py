@@ -83,15 +83,6 @@ def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:
     return torch.autocast(device_kind(setting), torch.bfloat16) if half else nullcontext()
 
 
-def seed_dropout(seed: int, device: torch.device) -> None:
-    """Seed the generators that dropout draws from on a device; on the CPU no other one is touched."""
-    torch.default_generator.manual_seed(seed)
-    if device.type == "cuda":
-        torch.cuda.manual_seed(seed)
-    if device.type == "mps":
-        torch.mps.manual_seed(seed)
-
-
 def placed(task: Task, device: torch.device) -> Task:
     """The task with its batches on a device; itself on the CPU, where they are."""
     return task if device.type == "cpu" else cast("Task", _PlacedTask(task, device))

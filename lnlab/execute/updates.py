@@ -14,8 +14,9 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from lnlab.compile.work import ResolvedSetting
-from lnlab.execute.devices import autocast, device_kind, seed_dropout
+from lnlab.execute.devices import autocast, device_kind
 from lnlab.nn.modes import switch
+from lnlab.nn.seeding import seed_dropout
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
 

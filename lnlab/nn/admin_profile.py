@@ -21,6 +21,7 @@ from lnlab.nn.inits import inits
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.modes import in_mode
 from lnlab.nn.placements import Sublayer
+from lnlab.nn.seeding import restored_generators, seed_dropout
 from lnlab.nn.transformer import Stack, stacks
 from lnlab.randomness import Draw
 from lnlab.registry import default
@@ -42,11 +43,12 @@ def admin(
     """
     of(model, draw)
     (batch,) = batches(1)
-    with torch.no_grad(), torch.random.fork_rng(devices=[]), in_mode(model, training=dropout), ExitStack() as hooks:
+    device = next(model.parameters()).device
+    with torch.no_grad(), restored_generators(device), in_mode(model, training=dropout), ExitStack() as hooks:
         for stack in stacks(model).values():
             if _is_profiled(stack):
                 _Profile(stack).follow(hooks)
-        torch.default_generator.manual_seed(draw("dropout", "profile"))
+        seed_dropout(draw("dropout", "profile"), device)
         model(batch)
 
 

@@ -5,8 +5,8 @@ the unbiased variance; in evaluation the running ones serve. A fresh model's run
 evaluation it has no norm at all: measurements of a model use ``batch_statistics``.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
 import torch
@@ -99,15 +99,54 @@ class FrozenBatchNorm(BatchNorm):
 
 @contextmanager
 def batch_statistics(model: nn.Module) -> Iterator[None]:
-    """Inside, batch norms take the statistics of the batch at hand, in either mode, and remember nothing of it.
+    """Inside, norms over batches take the statistics of the batch at hand, in either mode, and remember nothing of it.
 
-    Those that are frozen keep to their running ones, as in training.
+    That holds of lnlab's own and of any other with running statistics, torch's, those derived from torch's and those of
+    other libraries. Norms that never take a batch's statistics keep to their running ones, as in training.
     """
-    batch_norms = [norm for norm in model.modules() if isinstance(norm, BatchNorm)]
-    try:
-        for norm in batch_norms:
-            norm.observed = True
+    with ExitStack() as restored:
+        for norm in norms_over_batches(model):
+            if isinstance(norm, BatchNorm):
+                norm.observed = True
+                restored.callback(setattr, norm, "observed", False)
+            elif type(norm).forward in _TORCHS_FORWARDS:
+                _forget(norm, restored)
+            elif not getattr(norm, "observed", False):
+                _train_alone(norm, restored)
         yield
-    finally:
-        for norm in batch_norms:
-            norm.observed = False
+
+
+def norms_over_batches(model: nn.Module) -> list[nn.Module]:
+    """Every module with running statistics."""
+    names = {"running_mean", "running_var"}
+    return [m for m in model.modules() if names <= m._buffers.keys() and m._buffers["running_mean"] is not None]
+
+
+_TORCHS_FORWARDS = {kind.forward for kind in (nn.BatchNorm1d, nn.SyncBatchNorm, nn.InstanceNorm1d)}
+"""Of norms that take the batch's statistics where they have no running ones."""
+
+
+def _forget(norm: nn.Module, restored: ExitStack) -> None:
+    """Take its running statistics from a norm of torch's for a while."""
+    restored.callback(norm._buffers.update, dict(norm._buffers))
+    restored.callback(setattr, norm, "track_running_stats", norm.track_running_stats)
+    norm._buffers.update(running_mean=None, running_var=None)
+    vars(norm)["track_running_stats"] = False
+
+
+def _train_alone(norm: nn.Module, restored: ExitStack) -> None:
+    """Put a norm with a forward pass of its own, which is not known, into training mode for a while.
+
+    ``observed`` tells those who copy a model for evaluation to leave that mode.
+    """
+    kept = [(buffer, buffer.clone()) for buffer in norm._buffers.values() if buffer is not None]
+    restored.callback(_put_back, norm, kept, norm.training)
+    vars(norm).update(training=True, observed=True)
+
+
+def _put_back(norm: nn.Module, kept: Sequence[tuple[Tensor, Tensor]], training: bool) -> None:
+    with torch.no_grad():
+        for buffer, values in kept:
+            buffer.copy_(values)
+    vars(norm)["training"] = training
+    del vars(norm)["observed"]

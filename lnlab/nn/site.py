@@ -49,7 +49,12 @@ class AddressedModel(nn.Module):
         stream: where the residual stream passes, by site; empty where it is not known.
         mask: from a batch to where the stream has tokens, (batch, length), or a mapping of such by the name of a stack,
             and where padding; None: every position is a token.
+
+    Attributes:
+        remembered: whether norms over batches use their running statistics while it is measured.
     """
+
+    remembered = False
 
     def __init__(
         self,

@@ -31,6 +31,7 @@ from lnlab.own_model.patterns import (
 )
 
 _NORM_TENSORS = {"weight": "scale", "bias": "shift"}
+_MEASURABLE = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 _PARAMETER = r"(?:\.(?P<own>[^.]+))?"
 
 
@@ -85,9 +86,7 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
     owners: dict[Site, str] = {}
     for name, address in addresses.items():
         parameter = model.get_parameter(name)
-        if not parameter.is_floating_point():
-            what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
-            refuse(what, "measure the model before it is quantized")
+        _check_numbers(name, parameter)
         parts = address.repeats * len(address.sites)
         if parts > 1 and (parameter.dim() == 0 or parameter.shape[address.dim] % parts):
             what = f"the parameter '{name}' of shape {tuple(parameter.shape)} has no {parts} equal parts"
@@ -97,6 +96,22 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
                 what = f"the parameters '{owners[site]}' and '{name}' have one address, {_written(site)}"
                 refuse(what, "give them different addresses in sites=, or {layer} a place in the pattern")
             owners[site] = name
+
+
+def _check_numbers(name: str, parameter: Tensor) -> None:
+    """Refuse what has no gradient, or none that probes can read."""
+    if parameter.is_meta:
+        what = f"the parameter '{name}' has no values: it is on the device meta"
+        refuse(what, "build the model outside of torch.device('meta'), or give it its values")
+    if parameter.is_complex():
+        what = f"the parameter '{name}' is {parameter.dtype}, and probes read real numbers"
+        refuse(what, "store torch.view_as_real of it, and take torch.view_as_complex in the model")
+    if not parameter.is_floating_point():
+        what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
+        refuse(what, "make it a buffer; of a quantized model, load the weights in a floating-point type")
+    if parameter.dtype not in _MEASURABLE or parameter.layout is not torch.strided:
+        what = f"the parameter '{name}' is {parameter.dtype}, {parameter.layout}, in which torch computes little"
+        refuse(what, "convert it to a dense tensor of float32, float64, bfloat16 or float16")
 
 
 def _declared(model: nn.Module, names: list[str], rules: list[PatternRule], matched: set[str]) -> Address | None:

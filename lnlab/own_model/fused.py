@@ -1,10 +1,11 @@
 """A copy of a model in which every part of a fused parameter is a parameter of its own."""
 
-import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor, nn
 
+from lnlab.curvature.copies import module_copy
 from lnlab.nn.site import AddressedModel, Site, StreamPoint, TokenMask
 from lnlab.own_model.addresses import Address
 
@@ -14,9 +15,16 @@ def addressed_copy(
     addresses: Mapping[str, Address],
     stream: Mapping[Site, StreamPoint],
     mask: TokenMask | None = None,
+    memo: Mapping[int, Any] | None = None,
 ) -> tuple[AddressedModel, list[Tensor]]:
-    """A deep copy with its addresses, and the fused parameters that its parts have replaced."""
-    own = copy.deepcopy(module)
+    """A deep copy with its addresses, and the fused parameters that its parts have replaced; ``memo`` as in copying.
+
+    The gradient of a table is dense in it, as torch has no norm and no second derivative of a sparse one.
+    """
+    own = module_copy(module, memo)
+    for part in own.modules():
+        if isinstance(part, nn.Embedding | nn.EmbeddingBag):
+            part.sparse = False
     names: dict[int, list[str]] = {}
     for name, parameter in own.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
@@ -27,8 +35,8 @@ def addressed_copy(
             sites[name] = address.sites[0]
             continue
         parts = [nn.Parameter(part.clone()) for part in address.split(fused[name].detach())]
-        for part in parts:
-            part.requires_grad_(fused[name].requires_grad)
+        for parameter in parts:
+            parameter.requires_grad_(fused[name].requires_grad)
         for alias in names[id(fused[name])]:
             part_names = _replace(own, alias, parts, address)
             sites |= {} if alias != name else dict(zip(part_names, address.sites, strict=True))

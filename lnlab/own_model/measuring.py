@@ -6,24 +6,28 @@ model on a GPU is measured there, in float32 without TF32.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import torch
 from rich.progress import track
-from torch import nn
+from torch import Tensor, nn
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.consoles import stderr_console
+from lnlab.curvature.copies import kept_tensors
 from lnlab.errors import LabError, Problem
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
 from lnlab.keys import Json
 from lnlab.nn.site import TokenMask
+from lnlab.own_model.boundary import guarded, guarded_probe
 from lnlab.own_model.fused import addressed_copy
 from lnlab.own_model.measured import MeasuredRun, Measurements
 from lnlab.own_model.patterns import refuse
-from lnlab.own_model.subject import Subject
+from lnlab.own_model.repeatable import check_repeatable
+from lnlab.own_model.subject import Subject, clear_hooks, watching_hooks
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
@@ -32,6 +36,7 @@ from lnlab.tables import Row
 
 ModelBuilder = Callable[[int], nn.Module]
 DEFAULT_SEEDS = 5
+COPY_REMEDY = "keep what cannot be copied out of the attributes of the model"
 ONLY = "model"
 """The name of a model that is the only one."""
 
@@ -46,6 +51,7 @@ def measure_model(
     sites: Mapping[str, str] | None = None,
     stream: Mapping[str, str] | None = None,
     mask: TokenMask | None = None,
+    statistics: Literal["batch", "running"] = "batch",
 ) -> Measurements:
     """Measure one model, or several by name, at the weights that they have.
 
@@ -62,6 +68,8 @@ def measure_model(
         stream: where the residual stream passes, by pattern, as ``lnlab.own_model.stream`` reads it.
         mask: from a batch to where the stream has tokens and not padding, (batch, length), or a mapping of such by the
             name of a stack; None: every position is a token. The loss leaves padding out by itself.
+        statistics: what norms over batches use: those of the batch at hand, as in training, or their running ones,
+            which in a fresh model are 0 and 1. Running ones are never changed.
 
     Raises:
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
@@ -79,7 +87,7 @@ def measure_model(
     shown = console.is_terminal or console.is_jupyter
     with torch.random.fork_rng(), without_tf32():
         runs = [
-            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask)
+            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask, statistics)
             for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
         ]
     return Measurements.of_runs(runs)
@@ -94,17 +102,21 @@ def _run(
     sites: Mapping[str, str],
     stream: Mapping[str, str],
     mask: TokenMask | None,
+    statistics: str,
 ) -> MeasuredRun:
     """What every probe says of one model."""
     began = time.monotonic()
     draw = Draw(seed)
     torch.manual_seed(draw("init"))
-    module = build if isinstance(build, nn.Module) else build(seed)
+    with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
+        module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    subject = Subject.of(module, sites, stream, mask)
+    with guarded("reading the model", "report it as a bug of lnlab, with its traceback"):
+        subject = replace(Subject.of(module, sites, stream, mask), remembered=statistics == "running")
     check_precision(module, choices)
-    check_gradient(subject, task)
+    passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
+    subject = check_gradient(subject, task, repeated=passes)
     rows = [(c, REGISTRIES["probe"][c["kind"]].facts.table, measured_rows(c, subject, task, draw)) for c in choices]
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
     seconds = time.monotonic() - began
@@ -128,7 +140,10 @@ def measured_rows(
     """
     torch.manual_seed(draw("probe"))
     probe = REGISTRIES["probe"][choice["kind"]]
-    rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(subject.copy(), task, draw, 0))))
+    with guarded_probe(f"the probe '{choice['kind']}'"):
+        with guarded("copying the model", COPY_REMEDY):
+            model = subject.copy()
+        rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(model, task, draw, 0))))
     if probe.facts.any_stream and not rows:
         what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
         refuse(what, "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}")
@@ -144,25 +159,74 @@ def check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
             refuse(what, "move the model and its batches to the CPU: model.cpu()")
 
 
-def check_gradient(subject: Subject, task: OwnTask) -> None:
-    """Refuse a loss that does not depend on the model that it is called with, or on parameters without their names."""
-    model, fused = addressed_copy(subject.module, subject.addresses, subject.points)
-    parameters = [parameter for _, _, parameter in model.addressed_parameters()]
-    for parameter in fused:
-        parameter.requires_grad_()
-    with evaluating(model), model.differentiable(), torch.enable_grad():
-        with model.same_parameters():
-            total, _ = task.loss(model, next(task.batches("train", "probe")))
-        every = torch.autograd.grad(total, [*parameters, *fused], allow_unused=True)
-        gradients = [g for g in every[: len(parameters)] if g is not None]
-    if any(g is not None for g in every[len(parameters) :]):
-        what = "a fused parameter is also used where no name leads, such as in a list, and cannot be told apart"
-        refuse(what, "give it one tensor in sites=, without parts")
-    if not gradients:
-        refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
-    if not all(bool(g.isfinite().all()) for g in gradients):
+def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) -> Subject:
+    """Refuse what could not be measured, or not truly.
+
+    A loss depends on the model that it is called with, on parameters by their names, and on no computed tensor that the
+    model keeps; it is the same twice.
+
+    Args:
+        subject: the module.
+        task: batches and loss.
+        repeated: whether the loss must be the same twice.
+
+    Returns:
+        The subject; without hooks, where loss and gradient are the same without them.
+
+    Raises:
+        LabError: what was found.
+    """
+    batch = next(task.batches("train", "probe"))
+    loss, gradients = _first_gradient(subject, task, batch, repeated=repeated)
+    if not all(bool(g.isfinite().all()) for g in gradients.values()):
         what = "the loss is finite and its gradient is not"
         raise NotFiniteError(Problem("measure", what, "look for a square root or a logarithm of 0"))
+    if not watching_hooks(subject.module):
+        return subject
+    unwatched = replace(subject, hooked=False)
+    try:
+        other, others = _first_gradient(unwatched, task, batch, repeated=False)
+    except LabError:  # a hook is part of the model
+        return subject
+    same = other == loss and gradients.keys() == others.keys()
+    return unwatched if same and all(torch.equal(g, others[name]) for name, g in gradients.items()) else subject
+
+
+def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bool) -> tuple[float, dict[str, Tensor]]:
+    """The loss of a batch, and its gradient by the names of parameters, of those that it depends on."""
+    with guarded("copying the model", COPY_REMEDY):
+        kept = {id(t): t.detach().clone().requires_grad_() for t in kept_tensors(subject.module)}
+        model, fused = addressed_copy(subject.module, subject.addresses, subject.points, memo=kept)
+        if not subject.hooked:
+            clear_hooks(model)
+    model.remembered = subject.remembered
+    names = {name: p for name, _, p in model.addressed_parameters()}
+    originals = [p for p in subject.module.parameters() if p.requires_grad]
+    for parameter in fused:
+        parameter.requires_grad_()
+    others = [*fused, *kept.values(), *originals]
+    with guarded_probe("a first gradient"), evaluating(model), model.differentiable(), torch.enable_grad():
+
+        def evaluate() -> Tensor:
+            with model.same_parameters():
+                return task.loss(model, batch)[0]
+
+        total = check_repeatable("measure", evaluate) if repeated else evaluate()
+        every = torch.autograd.grad(total, [*names.values(), *others], allow_unused=True)
+    used = [g is not None for g in every[len(names) :]]
+    if not any(g is not None for g in every[: len(names) + len(fused)]):
+        refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
+    if any(used[: len(fused)]):
+        what = "a fused parameter is also used where no name leads, such as in a list, and cannot be told apart"
+        refuse(what, "give it one tensor in sites=, without parts")
+    if any(used[len(fused) : len(fused) + len(kept)]):
+        what = "the loss depends on a tensor that the model has computed before and keeps"
+        refuse(what, "compute it in the forward pass, or detach what is kept")
+    if any(used[len(fused) + len(kept) :]):
+        what = "the loss depends on the parameters of the model itself, and not of the copy that it is called with"
+        refuse(what, "use the model that loss(model, batch) is given, and self in a forward pass")
+    parts = zip(names, every, strict=False)
+    return float(total.detach()), {name: g.to_dense() if g.is_sparse else g for name, g in parts if g is not None}
 
 
 def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice:

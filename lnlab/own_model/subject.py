@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
+from lnlab.curvature.copies import inside_wrappers
 from lnlab.nn.site import AddressedModel, Site, StreamPoint, TokenMask
 from lnlab.own_model.addresses import Address, parameter_addresses
 from lnlab.own_model.fused import addressed_copy, printed_paths
@@ -21,22 +23,27 @@ class Subject:
         addresses: by the name of a parameter.
         points: of the stream, by site.
         mask: from a batch to where the stream has tokens; None: everywhere.
+        hooked: whether copies have the hooks of the module, which its results depend on.
+        remembered: whether norms over batches use their running statistics.
     """
 
     module: nn.Module
     addresses: Mapping[str, Address]
     points: Mapping[Site, StreamPoint]
     mask: TokenMask | None
+    hooked: bool = True
+    remembered: bool = False
 
     @classmethod
     def of(
         cls, module: nn.Module, sites: Mapping[str, str], stream: Mapping[str, str], mask: TokenMask | None
     ) -> "Subject":
-        """A module with its addresses by pattern, as ``lnlab.measure`` reads them.
+        """A module with its addresses by pattern, as ``lnlab.measure`` reads them; what wraps it is left out.
 
         Raises:
             LabError: a pattern is wrong, or a parameter and a point of the stream have one address.
         """
+        module = inside_wrappers(module)
         addresses = parameter_addresses(module, sites)
         points = stream_points(module, stream)
         paths = printed_paths(module, addresses)
@@ -53,4 +60,32 @@ class Subject:
 
     def copy(self) -> AddressedModel:
         """A deep copy with its addresses."""
-        return addressed_copy(self.module, self.addresses, self.points, self.mask)[0]
+        own, _ = addressed_copy(self.module, self.addresses, self.points, self.mask)
+        if not self.hooked:
+            clear_hooks(own)
+        own.remembered = self.remembered
+        return own
+
+
+def watching_hooks(module: nn.Module) -> bool:
+    """Whether anything but torch itself, as its weight norm, has hooks on a module."""
+    return any(not _of_torch(hook) for part in module.modules() for hook in _hooks(part))
+
+
+def clear_hooks(module: nn.Module) -> None:
+    """Take all hooks off a module but torch's own."""
+    for part in module.modules():
+        part._backward_hooks.clear()
+        part._backward_pre_hooks.clear()
+        for hooks in (part._forward_hooks, part._forward_pre_hooks):
+            for number in [number for number, hook in hooks.items() if not _of_torch(hook)]:
+                del hooks[number]
+
+
+def _hooks(module: nn.Module) -> list[Any]:
+    kinds = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks)
+    return [hook for hooks in kinds for hook in hooks.values()]
+
+
+def _of_torch(hook: Any) -> bool:
+    return str(getattr(hook, "__module__", "")).startswith("torch.")

@@ -18,11 +18,13 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from lnlab.errors import LabError, Problem
 from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
 from lnlab.probes.rounding import noise_masks
 from lnlab.probes.support.known_sites import SitesByQuantity, at_all_sites
+from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.training_state import next_update_gradient
 from lnlab.registry import Choice
 from lnlab.tables import Row
@@ -93,11 +95,13 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
     tokens = []
     norms = []
     with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
-        sites, weights = zip(*((site, p) for site, p in leaves if biases or p.dim() > 1), strict=True)
-        sums = [torch.zeros_like(p, requires_grad=False) for p in weights]
+        selected = [(site, p) for site, p in leaves if biases or p.dim() > 1]
+        _require_matrices(selected)
+        sites, weights = zip(*selected, strict=True)
+        sums = [accumulator(p) for p in weights]
         for batch in state.batches(batches, split):
             loss, count = state.task.loss(state.model, batch)
-            gradients = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
+            gradients = gradients_of(loss, weights)
             torch._foreach_add_(sums, gradients)
             norms.append(_norms(gradients))
             tokens.append(count)
@@ -109,10 +113,18 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
     return list(sites), values, shares
 
 
+def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
+    """Refuse a model without anything to measure, as one of gates and scales alone."""
+    if not selected:
+        what = "gradient_norm: the model has no matrix, as all of its parameters are vectors or scalars"
+        raise LabError(Problem("", what, "write {'kind': 'gradient_norm', 'biases': True} to measure these"))
+
+
 def _measure_next_update(state: State, biases: bool) -> Measured:
     """As ``_measure``, of the next update's own gradient."""
     named = next_update_gradient(state)
     entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
+    _require_matrices(entries)
     sites, gradients = zip(*entries, strict=True)
     norm = _norms(gradients)
     rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
@@ -132,10 +144,15 @@ def _norms(gradients: Sequence[Tensor]) -> Tensor:
     Each row in float32 and the rows in float64 is as accurate as float64 throughout (1e-8), and three times as fast.
     But squares leave float32's range long before values do, so that extreme gradients are squared in float64.
     """
-    norms = torch.stack([_norm(_norm(g, dim=-1), dtype=torch.float64) for g in gradients]).cpu()
+    norms = torch.stack([_norm(_rows(g), dtype=torch.float64) for g in gradients]).cpu()
     if norms.min() > SAFE[0] and norms.max() < SAFE[1]:
         return norms
     return torch.stack([_norm(g, dtype=torch.float64) for g in gradients]).cpu()
+
+
+def _rows(g: Tensor) -> Tensor:
+    """The norm of each row, in float32 or better."""
+    return _norm(g, dim=-1, dtype=torch.promote_types(g.dtype, torch.float32)) if g.dim() else g.abs()
 
 
 def _quantities(total: Tensor, norms: Tensor, n: Tensor, elements: Tensor) -> dict[str, list[float]]:

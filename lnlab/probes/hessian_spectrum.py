@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Generator
 
 from lnlab.compile.cost.cost import Workload
+from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
@@ -105,8 +106,8 @@ def hessian_spectrum(
                     block=draws_at_once(draws, steps, target.size),
                 )
                 del target  # before the graphs of the next part are built
-        except ValueError as error:
-            raise LabError(Problem("", f"hessian_spectrum: {error}", "measure it at another state")) from error
+        except CurvatureError as error:
+            raise LabError(Problem("", f"hessian_spectrum: {error}", error.remedy)) from error
         row = {**columns, "part": part, "size": estimate.size, "orthogonality_loss": estimate.orthogonality_loss}
         for number, q in enumerate(estimate.quadratures, 1):
             for node, weight, residual in zip(q.nodes.tolist(), q.weights.tolist(), q.residuals.tolist(), strict=True):

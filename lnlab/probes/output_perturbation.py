@@ -21,6 +21,7 @@ from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import StackOutputs, SummedLoss, doubles, forward_differentiable
+from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.weight_step import Start, Step, change, remainder
 from lnlab.randomness import Draw
 from lnlab.tables import Row
@@ -127,11 +128,11 @@ def _downhill(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[
     loss = SummedLoss(state.model, state.task)
     at = doubles(loss)
     leaves = {name: at[name].requires_grad_() for name in names}
-    sums = {name: torch.zeros_like(p) for name, p in leaves.items()}
+    sums = {name: accumulator(p) for name, p in leaves.items()}
     with torch.enable_grad():
         for batch in batches:
             value = functional_call(loss, at, (batch,))
-            parts = torch.autograd.grad(value, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            parts = gradients_of(value, list(leaves.values()))
             sums = {name: total + part for (name, total), part in zip(sums.items(), parts, strict=True)}
     return {name: -total.sign() for name, total in sums.items()}
 

@@ -140,8 +140,11 @@ class State:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode: dropout is off, and batch norms use the statistics of the batch, as in ``in_mode``."""
-    with in_mode(model, training=False):
+    """Evaluation mode: dropout is off, and batch norms use the statistics of the batch, as in ``in_mode``.
+
+    Of a model from elsewhere that is measured with its running statistics, they use these.
+    """
+    with in_mode(model, training=False, remembered=isinstance(model, AddressedModel) and model.remembered):
         yield
 
 

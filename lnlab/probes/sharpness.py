@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Generator, Tensor
 
 from lnlab.compile.cost.cost import Workload
+from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.operators import Operator, flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import Sharpness, lanczos_sharpness
@@ -20,6 +21,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise_masks, without_noise
+from lnlab.probes.support.loss_gradients import gradients_of
 from lnlab.probes.support.operators import OPERATOR_PARTS, diagonal_at, operator_at, passes
 from lnlab.probes.support.peak_memory import peak_bytes
 from lnlab.probes.support.scopes import parameters_of
@@ -101,8 +103,8 @@ def sharpness(
                 operator = Preconditioned(operator, _diagonal(state, coordinates, first, eps))
             generator = Generator().manual_seed(state.draw("start", 1))
             estimate = lanczos_sharpness(operator, generator, steps=steps, tolerance=tolerance)
-    except ValueError as error:
-        raise LabError(Problem("", f"sharpness: {error}", "measure it at another state")) from error
+    except CurvatureError as error:
+        raise LabError(Problem("", f"sharpness: {error}", error.remedy)) from error
     for quantity, value in _values(state, estimate, operator, _NAMES[coordinates]):
         yield {"quantity": quantity, "value": value}
 
@@ -134,5 +136,5 @@ def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tenso
     """Of the loss per token of one batch, flat."""
     with torch.enable_grad():
         loss, count = state.task.loss(state.model, batch)
-        parts = torch.autograd.grad(loss / count, parameters, allow_unused=True, materialize_grads=True)
+        parts = gradients_of(loss / count, parameters)
     return flatten([part[None] for part in parts])[0]

@@ -12,7 +12,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from lnlab.nn.modes import in_mode
+from lnlab.nn.seeding import restored_generators, seed_dropout
 from lnlab.probes.probe import State
+from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.training_state import require
 from lnlab.tasks.task import Batch, Task
 
@@ -49,13 +51,14 @@ class NextUpdateLoss:
     def at(self, parameters: Sequence[Tensor]) -> LossAndGradient:
         """Loss and gradient at other parameters."""
         leaves = [p.detach().requires_grad_() for p in parameters]
-        sums = [torch.zeros_like(p) for p in parameters]
+        sums = [accumulator(p) for p in parameters]
         total, count = 0.0, 0
-        with torch.random.fork_rng(devices=[]), in_mode(self.state.model, training=True), torch.enable_grad():
+        device = parameters[0].device
+        with restored_generators(device), in_mode(self.state.model, training=True), torch.enable_grad():
             for number, batch in enumerate(self.batches):
-                torch.default_generator.manual_seed(self.state.draw("dropout", self.state.step + 1, number))
+                seed_dropout(self.state.draw("dropout", self.state.step + 1, number), device)
                 loss, units = functional_call(self._summed, self._tensors(leaves), (batch,))
-                torch._foreach_add_(sums, torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True))
+                torch._foreach_add_(sums, gradients_of(loss, leaves))
                 total, count = total + loss.item(), count + units
         return LossAndGradient(total / count, [part / count for part in sums])
 

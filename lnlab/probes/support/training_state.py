@@ -7,6 +7,7 @@ from torch import Tensor
 
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating
+from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 
 _Value = TypeVar("_Value")
 
@@ -65,12 +66,12 @@ def mean_gradient(state: State, batches: int, split: str) -> dict[str, Tensor]:
     Parameters that are frozen are left out.
     """
     leaves = {name: p for name, p in state.model.named_parameters() if p.requires_grad}
-    sums = [torch.zeros_like(p, requires_grad=False) for p in leaves.values()]
+    sums = [accumulator(p) for p in leaves.values()]
     tokens = 0
     with evaluating(state.model), torch.enable_grad():
         for batch in state.batches(batches, split):
             loss, count = state.task.loss(state.model, batch)
-            parts = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            parts = gradients_of(loss, list(leaves.values()))
             torch._foreach_add_(sums, parts)
             tokens += count
             del loss, parts  # so that the next batch gets their memory and not fresh pages

@@ -1,0 +1,127 @@
+"""The boundary around what is the user's: any error in a model, a loss or a batch becomes one message.
+
+It says what was being done, in which module, and what to do about it. The error itself is its cause.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+
+from torch import nn
+
+from lnlab.errors import LabError, Problem
+
+_LONGEST = 200
+"""Of what an error says, in characters; torch lists dispatch tables."""
+_BY_ITSELF = "call loss(model, batch) without lnlab: it fails there, too"
+_REMEDIES: tuple[tuple[str, str], ...] = (
+    ("use_reentrant", "checkpoint with use_reentrant=False, which torch can differentiate so"),
+    ("Expected more than 1", "give batches of several items, or statistics='running'"),
+    ("out of memory", "make the batches smaller, or give the probe fewer of them"),
+    ("can't allocate memory", "make the batches smaller, or give the probe fewer of them"),
+    ("same device", "move the batches to the device of the model"),
+    ("must have the same dtype", "give batches of the model's type, and leave 'precision' out"),
+    ("expected scalar type", "give batches of the model's type, and leave 'precision' out"),
+    ("should be the same", "give batches of the model's type, and leave 'precision' out"),
+    ("modified by an inplace operation", "write x = x + y for x += y in the model"),
+    ("is being used in an in-place operation", "write x = x + y for x += y in the model"),
+    ("backward through the graph a second time", "detach what the model or the loss keeps from pass to pass"),
+    ("nference tensor", "make model and batches outside of torch.inference_mode()"),
+    ("does not require grad", "use neither torch.no_grad() nor detach() in the model or the loss"),
+    ("FSDP", "measure the model before it is sharded"),
+)
+"""By words of an error what helps, the first that fits."""
+_SECOND = "torch cannot differentiate that twice: write it by its formula, or leave the probes of curvature out"
+_OF_SECOND = (
+    "double",
+    "not implemented",
+    "not differentiable",
+    "twice",
+    "does not require grad",
+    "once_differentiable",
+)
+"""Words of errors about a second derivative that does not exist."""
+
+
+@contextmanager
+def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
+    """Inside, any exception but a ``LabError`` becomes one.
+
+    Args:
+        doing: what is being done: ``the forward pass``.
+        remedy: what helps where the error does not tell.
+
+    Raises:
+        LabError: what was raised, in one line.
+    """
+    try:
+        yield
+    except LabError:
+        raise
+    except Exception as error:
+        raise LabError(_problem(doing, error, remedy)) from error
+
+
+@contextmanager
+def guarded_probe(name: str) -> Iterator[None]:
+    """As ``guarded``, of ``the probe 'sharpness'``, whose passes backward are told apart by where the error arose.
+
+    Raises:
+        LabError: what was raised, in one line.
+    """
+    try:
+        yield
+    except LabError:
+        raise
+    except Exception as error:
+        names = [str(frame.f_globals.get("__name__", "")) for frame in _frames(error.__traceback__)]
+        if not any(name.startswith("torch.autograd") for name in names):
+            problem = _problem(f"{name}", error, "report it as a bug of lnlab, with its traceback")
+        elif any(name.startswith("lnlab.curvature") for name in names):
+            problem = _problem(f"the second derivative for {name}", error, _SECOND, second=True)
+        else:
+            own = "call loss(model, batch).backward() without lnlab: it fails there, too"
+            problem = _problem(f"the backward pass for {name}", error, own)
+        raise LabError(problem) from error
+
+
+def _problem(doing: str, error: Exception, remedy: str, *, second: bool = False) -> Problem:
+    said = _said(error)
+    place = _module_of(error.__traceback__)
+    inside = f" in {place}" if place else ""
+    known = [helps for word, helps in _REMEDIES if word in f"{type(error).__name__}: {said}"]
+    missing = second and any(word in said for word in _OF_SECOND)
+    fitting = remedy if missing else next(iter(known), remedy)
+    return Problem("measure", f"{doing} failed{inside}: {type(error).__name__}: {said}", fitting)
+
+
+def _said(error: Exception) -> str:
+    """The first line of an error, not too long."""
+    try:
+        text = str(error)
+    except Exception:  # an error of the user's may have no text
+        text = ""
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message").rstrip(".")
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}..."
+
+
+def _module_of(traceback: TracebackType | None) -> str:
+    """The innermost module of the user's whose code was running: ``'blocks.0.attn' (Attention)``.
+
+    The outermost in the traceback is the model, or the copy of it that was at work.
+    """
+    paths: dict[int, str] = {}
+    place = ""
+    for frame in _frames(traceback):
+        module = frame.f_locals.get("self")
+        if isinstance(module, nn.Module) and not type(module).__module__.startswith("lnlab."):
+            paths = paths or {id(m): path for path, m in module.named_modules()}
+            path = paths.get(id(module), "")
+            place = f"'{path}' ({type(module).__name__})" if path else type(module).__name__
+    return place
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next

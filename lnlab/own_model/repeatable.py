@@ -1,0 +1,59 @@
+"""Whether a forward pass in evaluation mode gives the same again, as every probe supposes: the one check of all."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor
+
+from lnlab.curvature.guards import RANDOM
+from lnlab.errors import LabError, Problem
+
+_ROUNDING = 16
+"""Two results may differ by so many units in the last place of the largest number."""
+_AGAIN = 8
+"""So often is a pass repeated that has drawn numbers, as what is drawn may matter seldom."""
+
+
+def check_repeatable(where: str, evaluate: Callable[[], Tensor]) -> Tensor:
+    """Evaluate twice and compare; more often where a generator has moved.
+
+    Args:
+        where: what is measured, for the message.
+        evaluate: a pass; its result has any shape.
+
+    Returns:
+        The first result.
+
+    Raises:
+        LabError: two results differ.
+    """
+    before = _generators()
+    first = evaluate()
+    drawn = _generators() != before
+    for _ in range(_AGAIN if drawn else 1):
+        again = evaluate()
+        if not _same(first.detach(), again.detach()):
+            values = f": {first.item():.6g} and {again.item():.6g}" if first.numel() == 1 else ""
+            what = f"two passes of one batch in evaluation mode differ{values}"
+            remedy = RANDOM if drawn else "let the model keep nothing from pass to pass that its result depends on"
+            raise LabError(Problem(where, what, remedy))
+        del again
+    return first
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape:
+        return False
+    allowed = _ROUNDING * torch.finfo(one.dtype).eps * one.abs().max() if one.numel() else 0.0
+    return bool(((one - other).abs() <= allowed).all()) or torch.equal(one.nan_to_num(), other.nan_to_num())
+
+
+def _generators() -> tuple[object, ...]:
+    """Where the generators of torch, Python and NumPy stand."""
+    devices = range(torch.cuda.device_count())  # none on a machine without
+    legacy: Any = numpy.random.get_state()
+    drawn = [torch.get_rng_state(), *(torch.cuda.get_rng_state(device) for device in devices)]
+    return (*(bytes(one.numpy()) for one in drawn), random.getstate(), bytes(legacy[1]), legacy[2])
