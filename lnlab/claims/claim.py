@@ -37,7 +37,10 @@ SINGLE_LOOK = 0.05
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one kind of claim. Fields as in ``Verdict``."""
+    """The outcome of one kind of claim. Fields as in ``Verdict``; ``tested``: whether the numbers were judged at all.
+
+    What leaves a claim undecided by rule, too few seeds for one, is no look at the data.
+    """
 
     verdict: VerdictLabel
     statistic: str
@@ -59,6 +62,7 @@ class Finding:
     bound: float = SINGLE_LOOK
     margin: MarginOwner = "source"
     about: About | None = None
+    tested: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,27 +196,31 @@ def reads_verdicts(claim: Claim) -> bool:
     return claim["kind"] in claims.entries and claims[claim["kind"]].facts.reads == "verdicts"
 
 
-def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
+def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Verdict:
     """The verdict of one claim.
 
     Args:
         claim: the common fields and the parameters of its kind, resolved or not.
         results: what the experiment measured.
         verdicts: of other claims of the experiment, for a claim that is about them.
+        look: which look at this criterion it is; its level follows from it.
 
     Raises:
-        LabError: no rows could answer it, or its calibration seeds are among the judged ones.
+        LabError: no rows could answer it, its calibration seeds are judged, or fewer looks were declared.
     """
-    return _verdict_at(f"claims.{claim['id']}", claim, results_of_claim(claim, results), verdicts)
+    where = f"claims.{claim['id']}"
+    return verdict_of(*_judged_at(where, claim, results_of_claim(claim, results), verdicts, look))
 
 
-def _verdict_at(where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Verdict:
-    """The verdict of a claim, or of what one requires, which stands there."""
+def _judged_at(
+    where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int
+) -> tuple[Claim, Finding, str]:
+    """A claim, or what one requires, which stands there; what it finds, and its scope in words."""
     try:
         claim = with_compared_reference(claim)
-        finding, scope_text = _finding_and_scope(claim, results, verdicts)
+        finding, scope_text = _finding_and_scope(claim, results, verdicts, look)
         _refuse_calibrated(claim, finding)
-        return verdict_of(claim, finding, scope_text)
+        return claim, finding, scope_text
     except LabError as error:
         raise LabError(
             *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
@@ -230,42 +238,57 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
         role=claim.get("role") or "prediction",
         scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
-        **{f.name: getattr(finding, f.name) for f in fields(finding)},
+        **{f.name: getattr(finding, f.name) for f in fields(finding) if f.name != "tested"},
     )
 
 
-def _finding_and_scope(claim: Claim, results: Results, verdicts: Sequence[Verdict]) -> tuple[Finding, str]:
+def _finding_and_scope(claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int) -> tuple[Finding, str]:
     """What a claim finds, its requirements first, and the scope in words."""
     try:
-        finding = _unmet_requirement(claim, results) or finding_of(claim, results, verdicts)
+        finding = _unmet_requirement(claim, results, look) or finding_of(claim, results, verdicts, look)
         return finding, claim_scope(claim, results, finding.n)
     except NothingSelected as error:
         reason = "; ".join(map(str, error.problems))
         return Finding("not testable here", claim["kind"], reason), "none of these runs"
 
 
-def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()) -> Finding:
-    """What the kind of a claim finds, whatever the claim requires.
+def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Finding:
+    """What the kind of a claim finds at a look, whatever the claim requires.
 
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
     """
+    from lnlab.claims.criterion import criterion_of  # it needs scipy
+    from lnlab.claims.looks import spent
+
     entry = claims.entries.get(claim["kind"])
     own = entry.keywords if entry is not None else {}
     try:
         choice = claims.resolve({key: value for key, value in claim.items() if key in own or key not in _COMMON_FIELDS})
     except Flawed as error:
         raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
-    supplied = {"results": results, "verdicts": verdicts}
+    facts = claims[choice["kind"]].facts
+    criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law)
+    supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}
     names = supplied_parameters(claims[choice["kind"]].build)
     finding: Finding = claims.builder(choice)(*(supplied[name] for name in names))
-    return replace(finding, measure=finding.measure or claims[choice["kind"]].facts.measure)
+    return replace(
+        finding,
+        measure=finding.measure or facts.measure,
+        law=criterion.law if finding.law is None else finding.law,
+        look=look,
+        level=criterion.level,
+        bound=spent(look, claim.get("looks") or 1),
+        margin=criterion.margin,
+        about=criterion.about if facts.about else None,
+    )
 
 
-def _unmet_requirement(claim: Claim, results: Results) -> Finding | None:
+def _unmet_requirement(claim: Claim, results: Results, look: int) -> Finding | None:
     """What keeps a claim from being tested: a requirement that is contradicted, or not decided."""
     for number, required in enumerate(claim.get("requires") or (), 1):
-        verdict = _verdict_at(f"requires.{number - 1}", {"id": claim["id"], **required}, results)
+        test = {"id": claim["id"], "looks": claim.get("looks"), **required}
+        verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look))
         reason = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )

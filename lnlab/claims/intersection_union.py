@@ -1,7 +1,9 @@
 """Several statements that must all hold: intersection-union to support, Holm to contradict.
 
 Supported iff each one is, with no correction (Berger, 1982); contradicted iff one of them is wholly wrong after Holm's
-(1979) step-down over all of them.
+(1979) step-down over all of them. So it is with a margin of ours: against the value without an effect, and against the
+edge. That an effect is too small to matter, and that a named value is rejected, is said of one of m statements at the
+level over m (Bonferroni).
 """
 
 import math
@@ -9,64 +11,129 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lnlab.analyse.statistics.intervals import sign_test_p_value, student_p_value
-from lnlab.claims.claim import Finding, VerdictLabel
+from lnlab.claims.claim import Detail, Finding, LawWord, VerdictLabel
+from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, law_word
 from lnlab.claims.region import Region
-from lnlab.claims.sample import Sample, exclusion_notes, reason_counted, reason_undecided
-from lnlab.claims.student import interval_of, judge_sample, region_counts, undecided_finding
-
-ONE_SIDED_LEVEL = 0.025
+from lnlab.claims.sample import Sample
+from lnlab.claims.student import interval_of, judge_sample, region_counts, unjudged_finding
+from lnlab.specfile.experiment import About
 
 
 @dataclass(frozen=True)
 class Member:
-    """One of the statements: what its numbers are, the numbers, where they must lie, and a remark on the ruling."""
+    """One of the statements.
+
+    Attributes:
+        statistic: what its numbers are.
+        sample: the numbers.
+        allowed: where they must lie.
+        remark: on the ruling.
+        null: what a margin of ours is measured from.
+        named: the samples that a named value must fit, all of them; None: that of the member. Empty: an extreme over
+            several places, of which no value is named.
+    """
 
     statistic: str
     sample: Sample
     allowed: Region
     remark: str = ""
+    null: Null | None = None
+    named: tuple[Sample, ...] | None = None
+
+    @property
+    def named_samples(self) -> tuple[Sample, ...]:
+        """The samples that a named value must fit."""
+        return (self.sample,) if self.named is None else self.named
 
 
-def intersection_union(members: Sequence[Member], n_min: int) -> Finding:
+def intersection_union(members: Sequence[Member], n_min: int, criterion: Criterion = ONE_LOOK) -> Finding:
     """The finding over all members; estimate, interval and seeds are those of the member that decides.
 
     That is the one furthest beyond its edge if the claim is contradicted, else the first that keeps it from support,
     else the one nearest to its edge.
     """
+    finding = _union_finding(members, n_min, criterion)
+    return replace(finding, law_word=_law_of_all(members, criterion) if finding.tested else None)
+
+
+def _union_finding(members: Sequence[Member], n_min: int, criterion: Criterion) -> Finding:
     if len(members) == 1:
-        return _member_finding(members[0], n_min)
-    reasons = [reason + exclusion_notes(m.sample) for m in members if (reason := reason_undecided(m.sample, n_min))]
-    if reasons:
-        return replace(
-            undecided_finding(members[0].statistic, members[0].sample, members[0].allowed), reason=reasons[0]
-        )
-    findings = [_member_finding(member, n_min) for member in members]
-    p_values = [region_p_value(m) for m in members]
-    if any(holm_rejections(p_values, ONE_SIDED_LEVEL)):
+        return _member_finding(members[0], n_min, criterion)
+    for m in members:
+        if unjudged := unjudged_finding(m.statistic, m.sample, m.allowed, n_min, criterion):
+            return unjudged
+    findings = [_member_finding(member, n_min, criterion) for member in members]
+    p_values = [region_p_value(m.sample, m.allowed, criterion) for m in members]
+    against = [
+        _contradiction(m, finding, n_min, criterion, len(members)) for m, finding in zip(members, findings, strict=True)
+    ]
+    other_way = [p for p, _ in against]
+    if any(holm_rejections(other_way, criterion.tail)):
+        deciding = min(range(len(findings)), key=other_way.__getitem__)
+        reason = _deciding_reason(findings, deciding, significant=True)
+        other: Detail | None = "the other way" if members[deciding].null else None
+        return replace(findings[deciding], verdict="contradicted", detail=other, reason=reason)
+    if (deciding := next((i for i, (_, tiny) in enumerate(against) if tiny), -1)) >= 0:
+        reason = _deciding_reason(findings, deciding, significant=True)
+        return replace(findings[deciding], verdict="contradicted", detail="no effect that matters", reason=reason)
+    if any(member.null for member in members) and any(holm_rejections(p_values, criterion.tail)):
         deciding = min(range(len(findings)), key=p_values.__getitem__)
         reason = _deciding_reason(findings, deciding, significant=True)
-        return replace(findings[deciding], verdict="contradicted", reason=reason)
+        detail: Detail | None = "direction open"
+        if findings[deciding].verdict == "smaller":
+            detail = findings[deciding].detail
+        return replace(findings[deciding], verdict="smaller", detail=detail, reason=reason)
     unsupported = [i for i, finding in enumerate(findings) if finding.verdict != "supported"]
     deciding = unsupported[0] if unsupported else min(range(len(findings)), key=p_values.__getitem__)
     word: VerdictLabel = "undecided" if unsupported else "supported"
     reason = _deciding_reason(findings, deciding, significant=False)
-    return replace(findings[deciding], verdict=word, reason=reason)
+    return replace(findings[deciding], verdict=word, detail=None, reason=reason)
 
 
-def _member_finding(member: Member, n_min: int) -> Finding:
+def _contradiction(
+    member: Member, finding: Finding, n_min: int, criterion: Criterion, n_members: int
+) -> tuple[float, bool]:
+    """The p value of a member against the sentence itself, and whether its effect is too small to matter."""
+    if member.null is None:
+        return region_p_value(member.sample, member.allowed, criterion), False
+    up = member.allowed.low is not None
+    own_side = Region(low=member.null.value) if up else Region(high=member.null.value)
+    p = region_p_value(member.sample, own_side, criterion)
+    if finding.detail != "no effect that matters":
+        return p, False
+    stricter = replace(criterion, level=criterion.level / n_members)
+    return p, _member_finding(member, n_min, stricter).detail == "no effect that matters"
+
+
+def _member_finding(member: Member, n_min: int, criterion: Criterion) -> Finding:
     """The finding of one statement alone, with its remark."""
-    finding = judge_sample(member.statistic, member.sample, member.allowed, n_min)
+    finding = judge_sample(member.statistic, member.sample, member.allowed, n_min, criterion, member.null)
     return replace(finding, reason=f"{finding.reason}; {member.remark}") if member.remark else finding
 
 
-def region_p_value(member: Member) -> float:
+def _law_of_all(members: Sequence[Member], criterion: Criterion) -> LawWord | None:
+    """Whether every statement is compatible with the named value, at a level that all of them share."""
+    samples = [sample for member in members for sample in member.named_samples if sample.numbers]
+    if criterion.law is None or not samples:
+        return None
+    about: About = "mean" if criterion.about == "mean" else "median"
+    shared = replace(criterion, level=criterion.level / len(samples), about=about)
+    words = [law_word(interval_of(sample, shared), criterion.law) for sample in samples]
+    return None if None in words else "rejected" if "rejected" in words else "compatible"
+
+
+def region_p_value(sample: Sample, allowed: Region, criterion: Criterion = ONE_LOOK) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
-    sample = member.sample
-    allowed = member.allowed
-    if reason_counted(sample):
+    if criterion.about == "share":
         k, n, unranked = region_counts(sample, allowed)
         return sign_test_p_value(k + unranked, n)
-    interval = interval_of(sample)
+    if criterion.about == "median":
+        sides = [Region(low=allowed.low)] * (allowed.low is not None) + [Region(high=allowed.high)] * (
+            allowed.high is not None
+        )
+        counts = [region_counts(sample, side) for side in sides]
+        return min((sign_test_p_value(k + unranked, n) for k, n, unranked in counts), default=1.0)
+    interval = interval_of(sample, replace(criterion, about="mean"))
     mean, low, high = (_on_scale(x, log=sample.log) for x in (interval.estimate, allowed.bottom, allowed.top))
     return student_p_value(max(mean - high, low - mean), interval.sd, interval.n)
 

@@ -1,13 +1,14 @@
 """What claims over several levels share: which seeds have a logarithm at every level, and whether levels suffice."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from lnlab.analyse.select.series import SeedSeries
 from lnlab.claims.claim import Finding
 from lnlab.claims.region import Region
-from lnlab.claims.sample import Sample, exclusion_notes, reason_pending, series_sample
+from lnlab.claims.sample import Arm, Sample, exclusion_notes, reason_pending, series_sample
 from lnlab.errors import LabError, Problem
 
 MIN_LEVELS = 4
@@ -49,15 +50,20 @@ def unfit_finding(series: SeedSeries, statistic: str, reason: str, allowed: Regi
 
 
 def seed_statistics(
-    series: SeedSeries, statistic: Callable[[np.ndarray], np.ndarray], *, log: bool
+    series: SeedSeries,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    log: bool,
+    arms: tuple[Arm, ...] = (),
 ) -> tuple[Sample, np.ndarray]:
     """The ``statistic`` of each seed's row of numbers, and the usable rows (seeds, levels).
 
-    A seed is usable if it is positive at every level; the others are counted as excluded.
+    A seed is usable if it is positive at every level; the others are counted as excluded. ``arms`` are the settings
+    that are compared.
     """
     matrix = series.matrix
     usable: np.ndarray = np.all(matrix > 0, axis=1)
     values = iter(statistic(matrix[usable]).tolist())
     is_usable = dict(zip(series.seeds, usable.tolist(), strict=True))
     numbers = {seed: next(values) if is_usable[seed] else None for seed in series.seeds}
-    return series_sample(series, numbers, log=log), matrix[usable]
+    return replace(series_sample(series, numbers, log=log), arms=arms), matrix[usable]

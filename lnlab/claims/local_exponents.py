@@ -1,6 +1,6 @@
 """Local exponents: ``e_i = log(y_(i+1) / y_i) / log(x_(i+1) / x_i)`` in each seed, for curves that are no power laws.
 
-"The exponent is in R" then says that every e_i is, so that the sentence holds at every scale. Supported iff Student's
+"The exponent is in R" then says that every e_i is, so that the sentence holds at every scale. Supported iff the
 interval over seeds of each e_i lies in R (intersection-union, no correction: Berger, 1982). Contradicted iff each lies
 beyond the same edge of R: no part of the curve does what the sentence says. That is intersection-union again, so that
 either error keeps its 2.5 %. One e_i beyond an edge refutes "at every scale", but not what was said of the curve as a
@@ -16,9 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lnlab.analyse.statistics.intervals import Interval, t_interval
+from lnlab.analyse.statistics.intervals import Interval
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member
 from lnlab.claims.region import Region, number_text
+from lnlab.claims.student import interval_of
 
 
 def local_exponents(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -32,7 +34,7 @@ def local_exponents(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return exponents
 
 
-def local_exponent_member(fitted: Member, exponents: np.ndarray) -> Member | None:
+def local_exponent_member(fitted: Member, exponents: np.ndarray, criterion: Criterion = ONE_LOOK) -> Member | None:
     """The local exponent that decides, as the one statement to judge; None where some lie inside and some do not.
 
     It is the one nearest to the edge, in standard errors: if its interval lies in the region, or beyond an edge, so do
@@ -41,39 +43,47 @@ def local_exponent_member(fitted: Member, exponents: np.ndarray) -> Member | Non
     Args:
         fitted: the statement about the fitted exponent; its remark says why it is none.
         exponents: as from ``local_exponents``, in the order of the seeds of that statement.
+        criterion: level and estimand. Of medians the nearest to the edge is the one whose interval reaches furthest.
     """
-    intervals = [t_interval(column) for column in exponents.T]
-    pair = _deciding_pair(intervals, fitted.allowed)
+    samples = [
+        replace(fitted.sample, numbers=dict(zip(fitted.sample.numbers, column.tolist(), strict=True)))
+        for column in exponents.T
+    ]
+    intervals = [interval_of(sample, criterion) for sample in samples]
+    pair = _deciding_pair(intervals, fitted.allowed, by_ends=criterion.about != "mean")
     if pair is None:
         return None
-    numbers = dict(zip(fitted.sample.numbers, exponents[:, pair].tolist(), strict=True))
     means = [interval.estimate for interval in intervals]
     rank = {means.index(max(means)): "largest", means.index(min(means)): "smallest"}.get(pair, "deciding")
     return replace(
         fitted,
         statistic=f"{rank} local {fitted.statistic}",
-        sample=replace(fitted.sample, numbers=numbers),
-        remark=f"{fitted.remark}; {local_range_text(exponents)}",
+        sample=samples[pair],
+        remark=f"{fitted.remark}; {local_range_text(intervals)}",
+        named=tuple(samples),
     )
 
 
-def local_range_text(exponents: np.ndarray) -> str:
+def local_range_text(intervals: Sequence[Interval]) -> str:
     """The smallest and the largest local exponent with their intervals, in words."""
-    intervals = sorted((t_interval(column) for column in exponents.T), key=lambda interval: interval.estimate)
+    in_order = sorted(intervals, key=lambda interval: interval.estimate)
     low, high = (
         f"{number_text(i.estimate)} ({number_text(i.low)} to {number_text(i.high)})"
-        for i in (intervals[0], intervals[-1])
+        for i in (in_order[0], in_order[-1])
     )
     return f"local exponents, from each level to the next, run from {low} to {high}"
 
 
-def _deciding_pair(intervals: Sequence[Interval], allowed: Region) -> int | None:
-    """Which interval is nearest to the edge; None where the means lie on both sides of an edge."""
-    beyond = [_standard_errors_beyond(interval, allowed) for interval in intervals]
+def _deciding_pair(intervals: Sequence[Interval], allowed: Region, *, by_ends: bool) -> int | None:
+    """Which interval is nearest to the edge; None where the estimates lie on both sides of an edge."""
     means = [interval.estimate for interval in intervals]
     if all(mean in allowed for mean in means):
+        reach = [max(i.high - allowed.top, allowed.bottom - i.low) for i in intervals]
+        beyond = reach if by_ends else [_standard_errors_beyond(interval, allowed) for interval in intervals]
         return beyond.index(max(beyond))
     if max(means) < allowed.bottom or min(means) > allowed.top:
+        reach = [max(i.low - allowed.top, allowed.bottom - i.high) for i in intervals]
+        beyond = reach if by_ends else [_standard_errors_beyond(interval, allowed) for interval in intervals]
         return beyond.index(min(beyond))
     return None
 

@@ -1,15 +1,14 @@
-"""The declared region R of a claim and Student's interval against it.
+"""The declared region R of a claim.
 
-Inside, supported; disjoint, contradicted; else undecided. Each wrong decisive verdict has probability at most 2.5 % a
-side, whatever the truth; for a two-sided region this is the two one-sided tests at 2.5 % (Schuirmann, 1987).
+An interval inside it supports the claim, one that is disjoint from it contradicts it. The probability of each wrong
+verdict is at most half the level, whatever the truth; for a two-sided region these are two one-sided tests (Schuirmann,
+1987).
 """
 
 import math
 import sys
 from dataclasses import dataclass
 
-from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.claim import VerdictLabel
 from lnlab.errors import LabError, Problem
 
 
@@ -87,15 +86,6 @@ def declared_region(
     if positive and min(x for x in (allowed.low, allowed.high) if x is not None) <= 0:
         raise LabError(Problem(name, "an edge that is not positive", "on the log scale every edge is above zero"))
     return allowed
-
-
-def interval_verdict(interval: Interval, allowed: Region) -> VerdictLabel:
-    """The verdict of an interval: inside the region, disjoint from it, or neither."""
-    if allowed.bottom <= interval.low and interval.high <= allowed.top:
-        return "supported"
-    if interval.high < allowed.bottom or interval.low > allowed.top:
-        return "contradicted"
-    return "undecided"
 
 
 def edge_distance(estimate: float, allowed: Region, *, log: bool) -> float:

@@ -6,10 +6,20 @@ from dataclasses import dataclass, field
 
 from lnlab.analyse.select.series import SeedSeries, largest_span
 from lnlab.errors import LabError, Problem
+from lnlab.specfile.experiment import About
 
 MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
 NO_LOGARITHM = "a number that is not positive has no logarithm"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison: what tells it apart, and how many of its runs failed."""
+
+    name: str
+    failed: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,8 @@ class Sample:
         pending: seeds that have not run to their end.
         failing: the share of seeds that failed, of the side where it is largest.
         bimodal: how far the numbers of a variant span over seeds, where no mean speaks for them; else None.
+        arms: the sides that are compared; empty: nothing is.
+        bounds: between which the numbers lie, if they do; else None.
     """
 
     numbers: Mapping[int, float]
@@ -38,6 +50,8 @@ class Sample:
     pending: tuple[int, ...] = ()
     failing: float = 0.0
     bimodal: float | None = None
+    arms: tuple[Arm, ...] = ()
+    bounds: tuple[float, float] | None = None
 
     @property
     def total(self) -> int:
@@ -45,10 +59,13 @@ class Sample:
         return len(self.numbers) + len(self.failed) + len(self.excluded) + len(self.pending)
 
 
-def series_sample(series: SeedSeries, numbers: Mapping[int, float | None], *, log: bool) -> Sample:
+def series_sample(
+    series: SeedSeries, numbers: Mapping[int, float | None], *, log: bool, bounds: tuple[float, float] | None = None
+) -> Sample:
     """The sample of a claim about one series; ``numbers`` are what the claim made of its complete seeds.
 
-    On the log scale a zero is null, and so is a negative number: both are counted as excluded.
+    On the log scale a zero is null, and so is a negative number: both are counted as excluded. ``bounds`` are those of
+    the numbers, if they have any.
     """
     usable = {seed: x for seed, x in numbers.items() if x is not None and (x > 0 or not log)}
     excluded = dict.fromkeys(numbers.keys() - usable.keys(), NO_LOGARITHM)
@@ -61,14 +78,24 @@ def series_sample(series: SeedSeries, numbers: Mapping[int, float | None], *, lo
         pending=series.pending,
         failing=_failed_share(series),
         bimodal=series.bimodal,
+        bounds=bounds,
     )
 
 
-def contrast_sample(a: SeedSeries, b: SeedSeries, *, log: bool) -> Sample:
+def contrast_sample(
+    a: SeedSeries,
+    b: SeedSeries,
+    *,
+    log: bool,
+    names: tuple[str, str] = ("one side", "the other side"),
+    bounds: tuple[float, float] | None = None,
+    ranks_zeros: bool = False,
+) -> Sample:
     """The sample of a contrast within the seed: a/b on the log scale, else a - b.
 
     Failures rank worst, as the largest number: a contrast is infinite where only a failed, and 0 (or minus infinity)
-    where only b did.
+    where only b did. With ``ranks_zeros`` a ratio with one zero ranks as 0 or infinite, too, which is what a median or
+    a share of seeds needs; else it has no logarithm. ``names`` tell the two sides apart.
     """
     left, right = one_number_per_seed(a), one_number_per_seed(b)
     pending = {*a.pending, *b.pending}
@@ -79,7 +106,8 @@ def contrast_sample(a: SeedSeries, b: SeedSeries, *, log: bool) -> Sample:
     excluded |= dict.fromkeys(numbers.keys() - contrasts.keys(), NO_LOGARITHM)
     worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
     ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
-    if (bimodal := largest_span(a.bimodal, b.bimodal)) is not None and log:
+    bimodal = largest_span(a.bimodal, b.bimodal)
+    if log and ranks_zeros:
         zeros = {s: left[s] == 0 for s in excluded if s in numbers and (left[s] == 0) != (right[s] == 0)}
         ranked |= {s: 0.0 if first_is_zero else math.inf for s, first_is_zero in zeros.items()}
         failed |= dict.fromkeys(zeros, "its number is 0")
@@ -95,6 +123,8 @@ def contrast_sample(a: SeedSeries, b: SeedSeries, *, log: bool) -> Sample:
         pending=tuple(sorted(pending)),
         failing=failing,
         bimodal=bimodal,
+        arms=tuple(Arm(name, len(side.failed), side.total) for name, side in zip(names, (a, b), strict=True)),
+        bounds=bounds,
     )
 
 
@@ -115,7 +145,7 @@ def min_seeds(sample: Sample) -> int:
     return N_INIT if sample.log and not sample.trained else N_TRAINED
 
 
-def reason_undecided(sample: Sample, n_min: int) -> str | None:
+def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str | None:
     """Why a rule leaves the claim undecided whatever the numbers are, in words; None if none does."""
     n = len(sample.numbers)
     total = sample.total
@@ -123,22 +153,31 @@ def reason_undecided(sample: Sample, n_min: int) -> str | None:
         return reason_pending(sample.pending, total)
     if len(sample.excluded) > MAX_FAILED_SHARE * total:
         return f"{len(sample.excluded)} of {total} seeds have no number ({_distinct_reasons(sample.excluded)})"
-    ranked = len(sample.failed if sample.worst is None else sample.worst) if reason_counted(sample) else 0
-    return None if n + ranked >= n_min else f"{_seed_count(n)}; a verdict needs {n_min}, by rule"
+    ranked = 0 if about == "mean" else len(sample.failed if sample.worst is None else sample.worst)
+    if about == "mean" and reason_without_mean(sample):
+        return None  # fewer seeds have a number because others failed, which is the better reason
+    return None if n + ranked >= n_min else f"{_seed_count(n + ranked)}; a verdict needs {n_min}, by rule"
 
 
-def reason_counted(sample: Sample) -> str:
-    """Why seeds are counted and no mean is taken of them, in words; empty where one is."""
+def reason_without_mean(sample: Sample) -> str:
+    """Why no mean speaks for the seeds, in words; empty where one does. A verdict on one is then withheld."""
+    remedy = "declare about: share or median"
     if sample.failing > MAX_FAILED_SHARE:
-        return "more than 20 % of the seeds failed"
+        return f"some seeds fail, {sample.failing:.0%} of them: {remedy}"
     if sample.bimodal is None:
         return ""
-    return f"the numbers of one variant span {sample.bimodal:.2f} over seeds: some train, some fail"
+    return f"some seeds fail, as the numbers of one variant span {sample.bimodal:.2f} over seeds: {remedy}"
 
 
-def reason_uncountable(sample: Sample, fails: str) -> str:
-    """Why no verdict can be counted either, of a kind of claim that a failed seed says nothing of."""
-    return f"{reason_counted(sample)}, and a failed seed {fails}"
+def reason_unfinished(sample: Sample, finish: float) -> str:
+    """Which side of a comparison of trained numbers does not finish often enough, in words; empty if both do."""
+    for arm in sample.arms if sample.trained else ():
+        if arm.total and not sample.pending and arm.total - arm.failed < finish * arm.total - 1e-9:
+            return (
+                f"{arm.name} diverged on {arm.failed} of {arm.total} seeds; a comparison of trained numbers needs that "
+                f"{finish:.0%} finish"
+            )
+    return ""
 
 
 def reason_pending(pending: Sequence[int], total: int) -> str:

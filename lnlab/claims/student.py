@@ -1,100 +1,289 @@
-"""The common rule: Student's interval over seeds against the declared region, and the sign test where seeds failed.
+"""The common rule: an interval over seeds at the level of this look, against the declared region.
 
-So it is where a variant trains on some seeds and fails on others though none diverged: no mean speaks for both.
+    mean      Student's interval, on the logarithms of positive quantities: the estimand is then the geometric mean
+    median    between two order statistics, whatever the distribution; failed seeds rank worst     (Thompson, 1936)
+    share     k of n seeds in the region against one half, exactly; failed seeds rank worst        (Clopper & Pearson)
 
-The sign test asks whether more than half of all seeds lie in the region (an exact interval, Clopper & Pearson, 1934):
-6 of 6 decide, 5 of 5 do not.
+What is judged is declared. Where seeds fail a mean speaks for none of them: the verdict is then withheld, and no other
+question is answered in its place. A switch to the sign test would call "the mean is at least x" supported 98 % of the
+time where the mean is x, one seed in ten fails and 20 seeds are run.
 """
 
 import math
 from dataclasses import replace
+from functools import lru_cache
+from itertools import count
 
-from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, sd_range, seeds_needed, t_interval
-from lnlab.claims.claim import Finding, VerdictLabel
-from lnlab.claims.region import Region, edge_distance, interval_verdict, number_text
-from lnlab.claims.sample import Sample, exclusion_notes, min_seeds, reason_counted, reason_undecided
+from lnlab.analyse.statistics.intervals import (
+    MAX_SEEDS_NEEDED,
+    Interval,
+    clopper_pearson,
+    median_interval,
+    sd_range,
+    seeds_needed,
+    t_interval,
+)
+from lnlab.claims.claim import Detail, Finding, VerdictLabel
+from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word, level_text
+from lnlab.claims.region import Region, edge_distance, number_text
+from lnlab.claims.sample import (
+    Sample,
+    exclusion_notes,
+    min_seeds,
+    reason_undecided,
+    reason_unfinished,
+    reason_without_mean,
+)
 
 HALF_OF_SEEDS = 0.5
 
 
-def judge_sample(statistic: str, sample: Sample, allowed: Region, n_min: int | None = None) -> Finding:
+def judge_sample(
+    statistic: str,
+    sample: Sample,
+    allowed: Region,
+    n_min: int | None = None,
+    criterion: Criterion = ONE_LOOK,
+    null: Null | None = None,
+) -> Finding:
     """The finding of a claim that reduces to one number per seed.
 
     Args:
         statistic: what the numbers are.
         sample: the numbers.
         allowed: the declared region, on the scale of the numbers.
-        n_min: the fewest seeds for a verdict; by default 3 at init on the log scale, else 5.
+        n_min: the fewest seeds for a verdict on a mean; by default 3 at init on the log scale, else 5.
+        criterion: level, estimand, law.
+        null: what a margin of ours is measured from.
     """
-    finding = undecided_finding(statistic, sample, allowed)
-    if reason := reason_undecided(sample, min_seeds(sample) if n_min is None else n_min):
-        return replace(finding, reason=reason + exclusion_notes(sample))
-    if reason_counted(sample):
-        return sign_test_finding(statistic, sample, allowed)
-    verdict, reason = explained_verdict(interval_of(sample), allowed, log=sample.log)
-    return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample))
-
-
-def interval_of(sample: Sample) -> Interval:
-    """Student's interval of the sample, on its scale."""
-    return t_interval(list(sample.numbers.values()), log=sample.log)
-
-
-def undecided_finding(statistic: str, sample: Sample, allowed: Region) -> Finding:
-    """What was measured, before any verdict: estimate, interval (from two seeds on), seeds inside the region."""
-    inside = sum(number in allowed for number in sample.numbers.values())
-    low, high = allowed.edges
-    finding = Finding("undecided", statistic, "", region_low=low, region_high=high)
-    finding = replace(finding, n=len(sample.numbers), inside=inside, seeds=dict(sample.numbers))
-    if not sample.numbers:
+    if finding := unjudged_finding(statistic, sample, allowed, n_min, criterion):
         return finding
-    interval = interval_of(sample)
-    finding = replace(finding, estimate=interval.estimate)
-    return replace(finding, low=interval.low, high=interval.high) if interval.n > 1 else finding
-
-
-def explained_verdict(interval: Interval, allowed: Region, *, log: bool) -> tuple[VerdictLabel, str]:
-    """The verdict of an interval and the sentence that says why."""
-    verdict = interval_verdict(interval, allowed)
-    interval_text = f"the 95 % interval {number_text(interval.low)} to {number_text(interval.high)}"
-    if verdict == "supported":
-        return verdict, f"{interval_text} lies in the region ({allowed})"
-    if verdict == "contradicted":
-        return verdict, f"{interval_text} lies outside the region ({allowed})"
-    return (
-        verdict,
-        f"{interval_text} reaches across an edge of the region ({allowed}); "
-        f"{seeds_needed_text(interval, allowed, log=log)}",
+    if criterion.about == "share":
+        return share_of_seeds_finding(statistic, sample, allowed, criterion, null=null)
+    finding = measured_finding(statistic, sample, allowed, criterion)
+    interval = interval_of(sample, criterion)
+    verdict, detail, reason = explained_verdict(interval, allowed, sample, criterion, null)
+    return replace(
+        finding,
+        verdict=verdict,
+        detail=detail,
+        reason=reason + exclusion_notes(sample),
+        law_word=law_word(interval, criterion.law),
+        tested=True,
     )
 
 
-def seeds_needed_text(interval: Interval, allowed: Region, *, log: bool) -> str:
-    """How many seeds would decide: the smallest n whose half-width is below the distance to the nearest edge.
+def unjudged_finding(
+    statistic: str, sample: Sample, allowed: Region, n_min: int | None, criterion: Criterion
+) -> Finding | None:
+    """The finding where a rule leaves the claim without a verdict whatever the numbers are; None if none does."""
+    finding = measured_finding(statistic, sample, allowed, criterion)
+    if reason := reason_unfinished(sample, criterion.finish):
+        return replace(_without_mean(finding), verdict="not testable here", reason=reason + exclusion_notes(sample))
+    if undecided := reason_undecided(sample, fewest_seeds_of(sample, n_min, criterion), criterion.about):
+        return replace(finding, reason=undecided + exclusion_notes(sample))
+    if criterion.about == "mean" and (reason := reason_without_mean(sample)):
+        return replace(_without_mean(finding), reason=reason + exclusion_notes(sample))
+    return None
 
-    As a range, with the standard deviation at its 20 and 80 % chi-square limits.
+
+def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:
+    """The fewest seeds for a verdict; a median and a share need as many as decide if all are alike."""
+    if criterion.about == "mean":
+        return min_seeds(sample) if n_min is None else n_min
+    return fewest_alike(criterion.level)
+
+
+@lru_cache
+def fewest_alike(level: float, share: float = HALF_OF_SEEDS) -> int:
+    """The fewest seeds that decide at a two-sided level whether more than a share is, if all are alike: 6 at .05."""
+    return next(
+        n
+        for n in count(1)
+        if clopper_pearson(n, n, 1 - level)[0] >= share or clopper_pearson(0, n, 1 - level)[1] < share
+    )
+
+
+def interval_of(sample: Sample, criterion: Criterion = ONE_LOOK) -> Interval:
+    """The interval of the sample on its scale: Student's, or with ``about: median`` that between order statistics.
+
+    A failed seed without a rank stands at whichever end makes the interval wider. Fractions end at 0 and 1.
     """
-    gap = edge_distance(interval.estimate, allowed, log=log)
-    if (needed := seeds_needed(interval.sd, gap)) is None:
-        return "on the edge: more than 100 seeds would be needed"
-    low, high = (seeds_needed(sd, gap) for sd in sd_range(interval.sd, interval.n))
-    return f"about {needed} seeds would decide ({low} to {high or 'more than 100'})"
+    coverage = 1 - criterion.level
+    numbers = list(sample.numbers.values())
+    if criterion.about == "mean":
+        interval = t_interval(numbers, log=sample.log, level=coverage)
+    elif sample.worst is None and sample.failed:
+        worst, best = ([*numbers, *(len(sample.failed) * [end])] for end in (-math.inf, math.inf))
+        interval = replace(median_interval(worst, coverage), high=median_interval(best, coverage).high)
+    else:
+        interval = median_interval([*numbers, *(sample.worst or {}).values()], coverage)
+    least, most = sample.bounds if sample.bounds else (0.0 if sample.log else -math.inf, math.inf)
+    return replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
-def sign_test_finding(statistic: str, sample: Sample, allowed: Region, share: float = HALF_OF_SEEDS) -> Finding:
+def measured_finding(statistic: str, sample: Sample, allowed: Region, criterion: Criterion = ONE_LOOK) -> Finding:
+    """What was measured, before any verdict: estimate, interval (from two seeds on), seeds inside the region."""
+    inside, n, _ = region_counts(sample, allowed)
+    if criterion.about == "share":
+        return _measured_share(statistic, sample, allowed, criterion, HALF_OF_SEEDS)
+    if criterion.about == "mean":
+        n = len(sample.numbers)
+        inside = sum(number in allowed for number in sample.numbers.values())
+    low, high = allowed.edges
+    finding = Finding("undecided", statistic, "", region_low=low, region_high=high)
+    finding = replace(finding, n=n, inside=inside, seeds=dict(sample.numbers))
+    if not sample.numbers:
+        return finding
+    interval = interval_of(sample, criterion)
+    finding = replace(finding, estimate=_finite(interval.estimate))
+    return replace(finding, low=interval.low, high=interval.high) if interval.n > 1 else finding
+
+
+def _without_mean(finding: Finding) -> Finding:
+    """The finding without an estimate, which would be that of the seeds that did not fail."""
+    return replace(finding, estimate=None, low=None, high=None)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def explained_verdict(
+    interval: Interval, allowed: Region, sample: Sample, criterion: Criterion = ONE_LOOK, null: Null | None = None
+) -> tuple[VerdictLabel, Detail | None, str]:
+    """The verdict of an interval, what it says beyond its word, and the sentence that says why."""
+    verdict, detail = interval_word(interval.low, interval.high, allowed, null)
+    text = interval_text(interval, criterion)
+    if verdict == "supported":
+        return verdict, detail, f"{text} lies in the region ({allowed})"
+    if detail == "the other way" and null is not None:
+        return verdict, detail, f"{text} lies on the other side of {number_text(null.value)}"
+    if detail == "no effect that matters" and null is not None:
+        zone = Region(null.zone_low, null.zone_high)
+        return verdict, detail, f"{text} lies where no effect matters ({zone})"
+    if verdict == "smaller":
+        return verdict, detail, f"{text} falls short of our margin ({allowed}): {detail}"
+    if verdict == "contradicted":
+        return verdict, detail, f"{text} lies outside the region ({allowed})"
+    needed = seeds_needed_text(interval, allowed, sample, criterion)
+    return verdict, detail, f"{text} reaches across an edge of the region ({allowed}); {needed}"
+
+
+def interval_text(interval: Interval, criterion: Criterion) -> str:
+    """``the 97.5 % interval of the median 1.2 to 1.8``."""
+    what = " of the median" if criterion.about == "median" else ""
+    ends = f"{number_text(interval.low)} to {number_text(interval.high)}"
+    return f"the {level_text(criterion.level)} interval{what} {ends}"
+
+
+def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, criterion: Criterion = ONE_LOOK) -> str:
+    """How many seeds would decide at the level of the next look, as far as these seeds tell.
+
+    Of a mean the smallest n whose half-width is below the distance to the nearest edge; as a range, with the standard
+    deviation at its 20 and 80 % chi-square limits. Of a median the smallest n at which as large a share of seeds as
+    here lies on the estimate's side of that edge.
+    """
+    coverage = 1 - criterion.next_level
+    if criterion.about == "median":
+        edges = [edge for edge in (allowed.low, allowed.high) if edge is not None]
+        nearest = min(edges, key=lambda edge: abs(interval.estimate - edge))
+        numbers = [*sample.numbers.values(), *(sample.worst or {}).values()]
+        return _alike_text(sum((x > nearest) == (interval.estimate > nearest) for x in numbers), len(numbers), coverage)
+    gap = edge_distance(interval.estimate, allowed, log=sample.log)
+    if (needed := seeds_needed(interval.sd, gap, coverage)) is None:
+        return f"on the edge: more than {MAX_SEEDS_NEEDED} seeds would be needed"
+    low, high = (seeds_needed(sd, gap, coverage) for sd in sd_range(interval.sd, interval.n))
+    return f"about {needed} seeds would decide ({low} to {high or f'more than {MAX_SEEDS_NEEDED}'})"
+
+
+def _alike_text(k: int, n: int, coverage: float) -> str:
+    """How many seeds would decide if as large a share of them were alike as k of n."""
+    share = max(k, n - k) / n
+    for needed in range(n + 1, MAX_SEEDS_NEEDED + 1):
+        if clopper_pearson(math.floor(share * needed), needed, coverage)[0] >= HALF_OF_SEEDS:
+            return f"about {needed} seeds would decide"
+    return f"on the edge: more than {MAX_SEEDS_NEEDED} seeds would be needed"
+
+
+def share_of_seeds_finding(
+    statistic: str,
+    sample: Sample,
+    allowed: Region,
+    criterion: Criterion = ONE_LOOK,
+    share: float = HALF_OF_SEEDS,
+    null: Null | None = None,
+) -> Finding:
     """Whether more than a share of all seeds lies in the region, exactly; failures ranked worst.
 
-    Where failures have no rank they count as outside to support, and as inside to contradict.
+    Where failures have no rank they count as outside to support, and as inside to contradict. With a margin of ours
+    the sentence is contradicted where more than the share of seeds lies on the other side of ``null``.
     """
-    finding = undecided_finding(statistic, sample, allowed)
+    finding = _measured_share(statistic, sample, allowed, criterion, share)
     k, n, unranked = region_counts(sample, allowed)
-    low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unranked, n)[1]
-    verdict: VerdictLabel = "supported" if low >= share else "contradicted" if high < share else "undecided"
-    reason = f"{k} of {n} seeds in the region ({allowed}); 95 % interval of the share {low:.2f} to {high:.2f}, "
-    reason += f"to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
-    reason += (f"; seeds are counted, as {why}" if (why := reason_counted(sample)) else "") + exclusion_notes(sample)
-    finding = replace(finding, statistic=f"share of seeds with {statistic} {allowed}", verdict=verdict, reason=reason)
-    finding = replace(finding, estimate=k / n, low=low, high=high, measure="share")
-    return replace(finding, region_low=share, region_high=None, n=n, inside=k)
+    low, high = share_interval(k, n, unranked, criterion)
+    verdict, detail = _share_word(sample, allowed, criterion, (low, high), share, null)
+    reason = f"{k} of {n} seeds in the region ({allowed}); {level_text(criterion.level)} interval of the share "
+    reason += f"{low:.2f} to {high:.2f}, to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
+    reason += f"; {detail}" if detail else ""
+    if verdict == "undecided":
+        reason += f"; {_alike_text(k, n, 1 - criterion.next_level)}"
+    about_median = replace(criterion, about="median")
+    word = law_word(interval_of(sample, about_median), criterion.law) if sample.numbers else None
+    reason += exclusion_notes(sample)
+    return replace(finding, verdict=verdict, detail=detail, reason=reason, law_word=word, tested=True)
+
+
+def _measured_share(statistic: str, sample: Sample, allowed: Region, criterion: Criterion, share: float) -> Finding:
+    """How many seeds lie in the region, before any verdict."""
+    k, n, unranked = region_counts(sample, allowed)
+    finding = Finding("undecided", f"share of seeds with {statistic} {allowed}", "", region_low=share, measure="share")
+    finding = replace(finding, n=n, inside=k, seeds=dict(sample.numbers))
+    if not n:
+        return finding
+    low, high = share_interval(k, n, unranked, criterion)
+    return replace(finding, estimate=k / n, low=low, high=high)
+
+
+def share_interval(k: int, n: int, unknown: int, criterion: Criterion) -> tuple[float, float]:
+    """The exact interval of a share at the level of this look; what is unknown makes it wider."""
+    coverage = 1 - criterion.level
+    return clopper_pearson(k, n, coverage)[0], clopper_pearson(k + unknown, n, coverage)[1]
+
+
+def _share_word(
+    sample: Sample,
+    allowed: Region,
+    criterion: Criterion,
+    ends: tuple[float, float],
+    share: float,
+    null: Null | None,
+) -> tuple[VerdictLabel, Detail | None]:
+    low, high = ends
+    if low >= share:
+        return "supported", None
+    if null is None:
+        return ("contradicted" if high < share else "undecided"), None
+
+    def most_lie_in(region: Region) -> bool:
+        k, n, unranked = region_counts(sample, region)
+        return share_interval(k, n, unranked, criterion)[0] >= share
+
+    up = allowed.low is not None
+    other_side = (
+        Region(high=math.nextafter(null.value, -math.inf)) if up else Region(math.nextafter(null.value, math.inf))
+    )
+    if most_lie_in(other_side):
+        return "contradicted", "the other way"
+    inner = math.nextafter(null.zone_low, math.inf), math.nextafter(null.zone_high, -math.inf)
+    if null.zone_low < null.zone_high and most_lie_in(Region(*inner)):
+        return "contradicted", "no effect that matters"
+    if high >= share:
+        return "undecided", None
+    own_side = (
+        Region(math.nextafter(null.value, math.inf)) if up else Region(high=math.nextafter(null.value, -math.inf))
+    )
+    return "smaller", "in its direction" if most_lie_in(own_side) else "direction open"
 
 
 def region_counts(sample: Sample, allowed: Region) -> tuple[int, int, int]:

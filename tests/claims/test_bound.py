@@ -77,14 +77,16 @@ def test_failures_count_against_every_verdict(verdict):
         assert found.verdict == "undecided"
         assert "tightness" not in found.reason
     many = [math.nan] * 9 + [1.0] * 31
-    assert verdict(many, **BOUND, at_most=2).verdict == "supported"
-    assert verdict(many, **BOUND, at_most=0.5).verdict == "contradicted"
+    for about in ("median", "share"):
+        assert verdict(many, **BOUND, at_most=2, about=about).verdict == "supported"
+        assert verdict(many, **BOUND, at_most=0.5, about=about).verdict == "contradicted"
 
 
-def test_for_all_x_with_failures_uses_signs_in_each_member(verdict):
+@pytest.mark.parametrize("about", ["median", "share"])
+def test_for_all_x_with_failures_counts_seeds_in_each_member(verdict, about):
     many = [[math.nan, 1.0]] * 9 + [[1.0, 2.0]] * 31
-    assert verdict(many, **BOUND, over="layer", between=[0.5, 3]).verdict == "supported"
-    assert verdict(many, **BOUND, over="layer", between=[0.5, 1.5]).verdict == "contradicted"
+    assert verdict(many, **BOUND, over="layer", between=[0.5, 3], about=about).verdict == "supported"
+    assert verdict(many, **BOUND, over="layer", between=[0.5, 1.5], about=about).verdict == "contradicted"
 
 
 def test_with_a_probability_seeds_are_counted(verdict):

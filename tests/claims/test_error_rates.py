@@ -13,16 +13,16 @@ import pytest
 from scipy import stats
 
 from lnlab.analyse.select.series import SeedSeries
-from lnlab.analyse.statistics.intervals import Interval
+from lnlab.claims.criterion import interval_word
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import lack_of_fit, log_log_slopes, opposite_trend
 from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
 from lnlab.claims.kinds.trend import trend_verdict
 from lnlab.claims.local_exponents import local_exponent_member, local_exponents
-from lnlab.claims.region import Region, interval_verdict
+from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, contrast_sample
-from lnlab.claims.student import judge_sample, sign_test_finding
+from lnlab.claims.student import judge_sample, share_of_seeds_finding
 
 REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
@@ -245,7 +245,9 @@ def test_shares_of_seeds(n):
     kept = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.8
     numbers = np.where(kept, 1.0, 3.0)
     assert (
-        rate(sign_test_finding("", a_sample(row, log=True), Region(high=2.0), 0.8).verdict for row in numbers)
+        rate(
+            share_of_seeds_finding("", a_sample(row, log=True), Region(high=2.0), share=0.8).verdict for row in numbers
+        )
         <= limit()
     )
 
@@ -302,5 +304,5 @@ def test_these_limits_catch_a_normal_quantile(n):
     x = noise("gaussian", REPEATS, n)
     half = 1.96 * x.std(1, ddof=1) / math.sqrt(n)
     ends = zip(x.mean(1), half, strict=True)
-    found = (interval_verdict(Interval(m, m - h, m + h, 1.0, n), Region(low=0.0)) for m, h in ends)
+    found = (interval_word(m - h, m + h, Region(low=0.0))[0] for m, h in ends)
     assert rate(found) > 2 * limit() if n == 3 else rate(found) > 1.5 * limit()

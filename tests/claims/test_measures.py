@@ -44,11 +44,11 @@ def test_what_the_numbers_of_a_verdict_are(experiment, claim, measure):
 
 
 def test_a_contrast_that_is_counted_is_a_share(experiment):
-    numbers = {"post": [None if seed < 4 else 2.0 for seed in range(8)], "pre": [1.0] * 8}
+    numbers = {"post": [None if seed < 1 else 2.0 for seed in range(8)], "pre": [1.0] * 8}
     results = experiment(
-        numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 5 else "finished"
+        numbers, step=10, status=lambda arm, seed: "diverged" if arm == "post" and seed < 2 else "finished"
     )
-    claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post"}
+    claim = {"kind": "order", "of": {"quantity": "q"}, "over": "placement", "order": "pre < post", "about": "share"}
     assert judge_claim({"id": "a", "says": "b", **claim}, results).measure == "share"
 
 

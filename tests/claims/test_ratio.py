@@ -52,11 +52,11 @@ def test_equals_is_a_factor_on_both_sides(verdict, exactly):
     assert (found.region_low, found.region_high) == (1.6, 2.5)
 
 
-def test_undecided_says_how_many_seeds_would_decide(verdict, exactly):
+def test_undecided_says_how_many_seeds_would_decide_at_the_next_look(verdict, exactly):
     found = verdict({"a": exactly(2, 0.2, 5), "b": np.ones(5)}, **TO, at_least=1.8)
     gap = math.log(2 / 1.8)
     expected = [
-        next(n for n in range(2, 101) if stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n) < gap)
+        next(n for n in range(2, 101) if stats.t.ppf(1 - 0.0125 / 2, n - 1) * sd / math.sqrt(n) < gap)
         for sd in (0.2, *(0.2 * math.sqrt(4 / stats.chi2.ppf(p, 4)) for p in (0.8, 0.2)))
     ]
     assert found.verdict == "undecided"
@@ -143,14 +143,17 @@ def test_a_few_failed_seeds_are_left_out_and_said(verdict):
     assert "1 of 5 seeds failed (its number is not finite)" in found.reason
 
 
-def test_where_many_failed_the_sign_test_ranks_them_largest(verdict):
+def test_where_many_failed_a_share_ranks_them_largest_and_a_mean_is_withheld(verdict):
     a = [math.nan] * 3 + [2.0] * 7
     found = verdict({"a": a, "b": [1.0] * 10}, **TO, at_least=1.5)
+    assert (found.verdict, found.estimate) == ("undecided", None)
+    assert "declare about: share or median" in found.reason
+    found = verdict({"a": a, "b": [1.0] * 10}, **TO, at_least=1.5, about="share")
     assert (found.verdict, found.inside, found.n) == ("supported", 10, 10)
     assert found.low == pytest.approx(0.025 ** (1 / 10))
     assert found.statistic == "share of seeds with ratio at least 1.5"
     assert set(found.seeds) == set(range(4, 11))
-    found = verdict({"a": [1.0] * 10, "b": a}, **TO, at_least=1.5)
+    found = verdict({"a": [1.0] * 10, "b": a}, **TO, at_least=1.5, about="share")
     assert (found.verdict, found.inside) == ("contradicted", 0)
 
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlab.analyse.statistics.intervals import Interval
-from lnlab.claims.region import Region, edge_distance, interval_verdict
+from lnlab.claims.criterion import interval_word
+from lnlab.claims.region import Region, edge_distance
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ from lnlab.claims.region import Region, edge_distance, interval_verdict
     ],
 )
 def test_inside_disjoint_or_neither(low, high, word):
-    assert interval_verdict(Interval((low + high) / 2, low, high, 1.0, 5), Region(1.0, 2.0)) == word
+    assert interval_word(low, high, Region(1.0, 2.0)) == (word, None)
 
 
 def test_an_unbounded_interval_lies_in_no_bounded_region():
-    assert interval_verdict(Interval(5.0, -math.inf, math.inf, math.inf, 1), Region(low=0.0)) == "undecided"
+    assert interval_word(-math.inf, math.inf, Region(low=0.0)) == ("undecided", None)
 
 
 def test_distances_to_the_nearest_edge():

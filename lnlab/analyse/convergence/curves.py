@@ -76,6 +76,7 @@ CONVERGENCE_FACTS: dict[str, Any] = {
 
 @quantities.register(
     "converged",
+    bimodal=0.5,
     words=QuantityWords("convergence", "1 if it has", "whether a run has converged by the rule that is named"),
     needs=_NEEDS,
     **CONVERGENCE_FACTS,

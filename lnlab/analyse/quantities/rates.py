@@ -54,6 +54,7 @@ class _Grid:
 
 @quantities.register(
     "best_lr",
+    rate=True,
     words=QuantityWords("best learning rate", "per update", "of the grid, that of the smallest final nll"),
     **_OF_LOSSES,
 )
@@ -67,6 +68,7 @@ def best_lr(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "optimal_lr",
+    rate=True,
     words=QuantityWords(
         "optimal learning rate", "per update", "lowest point of a parabola around the best of the grid"
     ),
@@ -106,6 +108,7 @@ def basin_edge(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "max_stable_lr",
+    rate=True,
     words=QuantityWords("largest stable learning rate", "per update", "largest of the grid up to which runs train"),
     of=_SHARES,
     needs=_NEEDS,
@@ -124,6 +127,7 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
 
 @quantities.register(
     "max_half_lr",
+    rate=True,
     words=QuantityWords("largest tolerated learning rate", "per update", "of the grid, up to which runs learn half"),
     of=_SHARES,
     needs=_NEEDS,

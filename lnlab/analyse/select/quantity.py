@@ -31,6 +31,7 @@ class QuantityFacts(Facts):
             are where none is named: the ``best`` of all, or those that are ``compared``.
         bimodal: how far its numbers of one variant may span over seeds for a mean to speak for them; None: any far.
         fraction: whether its numbers lie between 0 and 1.
+        rate: whether they are learning rates of a grid, 0 for none: their logarithms are compared, by the median.
         told_by: the keys of a selection that say which of several numbers is meant.
         x: the values of the column x at which it is counted; empty: whatever was measured.
         words: what pages call it; None: the words of its name.
@@ -46,6 +47,7 @@ class QuantityFacts(Facts):
     reference: Literal["best", "compared"] | None = None
     bimodal: float | None = None
     fraction: bool = False
+    rate: bool = False
     told_by: tuple[str, ...] = ()
     x: tuple[float, ...] = ()
     words: QuantityWords | None = None

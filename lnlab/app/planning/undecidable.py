@@ -22,13 +22,17 @@ def judged_seeds(plan: "Plan", text: "ClaimText", claim: "Choice") -> int:
 
 def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
     """The seeds of each claim of a plan that has too few for any verdict, in the order of the spec."""
+    from lnlab.claims.criterion import criterion_of
     from lnlab.claims.least_seeds import fewest_seeds
 
     steps = _steps(plan)
     too_few = []
     for text, claim in zip(plan.experiment.claims, plan.claims, strict=True):
         n = judged_seeds(plan, text, claim)
-        if n < fewest_seeds(claim, trained=_trained(claim, plan, steps, known)):
+        stated = {"looks": text.looks or plan.experiment.looks, "about": text.about, **claim}
+        facts = known["claim"][claim["kind"]].facts
+        criterion = criterion_of(stated, facts.about, 1, names_law=facts.law)
+        if n < fewest_seeds(claim, trained=_trained(claim, plan, steps, known), criterion=criterion):
             too_few.append(n)
     return too_few
 

@@ -1,6 +1,6 @@
 """A number against a bound: in expectation, for all x, with some probability, or exactly for every sample.
 
-In expectation the seed's number is tested by Student's interval, on the log scale for positive quantities. With
+In expectation the seed's number is tested by an interval over seeds, on the log scale for positive quantities. With
 ``over`` and no ``reduce`` the bound is for all x: the largest (smallest) value within the seed is tested against the
 upper (lower) edge, both edges by intersection-union. An exact bound is contradicted by one counterexample.
 """
@@ -12,21 +12,21 @@ from pydantic import Field
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS, Reduction
 from lnlab.analyse.select.series import select_series
+from lnlab.claims.bounded import is_fraction
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.exact import exact_bound_finding
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import (
-    Sample,
     exclusion_notes,
     min_seeds,
     one_number_per_seed,
-    reason_counted,
     reason_undecided,
     series_sample,
 )
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
-from lnlab.claims.student import sign_test_finding, undecided_finding
+from lnlab.claims.student import measured_finding, share_of_seeds_finding
 from lnlab.keys import Json
 from lnlab.tables import Results
 
@@ -34,6 +34,7 @@ from lnlab.tables import Results
 @claims.register("bound", no_effect=lambda claim: 1.0 if claim.get("reduce") in RATIO_REDUCTIONS else None)
 def bound(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     over: str | None = None,
@@ -58,16 +59,19 @@ def bound(
     if exact:
         return exact_bound_finding(results, of, over, allowed, tolerance)
     log = scale == "log" and probability is None
+    ratio = reduce in RATIO_REDUCTIONS
+    null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
     members = [
         _member(results, {**of, **site}, over, reduction, edge, site, log=log)
         for site in site_conditions(results, of, each)
         for reduction, edge in _reductions(over, reduce, allowed)
     ]
+    members = [replace(m, null=null, named=None if over is None or reduce is not None else ()) for m in members]
     if probability is not None:
-        return _probable(members, allowed, probability)
-    finding = intersection_union(members, min_seeds(members[0].sample))
-    finding = replace(finding, measure=finding.measure or ("ratio" if reduce in RATIO_REDUCTIONS else None))
-    return replace(finding, reason=finding.reason + _tightness(finding, members[0].sample, allowed))
+        return _probable(members, allowed, probability, criterion)
+    finding = intersection_union(members, min_seeds(members[0].sample), criterion)
+    finding = replace(finding, measure=finding.measure or ("ratio" if ratio else None))
+    return replace(finding, reason=finding.reason + _tightness(finding, allowed))
 
 
 def _reductions(over: str | None, reduce: Reduction | None, allowed: Region) -> list[tuple[Reduction | None, Region]]:
@@ -90,10 +94,11 @@ def _member(
 ) -> Member:
     observed = select_series(results, of, over, reduction)
     statistic = statistic_at(f"{reduction} over {over}" if reduction else "value", site)
-    return Member(statistic, series_sample(observed, one_number_per_seed(observed), log=log), edge)
+    bounds = (0.0, 1.0) if is_fraction(of, reduction) else None
+    return Member(statistic, series_sample(observed, one_number_per_seed(observed), log=log, bounds=bounds), edge)
 
 
-def _probable(members: list[Member], allowed: Region, probability: float) -> Finding:
+def _probable(members: list[Member], allowed: Region, probability: float, criterion: Criterion) -> Finding:
     """Whether seeds keep the bound with at least that probability; a seed that breaks it shows the number that does."""
     first = members[0]
     worst = {
@@ -101,14 +106,15 @@ def _probable(members: list[Member], allowed: Region, probability: float) -> Fin
         for seed, number in first.sample.numbers.items()
     }
     sample = replace(first.sample, numbers=worst)
-    if reason := reason_undecided(sample, 1):
-        return replace(undecided_finding(first.statistic, sample, allowed), reason=reason + exclusion_notes(sample))
-    return sign_test_finding(first.statistic, sample, allowed, probability)
+    if reason := reason_undecided(sample, 1, "share"):
+        finding = measured_finding(first.statistic, sample, allowed, criterion)
+        return replace(finding, reason=reason + exclusion_notes(sample))
+    return share_of_seeds_finding(first.statistic, sample, allowed, criterion, probability)
 
 
-def _tightness(finding: Finding, sample: Sample, allowed: Region) -> str:
+def _tightness(finding: Finding, allowed: Region) -> str:
     """Measured over bound, where there is one edge and both are positive: else their ratio means nothing."""
     edges = [edge for edge in (allowed.low, allowed.high) if edge]
-    if len(edges) != 1 or finding.estimate is None or min(finding.estimate, *edges) <= 0 or reason_counted(sample):
+    if len(edges) != 1 or finding.estimate is None or min(finding.estimate, *edges) <= 0 or finding.measure == "share":
         return ""
     return f"; tightness (measured/bound) {finding.estimate / edges[0]:.3g}"

@@ -17,6 +17,8 @@ from lnlab.analyse.select.select import select_measured_rows, why_empty
 from lnlab.analyse.select.series import leading_runs
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.contrasts import arm_names
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.student import HALF_OF_SEEDS
@@ -31,6 +33,7 @@ SeedCondition = Callable[[Sequence[float]], bool]
 @claims.register("everywhere", several=True, measure="share", about=("share",), law=False)
 def everywhere(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     to: dict[str, Json] | None = None,
@@ -44,7 +47,8 @@ def everywhere(
 
     With ``to`` it is every difference, the number less that of the run in which only what ``to`` names is changed.
     ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds
-    on fewer than half. What is selected may be any number of settings; a seed counts once it has them all.
+    on fewer than half. What is selected may be any number of settings; a seed counts once it has them all. Trained
+    sides are compared where both finish.
     """
     if equal and (between, at_least, at_most) != (None, None, None):
         raise LabError(Problem("equal", "declares both a region and that all are equal", "keep one of them"))
@@ -55,9 +59,23 @@ def everywhere(
     what = "difference" if to is not None else "number"
     statement = f"{of.get('quantity', 'value')} {_ALL_EQUAL}" if allowed is None else f"every {what} {allowed}"
     tally = _tally(results, of, to, holds)
-    return share_finding(
-        tally, statement, Region(low=HALF_OF_SEEDS) if expect == "holds" else Region(high=HALF_OF_SEEDS)
-    )
+    half = Region(low=HALF_OF_SEEDS) if expect == "holds" else Region(high=HALF_OF_SEEDS)
+    finding = share_finding(tally, statement, half, criterion)
+    if to is not None and not tally.pending and (reason := _unfinished_side(results, of, to, criterion.finish)):
+        return Finding("not testable here", finding.statistic, reason, region_low=half.low, region_high=half.high)
+    return finding
+
+
+def _unfinished_side(results: Results, of: dict[str, Json], to: dict[str, Json], finish: float) -> str:
+    """Which side of a comparison diverged where its number was to be measured, in words; empty if none did often."""
+    for name, side in zip(arm_names(of, to), (of, {**of, **to}), strict=True):
+        runs = leading_runs(results, run_endings(results, side), side)
+        measured = select_measured_rows(results, side).filter(pl.col("value").is_finite())["run"]
+        lost = runs.filter((pl.col("status") == "diverged") & ~pl.col("run").is_in(measured.implode())).height
+        if lost and runs.height - lost < finish * runs.height - 1e-9:
+            needed = f"a comparison of trained numbers needs that {finish:.0%} finish"
+            return f"{name} diverged in {lost} of {runs.height} runs; {needed}"
+    return ""
 
 
 def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: SeedCondition) -> SeedTally:

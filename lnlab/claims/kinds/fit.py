@@ -14,13 +14,15 @@ from lnlab.analyse.select.series import select_series
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.claim import VerdictLabel as Verdict
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.laws import GrowthLaw, LawName, left_out_errors
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
-from lnlab.claims.region import Region, number_text
-from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes, reason_counted, reason_uncountable, reason_undecided
-from lnlab.claims.student import interval_of, seeds_needed_text, undecided_finding
+from lnlab.claims.region import Region
+from lnlab.claims.sample import N_TRAINED, Arm, Sample, exclusion_notes
+from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
 MIN_FIT_LEVELS, MIN_FIT_SPAN = 6, 16.0
@@ -32,6 +34,7 @@ MIN_LOG_ERROR = 1e-9
 @claims.register("fit", measure="ratio", about=("mean", "median"), law=False)
 def fit(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     over: str,
@@ -51,17 +54,16 @@ def fit(
     statistic = f"error of {other} over error of {one}"
     if reason := unfit_reason(observed, x, over, MIN_FIT_SPAN, MIN_FIT_LEVELS):
         return unfit_finding(observed, statistic, reason, allowed)
+    arms = () if over in COLUMNS else (Arm(f"a level of {over}", len(observed.failed), observed.total),)
     sample, matrix = seed_statistics(
-        observed, lambda rows: error_ratios(*left_out_error_pair(one, other, x, rows)), log=True
+        observed, lambda rows: error_ratios(*left_out_error_pair(one, other, x, rows)), log=True, arms=arms
     )
-    finding = undecided_finding(statistic, sample, allowed)
-    undecided = reason_undecided(sample, N_TRAINED)
-    if not undecided and reason_counted(sample):
-        undecided = reason_uncountable(sample, "follows no law")
-    if undecided:
-        return replace(finding, reason=undecided + exclusion_notes(sample))
-    verdict, reason = fit_verdict(sample, (str(one), str(other)), left_out_error_pair(one, other, x, matrix))
-    return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample))
+    if unjudged := unjudged_finding(statistic, sample, allowed, N_TRAINED, criterion):
+        return unjudged
+    finding = measured_finding(statistic, sample, allowed, criterion)
+    errors = left_out_error_pair(one, other, x, matrix)
+    verdict, reason = fit_verdict(sample, (str(one), str(other)), errors, criterion)
+    return replace(finding, verdict=verdict, reason=reason + exclusion_notes(sample), tested=True)
 
 
 def left_out_error_pair(
@@ -78,39 +80,41 @@ def error_ratios(ours: np.ndarray, others: np.ndarray) -> np.ndarray:
     return ratios
 
 
-def fit_verdict(sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.ndarray]) -> tuple[Verdict, str]:
+def fit_verdict(
+    sample: Sample, names: tuple[str, str], errors: tuple[np.ndarray, np.ndarray], criterion: Criterion = ONE_LOOK
+) -> tuple[Verdict, str]:
     """The verdict on complete seeds, and what decided.
 
     Args:
         sample: the ratio of errors of each seed.
         names: the two laws.
         errors: of the two laws, (seeds, levels) each.
+        criterion: level and estimand.
     """
-    interval = interval_of(sample)
+    interval = interval_of(sample, criterion)
     ours, others = (float(np.median(np.abs(np.expm1(e)))) for e in errors)
-    interval_text = f"the 95 % interval {number_text(interval.low)} to {number_text(interval.high)}"
+    text = interval_text(interval, criterion)
     medians = f"median error {ours:.0%} {names[0]}, {others:.0%} {names[1]}"
     if min(ours, others) > MAX_MEDIAN_ERROR:
         return (
             "undecided",
-            f"neither law describes the numbers: {medians} (needs {MAX_MEDIAN_ERROR:.0%}); {interval_text}",
+            f"neither law describes the numbers: {medians} (needs {MAX_MEDIAN_ERROR:.0%}); {text}",
         )
     if interval.low > CLEAR_RATIO:
         verdict: Verdict = "supported" if ours <= MAX_MEDIAN_ERROR else "undecided"
         caveat = "" if ours <= MAX_MEDIAN_ERROR else f", but {names[0]} errs by more than {MAX_MEDIAN_ERROR:.0%}"
-        return verdict, f"{interval_text} lies above {CLEAR_RATIO:g}{caveat}; {medians}"
+        return verdict, f"{text} lies above {CLEAR_RATIO:g}{caveat}; {medians}"
     if interval.high < 1 / CLEAR_RATIO:
-        return "contradicted", f"{interval_text} lies below 1/{CLEAR_RATIO:g}: {names[1]} is nearer; {medians}"
-    return "undecided", f"{interval_text} does not tell the laws apart; {_more_seeds(interval)}; {medians}"
+        return "contradicted", f"{text} lies below 1/{CLEAR_RATIO:g}: {names[1]} is nearer; {medians}"
+    return "undecided", f"{text} does not tell the laws apart; {_more_seeds(interval, sample, criterion)}; {medians}"
 
 
-def _more_seeds(interval: Interval) -> str:
+def _more_seeds(interval: Interval, sample: Sample, criterion: Criterion) -> str:
     """How many seeds would decide, towards the nearer edge; between the edges none would."""
     if 1 / CLEAR_RATIO <= interval.estimate <= CLEAR_RATIO:
         return f"they err alike, within a factor {CLEAR_RATIO:g}"
-    return seeds_needed_text(
-        interval, Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO), log=True
-    )
+    nearer = Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO)
+    return seeds_needed_text(interval, nearer, sample, criterion)
 
 
 def _laws(law: LawName, against: LawName, exponent: float | None) -> tuple[GrowthLaw, GrowthLaw]:

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Literal
 
 from lnlab.analyse.select.reductions import Reduction
-from lnlab.analyse.select.series import SeedSeries, select_series
+from lnlab.analyse.select.series import select_series
+from lnlab.claims.bounded import is_fraction, is_rate
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.order_chain import parse_order
 from lnlab.claims.region import Region
@@ -24,6 +26,7 @@ RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative;
 @claims.register("order", levels=lambda claim: parse_order(claim["order"])[0], no_effect=lambda _: None)
 def order(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     over: str,
@@ -36,19 +39,34 @@ def order(
     """``a < b <= c ~ d``: values of ``over`` in the order of their numbers, neighbours paired by seed (Holm, 1979).
 
     ``order`` writes it down: ``pre < post``. Where each has several numbers, one a layer say, ``reduce`` makes one of
-    them ``along`` that column or path. ``scale`` is by default log at init and linear where training went before;
-    ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). Where more than 20 % of the seeds
-    of one value failed, the paired sign test is used, a failure ranking as the largest number.
+    them ``along`` that column or path. ``scale`` is by default log at init and for learning rates of a grid, and linear
+    where training went before; ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit).
+    Trained values are compared where each finishes; with ``about: median`` or ``share`` a failed seed ranks as the
+    largest number.
     """
     names, relations = parse_order(order)
     observed = [select_series(results, {**of, over: name}, along, reduce) for name in names]
-    log = (scale or ("linear" if any(s.trained for s in observed) else "log")) == "log"
+    usual = "linear" if any(s.trained for s in observed) and not is_rate(of) else "log"
+    log = (scale or usual) == "log"
     margin = (RELATIVE_MARGIN if log else NATS_MARGIN) if delta is None else delta
-    members = [_member(names, relations, observed, i, margin, log=log) for i in range(len(relations))]
-    if reduce is not None:
-        members = [replace(member, statistic=f"{reduce} of {member.statistic}") for member in members]
-    finding = intersection_union(members, N_TRAINED)
-    return replace(finding, measure=finding.measure or ("ratio" if log else "difference"))
+    bounds = (-1.0, 1.0) if not log and is_fraction(of, reduce) else None
+    members = []
+    for i, relation in enumerate(relations):
+        sides = (f"{over} {names[i]}", f"{over} {names[i + 1]}")
+        sample = contrast_sample(
+            observed[i],
+            observed[i + 1],
+            log=log,
+            names=sides,
+            bounds=bounds,
+            ranks_zeros=criterion.about != "mean",
+        )
+        statistic = f"{f'{reduce} of ' if reduce else ''}{names[i]} {'/' if log else '-'} {names[i + 1]}"
+        members.append(Member(statistic, sample, contrast_region(relation, margin, log=log)))
+    if relations == ["~"] and criterion.law is None:
+        criterion = replace(criterion, law=1.0 if log else 0.0)
+    finding = intersection_union(members, N_TRAINED, criterion)
+    return replace(finding, law=criterion.law, measure=finding.measure or ("ratio" if log else "difference"))
 
 
 def contrast_region(relation: str, margin: float, *, log: bool) -> Region:
@@ -59,11 +77,3 @@ def contrast_region(relation: str, margin: float, *, log: bool) -> Region:
     if relation == "<=":
         return Region(high=edge)
     return Region(1 / edge if log else -edge, edge)
-
-
-def _member(
-    names: list[Json], relations: list[str], observed: list[SeedSeries], i: int, margin: float, *, log: bool
-) -> Member:
-    statistic = f"{names[i]} {'/' if log else '-'} {names[i + 1]}"
-    allowed = contrast_region(relations[i], margin, log=log)
-    return Member(statistic, contrast_sample(observed[i], observed[i + 1], log=log), allowed)

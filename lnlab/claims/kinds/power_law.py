@@ -1,4 +1,4 @@
-"""The exponent of y ~ x^e: the least-squares slope of log y on log x within each seed, Student's interval over seeds.
+"""The exponent of y ~ x^e: the least-squares slope of log y on log x within each seed, an interval over seeds.
 
 Never one line through pooled points: the levels of a seed share weights and batches, so they are no replicates. Lack
 of fit: if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves the line by more
@@ -19,22 +19,17 @@ import numpy as np
 from lnlab.analyse.select.series import SeedSeries, select_series, series_quotient
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.contrasts import arm_names
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.local_exponents import local_exponent_member, local_exponents, local_range_text
 from lnlab.claims.region import Region, declared_region, number_text
-from lnlab.claims.sample import (
-    N_INIT,
-    N_TRAINED,
-    Sample,
-    exclusion_notes,
-    reason_counted,
-    reason_uncountable,
-    reason_undecided,
-)
+from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
-from lnlab.claims.student import undecided_finding
+from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
+from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
 MIN_EXPONENT_SPAN, WIDE_SPAN = 2.0, 8.0
@@ -42,9 +37,10 @@ MAX_DEVIATION = 0.1  # the mean profile may leave the line by this share
 _BIG_O_SLACK = 0.05  # of the exponent of an O(x^e) statement
 
 
-@claims.register("power_law", measure="exponent", no_effect=lambda _: 0.0)
+@claims.register("power_law", measure="exponent", about=("mean", "median"), no_effect=lambda _: 0.0)
 def power_law(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     over: str,
@@ -69,13 +65,19 @@ def power_law(
     members: list[Member] = []
     for site in site_conditions(results, of, each):
         observed = select_series(results, {**of, **site}, over)
+        arms: tuple[Arm, ...] = ()
         if to is not None:
-            observed = series_quotient(observed, select_series(results, {**of, **to, **site}, over))
-        member = _member(observed, over, statistic_at("exponent", site), declared, exponent, big_o)
+            other = select_series(results, {**of, **to, **site}, over)
+            sides = zip(arm_names(of, to), (observed, other), strict=True)
+            arms = tuple(Arm(name, len(side.failed), side.total) for name, side in sides)
+            observed = series_quotient(observed, other)
+        elif over not in COLUMNS:
+            arms = (Arm(f"a level of {over}", len(observed.failed), observed.total),)
+        member = _member(observed, over, statistic_at("exponent", site), declared, exponent, big_o, criterion, arms)
         if isinstance(member, Finding):
             return member
         members.append(member)
-    finding = intersection_union(members, _least_seeds(members[0].sample))
+    finding = intersection_union(members, _least_seeds(members[0].sample), criterion)
     if big_o is None or finding.estimate is None:
         return finding
     return replace(finding, reason=f"{finding.reason}; exponent gap {finding.estimate - big_o:+.2g}")
@@ -88,6 +90,8 @@ def _member(
     declared: Mapping[str, Any],
     exponent: float | None,
     big_o: float | None,
+    criterion: Criterion,
+    arms: tuple[Arm, ...],
 ) -> Member | Finding:
     """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
     x = numeric_levels(observed, over, positive=True)
@@ -96,28 +100,23 @@ def _member(
     allowed = declared_region(**declared, exponent=near, big_o=at_most_order)
     if reason := unfit_reason(observed, x, over, MIN_EXPONENT_SPAN):
         return unfit_finding(observed, statistic, reason, allowed)
-    sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False)
-    fitted = Member(statistic, sample, allowed)
-    if reason_undecided(sample, _least_seeds(sample)) is not None:
+    sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False, arms=arms)
+    fitted = Member(statistic, sample, allowed, null=criterion.null(0.0, allowed, ratio=False))
+    if unjudged_finding(statistic, sample, allowed, _least_seeds(sample), criterion) is not None:
         return fitted
-    if reason_counted(sample):
-        return _undecided(fitted, reason_uncountable(sample, "has no exponent"))
-    bend = lack_of_fit(x, matrix)
+    bend = lack_of_fit(x, matrix, 1 - criterion.level)
     if bend is None:
         return fitted
     if trend := opposite_trend(matrix, allowed):
         return replace(fitted, remark=f"{trend} ({bend})")
     exponents = local_exponents(x, matrix)
-    if (local := local_exponent_member(replace(fitted, remark=bend), exponents)) is not None:
+    if (local := local_exponent_member(replace(fitted, remark=bend), exponents, criterion)) is not None:
         return local
     outlook = f"neither all in the region ({allowed}) nor all beyond one edge of it"
-    return _undecided(fitted, f"{bend}; {local_range_text(exponents)}, {outlook}")
-
-
-def _undecided(fitted: Member, reason: str) -> Finding:
-    """The fitted exponents, without a verdict."""
-    finding = undecided_finding(fitted.statistic, fitted.sample, fitted.allowed)
-    return replace(finding, reason=reason + exclusion_notes(fitted.sample))
+    intervals = [t_interval(column, level=1 - criterion.level) for column in exponents.T]
+    finding = measured_finding(statistic, sample, allowed, criterion)
+    reason = f"{bend}; {local_range_text(intervals)}, {outlook}"
+    return replace(finding, reason=reason + exclusion_notes(sample), tested=True)
 
 
 def _least_seeds(sample: Sample) -> int:
@@ -142,10 +141,10 @@ def log_log_slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return exponents
 
 
-def lack_of_fit(x: np.ndarray, matrix: np.ndarray) -> str | None:
-    """Why the profile is no power law, or None; shapes as in ``log_log_slopes``."""
+def lack_of_fit(x: np.ndarray, matrix: np.ndarray, level: float = 0.95) -> str | None:
+    """Why the profile is no power law, or None; shapes as in ``log_log_slopes``, ``level`` that of the interval."""
     u, y = np.log(x) - np.log(x).mean(), np.log(matrix)
-    quadratic = t_interval(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0])
+    quadratic = t_interval(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0], level=level)
     mean = y.mean(0)
     residuals = mean - mean.mean() - log_log_slopes(x, np.exp(mean)[None])[0] * u
     deviation = math.expm1(float(np.abs(residuals).max()))

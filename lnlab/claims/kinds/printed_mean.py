@@ -9,6 +9,7 @@ time in twenty. A range that is wide accepts much, and is shown; that the two ar
 """
 
 import math
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -16,27 +17,20 @@ from pydantic import Field
 
 from lnlab.analyse.select.series import select_series
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.criterion import ONE_LOOK, Criterion, level_text
 from lnlab.claims.region import Region, number_text
-from lnlab.claims.sample import (
-    exclusion_notes,
-    min_seeds,
-    one_number_per_seed,
-    reason_counted,
-    reason_uncountable,
-    reason_undecided,
-    series_sample,
-)
-from lnlab.claims.student import undecided_finding
+from lnlab.claims.sample import exclusion_notes, one_number_per_seed, series_sample
+from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
 from lnlab.tables import Results
 
 _MEANS = 20_000
-_MIDDLE = (0.025, 0.975)
 
 
 @claims.register("printed_mean", about=("mean",), law=False)
 def printed_mean(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     mean: Annotated[float, Field(gt=0)],
@@ -45,33 +39,30 @@ def printed_mean(
     """``q(0.025) <= m <= q(0.975)``: a printed mean is one of so many draws of ours (Krishnamoorthy, 2003).
 
     ``mean`` is the printed number, an arithmetic mean. ``draws`` is how many numbers it is the mean of. Accepted
-    is the middle 95 % of such means, by the logarithms of our seeds.
+    is the middle 95 % of such means, by the logarithms of our seeds (more of them where it is looked at again).
     """
     observed = select_series(results, of)
     sample = series_sample(observed, one_number_per_seed(observed), log=True)
     statistic = f"printed mean of {draws} draws"
-    undecided = reason_undecided(sample, min_seeds(sample))
-    if not undecided and reason_counted(sample):
-        undecided = reason_uncountable(sample, "has no mean")
-    region = Region() if undecided else predicted_means(list(sample.numbers.values()), draws)
-    counted = undecided_finding(statistic, sample, region)
+    if unjudged := unjudged_finding(statistic, sample, Region(), None, criterion):
+        return replace(unjudged, estimate=mean, low=None, high=None)
+    region = predicted_means(list(sample.numbers.values()), draws, 1 - criterion.level)
+    counted = measured_finding(statistic, sample, region)
     ours = f"the mean of our {len(sample.numbers)} is {number_text(float(np.mean([*sample.numbers.values()])))}"
-    reason = undecided or f"of {draws} draws such as ours 95 % have a mean {region}; {ours}"
-    return Finding(
-        "undecided" if undecided else "supported" if mean in region else "contradicted",
-        statistic,
-        reason + exclusion_notes(sample),
+    reason = f"of {draws} draws such as ours {level_text(criterion.level)} have a mean {region}; {ours}"
+    return replace(
+        counted,
+        verdict="supported" if mean in region else "contradicted",
+        reason=reason + exclusion_notes(sample),
         estimate=mean,
-        region_low=region.low,
-        region_high=region.high,
-        n=counted.n,
-        inside=counted.inside,
-        seeds=counted.seeds,
+        low=None,
+        high=None,
+        tested=True,
     )
 
 
-def predicted_means(numbers: list[float], draws: int) -> Region:
-    """Where the middle 95 % of means of so many further draws lie, by the logarithms of these."""
+def predicted_means(numbers: list[float], draws: int, level: float = 0.95) -> Region:
+    """Where the middle ``level`` of means of so many further draws lies, by the logarithms of these."""
     logs = np.log(numbers)
     random = np.random.Generator(np.random.PCG64(0))
     n = logs.size
@@ -80,5 +71,5 @@ def predicted_means(numbers: list[float], draws: int) -> Region:
     center = logs.mean() + sd * random.standard_normal(_MEANS) / math.sqrt(n)
     for _ in range(draws):
         means += np.exp(center + sd * random.standard_normal(_MEANS)) / draws
-    low, high = np.quantile(means, _MIDDLE)
+    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
     return Region(float(low), float(high))

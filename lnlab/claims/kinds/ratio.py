@@ -1,4 +1,4 @@
-"""``log(a/b)`` within the seed, Student's interval over seeds, exponentiated (Student, 1908).
+"""``log(a/b)`` within the seed, an interval over seeds, exponentiated (Student, 1908).
 
 With ``over`` and no ``reduce`` the ratio is for all x: the largest (smallest) within the seed is tested against the
 upper (lower) edge, both edges by intersection-union.
@@ -11,6 +11,8 @@ import polars as pl
 from lnlab.analyse.select.reductions import Reduction
 from lnlab.analyse.select.series import SeedSeries, select_series
 from lnlab.claims.claim import Finding, claims
+from lnlab.claims.contrasts import arm_names
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import contrast_sample, min_seeds
@@ -19,10 +21,14 @@ from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
+NO_RATIO = 1.0
+"""The ratio of two numbers that do not differ."""
 
-@claims.register("ratio", measure="ratio", no_effect=lambda _: 1.0)
+
+@claims.register("ratio", measure="ratio", no_effect=lambda _: NO_RATIO)
 def ratio(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     to: dict[str, Json],
@@ -37,23 +43,33 @@ def ratio(
     """``a/b``: the selection ``of`` over the same with what ``to`` changes, paired by seed (Student, 1908).
 
     ``equals: c`` is the region from c/factor to c·factor. With ``over`` and no ``reduce`` the ratio must lie in the
-    region at every x. Zeros are null and counted. Where more than 20 % of seeds failed, the paired sign test is used,
-    a failure ranking as the largest number.
+    region at every x. Zeros are null and counted. Trained sides are compared where both finish; with ``about: median``
+    or ``share`` a failed seed ranks as the largest number.
     """
     if factor <= 1:
         raise LabError(Problem("factor", f"{factor:g} leaves no region", "give a factor above 1"))
     near = None if equals is None else Region(equals / factor, equals * factor)
     allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
     a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)
+    names = arm_names(of, to)
+    ranks_zeros = criterion.about != "mean"
+    null = criterion.null(NO_RATIO, allowed, ratio=True)
     if over is None or reduce is not None:
-        return judge_sample(f"ratio of {reduce}" if reduce else "ratio", contrast_sample(a, b, log=True), allowed)
+        sample = contrast_sample(a, b, log=True, names=names, ranks_zeros=ranks_zeros)
+        return judge_sample(f"ratio of {reduce}" if reduce else "ratio", sample, allowed, None, criterion, null)
     edges = [("largest", Region(high=allowed.high)), ("smallest", Region(low=allowed.low))]
     members = [
-        Member(f"{extreme} ratio over {over}", contrast_sample(*_at_extreme(extreme, a, b), log=True), edge)
+        Member(
+            f"{extreme} ratio over {over}",
+            contrast_sample(*_at_extreme(extreme, a, b), log=True, names=names, ranks_zeros=ranks_zeros),
+            edge,
+            null=null,
+            named=(),
+        )
         for extreme, edge in edges
         if edge != Region()
     ]
-    return intersection_union(members, min_seeds(members[0].sample))
+    return intersection_union(members, min_seeds(members[0].sample), criterion)
 
 
 def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries, SeedSeries]:

@@ -1,11 +1,11 @@
 """How runs end: k of n seeds train, and one setting trains on more seeds than another.
 
-    share of seeds: B⁻¹(0.025; k, n-k+1) to B⁻¹(0.975; k+1, n-k)                       (Clopper & Pearson, 1934)
+    share of seeds: B⁻¹(a; k, n-k+1) to B⁻¹(1-a; k+1, n-k), a half the level            (Clopper & Pearson, 1934)
     two settings: the same of b among the b + c seeds on which only one of them trains          (McNemar, 1947)
 
 Every seed counts: one that diverged or has no finite number has not trained, and where it cannot be known (time, memory
-or an error ended the run, or a rule before there was a number) it counts against either verdict. 6 of 6 decide, 5 of 5
-do not. This is the one kind of claim that reads runs which a stop rule ended.
+or an error ended the run, or a rule before there was a number) it counts against either verdict. At a level of 5 % 6
+of 6 decide, 5 of 5 do not. This is the one kind of claim that reads runs which a stop rule ended.
 """
 
 from collections import Counter
@@ -18,16 +18,15 @@ from lnlab.analyse.select.run_status import ending_text, run_endings
 from lnlab.analyse.select.select import Selection
 from lnlab.analyse.select.series import select_series, varying_columns
 from lnlab.analyse.select.settings import NothingSelected
-from lnlab.analyse.statistics.intervals import Interval, clopper_pearson
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.region import Region, declared_region, interval_verdict
+from lnlab.claims.criterion import ONE_LOOK, Criterion, interval_word, level_text
+from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import one_number_per_seed, reason_pending
-from lnlab.claims.student import HALF_OF_SEEDS
+from lnlab.claims.student import HALF_OF_SEEDS, fewest_alike, share_interval
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
 
-MIN_STATUS_SEEDS = 6
 EndStatus = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]
 
 
@@ -56,6 +55,7 @@ class SeedTally:
 @claims.register("status", measure="share", about=("share",), law=False)
 def status(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     to: dict[str, Json] | None = None,
@@ -81,9 +81,9 @@ def status(
     tallies = [_tally(results, side, statuses, allowed) for side in sides]
     half = Region(low=HALF_OF_SEEDS) if expect == "trains" else Region(high=HALF_OF_SEEDS)
     return (
-        share_finding(tallies[0], statement, half)
+        share_finding(tallies[0], statement, half, criterion)
         if to is None
-        else mcnemar_finding(tallies[0], tallies[1], statement, half)
+        else mcnemar_finding(tallies[0], tallies[1], statement, half, criterion)
     )
 
 
@@ -134,15 +134,19 @@ def tally_by_status(results: Results, of: Selection, statuses: Sequence[EndStatu
     return SeedTally(met, {}, tuple(pending), fates)
 
 
-def share_finding(tally: SeedTally, statement: str, half: Region) -> Finding:
+def share_finding(tally: SeedTally, statement: str, half: Region, criterion: Criterion = ONE_LOOK) -> Finding:
     """Whether more, or fewer, than half of all seeds do it."""
     k = sum(tally.met.values())
     seeds = {seed: float(met) for seed, met in sorted(tally.met.items())}
     finding = Finding("undecided", "share of seeds", "", inside=k, n=len(tally.met), seeds=seeds)
-    return _share_verdict(finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally])
+    return _share_verdict(
+        finding, f"{k} of {tally.total} seeds: {statement}", len(tally.unknown), half, [tally], criterion
+    )
 
 
-def mcnemar_finding(a: SeedTally, b: SeedTally, statement: str, half: Region) -> Finding:
+def mcnemar_finding(
+    a: SeedTally, b: SeedTally, statement: str, half: Region, criterion: Criterion = ONE_LOOK
+) -> Finding:
     """Of the seeds on which only one of two does it, whether that is more, or less, often the first.
 
     Each seed is 1 if it is the first, 0 if it is the second, and a half where they do not differ.
@@ -153,11 +157,16 @@ def mcnemar_finding(a: SeedTally, b: SeedTally, statement: str, half: Region) ->
     unknown = len((a.unknown.keys() | b.unknown.keys()) - {*a.pending, *b.pending})
     contrast = f"{statement}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
     finding = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)
-    return _share_verdict(finding, contrast, unknown, half, [a, b])
+    return _share_verdict(finding, contrast, unknown, half, [a, b], criterion)
 
 
 def _share_verdict(
-    counts: Finding, statement: str, unknown: int, half: Region, tallies: Sequence[SeedTally]
+    counts: Finding,
+    statement: str,
+    unknown: int,
+    half: Region,
+    tallies: Sequence[SeedTally],
+    criterion: Criterion,
 ) -> Finding:
     """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
@@ -167,18 +176,18 @@ def _share_verdict(
     endings_text = _ending_counts(tallies)
     finding = replace(counts, n=n, region_low=half.low, region_high=half.high)
     if n:
-        low, high = clopper_pearson(k, n)[0], clopper_pearson(k + unknown, n)[1]
+        low, high = share_interval(k, n, unknown, criterion)
         finding = replace(finding, estimate=k / n, low=low, high=high)
     if pending:
         return replace(finding, reason=reason_pending(pending, total) + endings_text)
-    if total < MIN_STATUS_SEEDS:
-        reason = f"{statement}; {total} seeds; a verdict needs {MIN_STATUS_SEEDS}, by rule"
+    if total < (least := fewest_alike(criterion.level)):
+        reason = f"{statement}; {total} seeds; a verdict needs {least}, by rule"
         return replace(finding, reason=reason + endings_text)
     if not n:
-        return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text)
-    reason = f"{statement}; 95 % interval of the share {low:.2f} to {high:.2f}, to be {half}"
-    verdict = interval_verdict(Interval(estimate=k / n, low=low, high=high, sd=0.0, n=n), half)
-    return replace(finding, verdict=verdict, reason=reason + endings_text)
+        return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text, tested=True)
+    reason = f"{statement}; {level_text(criterion.level)} interval of the share {low:.2f} to {high:.2f}, to be {half}"
+    verdict, _ = interval_word(low, high, half)
+    return replace(finding, verdict=verdict, reason=reason + endings_text, tested=True)
 
 
 def _ending_counts(tallies: Sequence[SeedTally]) -> str:

@@ -2,7 +2,7 @@
 
     theta_s = mean over columns of |b - b'|, in steps of the grid of learning rates
 
-Supported where the 95 % Student interval of theta over seeds lies at or below half a step, contradicted where it lies
+Supported where the interval of theta over seeds lies at or below half a step, contradicted where it lies
 above a whole one. The share of equal cells is reported with those of trivial rules, Cohen's kappa, and the ceiling: how
 far our own seeds agree among themselves.
 """
@@ -30,9 +30,10 @@ from lnlab.analyse.select.run_status import ending_text
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, VerdictLabel, claims
-from lnlab.claims.region import Region, number_text
-from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes, reason_undecided
-from lnlab.claims.student import interval_of, seeds_needed_text, undecided_finding
+from lnlab.claims.criterion import ONE_LOOK, Criterion
+from lnlab.claims.region import Region
+from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes
+from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
@@ -41,9 +42,10 @@ BOUNDARY_STATISTIC = "mean boundary error in grid steps"
 GridSteps = Annotated[float, Field(ge=0)]
 
 
-@claims.register("table", several=True, measure="steps", about=("mean", "median"), law=False)
+@claims.register("table", several=True, measure="steps", about=("mean",), law=False)
 def table(
     results: Results,
+    criterion: Criterion = ONE_LOOK,
     *,
     of: dict[str, Json],
     cells: Printed,
@@ -66,12 +68,13 @@ def table(
         raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
     sample = _sample(columns)
     allowed = Region(high=at_most)
-    finding = undecided_finding(BOUNDARY_STATISTIC, sample, allowed)
     remarks = _remarks(columns, cells, guesses)
-    if reason := reason_undecided(sample, N_TRAINED):
-        return replace(finding, reason="; ".join((reason + exclusion_notes(sample), *remarks)))
-    verdict, reason = _verdict(sample, allowed, beyond)
-    return replace(finding, verdict=verdict, reason="; ".join((reason + exclusion_notes(sample), *remarks)))
+    if unjudged := unjudged_finding(BOUNDARY_STATISTIC, sample, allowed, N_TRAINED, criterion):
+        return replace(unjudged, reason="; ".join((unjudged.reason, *remarks)))
+    finding = measured_finding(BOUNDARY_STATISTIC, sample, allowed, criterion)
+    verdict, reason = _verdict(sample, allowed, beyond, criterion)
+    reason = "; ".join((reason + exclusion_notes(sample), *remarks))
+    return replace(finding, verdict=verdict, reason=reason, tested=True)
 
 
 def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
@@ -87,16 +90,16 @@ def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
     return Sample(boundary_errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
 
 
-def _verdict(sample: Sample, allowed: Region, beyond: float) -> tuple[VerdictLabel, str]:
-    interval = interval_of(sample)
-    interval_text = f"the 95 % interval {number_text(interval.low)} to {number_text(interval.high)}"
+def _verdict(sample: Sample, allowed: Region, beyond: float, criterion: Criterion) -> tuple[VerdictLabel, str]:
+    interval = interval_of(sample, criterion)
+    text = interval_text(interval, criterion)
     if interval.high <= allowed.top:
-        return "supported", f"{interval_text} lies in the region ({allowed})"
+        return "supported", f"{text} lies in the region ({allowed})"
     if interval.low > beyond:
-        return "contradicted", f"{interval_text} lies above {beyond:g}"
+        return "contradicted", f"{text} lies above {beyond:g}"
     if interval.low > allowed.top:
-        return "undecided", f"{interval_text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
-    reason = f"{interval_text} reaches across the edge ({allowed}); {seeds_needed_text(interval, allowed, log=False)}"
+        return "undecided", f"{text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
+    reason = f"{text} reaches across the edge ({allowed}); {seeds_needed_text(interval, allowed, sample, criterion)}"
     return "undecided", reason
 
 
@@ -121,7 +124,8 @@ def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
     remarks = [f"{sum(cell is ours for cell, ours in pairs)} of {len(pairs)} cells agree by majority of seeds"]
     if len(seed_shares := list(equal_cell_shares(columns).values())) > 1:
         interval = t_interval(seed_shares)
-        remarks.append(f"{interval.estimate:.1%} of cells per seed [{interval.low:.1%}, {interval.high:.1%}]")
+        low, high = max(interval.low, 0.0), min(interval.high, 1.0)
+        remarks.append(f"{interval.estimate:.1%} of cells per seed [{low:.1%}, {high:.1%}]")
     if (ceiling_share := agreement_ceiling(columns)) is not None:
         remarks.append(f"two of our own seeds agree on {ceiling_share:.1%}")
     numbers = {"kappa": cohen_kappa(columns), "tau-b of the boundaries": boundary_rank_correlation(columns)}

@@ -1,0 +1,168 @@
+"""By what a claim is judged besides its region: level, estimand, whose the margin is, and which value is named.
+
+Where the margin is the sentence's own, the interval decides by the region alone:
+
+    inside: supported;   disjoint: contradicted;   else undecided
+
+Where it is ours, the sentence says only on which side of ``no_effect`` the truth lies (here: above):
+
+    low >= edge: supported;   high < no_effect: contradicted, the other way;
+    within the zone around no_effect: contradicted, no effect that matters;
+    high < edge: smaller, in its direction if low > no_effect, else direction open;   else undecided
+
+Each word has its own probability of being wrong, at most half the level (Berger, 1982).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lnlab.analyse.statistics.intervals import Interval
+from lnlab.claims.bounded import is_all_or_nothing, is_fraction, is_rate
+from lnlab.claims.claim import SINGLE_LOOK, Detail, LawWord, VerdictLabel
+from lnlab.claims.looks import DeclaredLooks, level
+from lnlab.claims.region import Region
+from lnlab.errors import LabError, Problem
+from lnlab.specfile.about import default_about, near_a_bound
+from lnlab.specfile.experiment import About, MarginOwner
+
+FINISHING = 0.8
+"""The share of each arm's runs that must finish before trained numbers are compared, unless a claim says otherwise."""
+
+
+@dataclass(frozen=True)
+class Null:
+    """The value without an effect, and the zone around it in which no effect matters; without one it is empty."""
+
+    value: float
+    zone_low: float = math.inf
+    zone_high: float = -math.inf
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """By what a claim is judged besides its region; by default once, about the mean, by the sentence's own margin.
+
+    Attributes:
+        level: two-sided, of this look.
+        next_level: of the look after this one, by which the seeds are counted that would decide.
+        about: mean, median or share of the seeds.
+        margin: whose the region is.
+        no_effect: the value without an effect, where the claim states it.
+        zone: how far from it no effect matters: a factor for ratios, else a distance.
+        law: the value that the sentence names.
+        finish: the share of each arm's runs that must finish.
+    """
+
+    level: float = SINGLE_LOOK
+    next_level: float = SINGLE_LOOK / 4
+    about: About = "mean"
+    margin: MarginOwner = "source"
+    no_effect: float | None = None
+    zone: float | None = None
+    law: float | None = None
+    finish: float = FINISHING
+
+    @property
+    def tail(self) -> float:
+        """The level of one side."""
+        return self.level / 2
+
+    def null(self, natural: float | None, allowed: Region, *, ratio: bool) -> Null | None:
+        """What a margin of ours is measured from; None where the margin is the sentence's own, or has two sides.
+
+        Args:
+            natural: the value without an effect, of this kind of claim.
+            allowed: the region.
+            ratio: whether a distance is a factor.
+        """
+        value = natural if self.no_effect is None else self.no_effect
+        if self.margin == "source" or value is None or (allowed.low is None) == (allowed.high is None):
+            return None
+        if self.zone is None:
+            return Null(value)
+        ends = (value / self.zone, value * self.zone) if ratio else (value - self.zone, value + self.zone)
+        return Null(value, *ends)
+
+
+ONE_LOOK = Criterion()
+"""The criterion of a claim that declares nothing."""
+
+
+def level_text(alpha: float) -> str:
+    """``97.5 %``: what an interval of this level covers."""
+    return f"{100 * (1 - alpha):.6g} %"
+
+
+def interval_word(
+    low: float, high: float, allowed: Region, null: Null | None = None
+) -> tuple[VerdictLabel, Detail | None]:
+    """The verdict of an interval, and what it says beyond its word."""
+    if allowed.bottom <= low and high <= allowed.top:
+        return "supported", None
+    below = high < allowed.bottom
+    outside = below or low > allowed.top
+    if null is None:
+        return ("contradicted" if outside else "undecided"), None
+    up = allowed.low is not None  # the sentence says: above
+    if high < null.value if up else low > null.value:
+        return "contradicted", "the other way"
+    if null.zone_low < low and high < null.zone_high:
+        return "contradicted", "no effect that matters"
+    if not outside:
+        return "undecided", None
+    return "smaller", "in its direction" if (low > null.value if up else high < null.value) else "direction open"
+
+
+def law_word(interval: Interval, law: float | None) -> LawWord | None:
+    """Whether an interval holds the value that a sentence names."""
+    if law is None or interval.n < 2 or math.isnan(interval.low):
+        return None
+    return "compatible" if interval.low <= law <= interval.high else "rejected"
+
+
+def named_law(claim: Mapping[str, Any]) -> float | None:
+    """The value that a claim names: its ``law``, or what it equals, or its exponent."""
+    law = claim.get("law")
+    if isinstance(law, int | float) and not isinstance(law, bool):
+        return float(law)
+    return next((float(claim[word]) for word in ("equals", "exponent") if _is_number(claim.get(word))), None)
+
+
+def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int, *, names_law: bool) -> Criterion:
+    """The criterion of a claim at a look.
+
+    Args:
+        claim: its common fields and the parameters of its kind, resolved or not.
+        possible: what its kind can be judged about, the usual one first.
+        look: its number, from 1.
+        names_law: whether its kind has a value that a sentence can name.
+
+    Raises:
+        LabError: more looks than were declared.
+    """
+    declared: DeclaredLooks = claim.get("looks") or 1
+    try:
+        this = level(look, declared)
+    except ValueError as error:
+        remedy = "state a new claim, and judge it on fresh seeds (claim_seeds)"
+        raise LabError(Problem("looks", str(error), remedy)) from error
+    of = claim.get("of") or {}
+    edges = claim["between"] if claim.get("between") is not None else (claim.get("at_least"), claim.get("at_most"))
+    skewed = is_rate(of) or (claim["kind"] == "bound" and is_fraction(of, claim.get("reduce")) and near_a_bound(edges))
+    usual = default_about(possible, all_or_nothing=is_all_or_nothing(of), near_bound=skewed)
+    return Criterion(
+        level=this,
+        next_level=level(look + 1, declared) if isinstance(declared, int | str) or look < len(declared) else this,
+        about=claim.get("about") or usual or "mean",
+        margin=claim.get("margin") or "source",
+        no_effect=claim.get("no_effect"),
+        zone=claim.get("zone"),
+        law=named_law(claim) if names_law else None,
+        finish=FINISHING if claim.get("finish") is None else claim["finish"],
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

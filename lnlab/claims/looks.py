@@ -1,0 +1,47 @@
+"""Several looks at growing data: each has a level of its own, and all together are wrong as seldom as one.
+
+    looks: 1            α_1 = .05;  the claim is then closed
+    looks: open         α_k = .05 / 2^k
+    looks: [sizes]      the same over the K declared sizes, of which the last takes the rest
+    a closed claim that is looked at again: α_1 = .05 stands, α_k = .05 / 2^k for k >= 2, and the bound grows to .075
+
+The probabilities of a wrong verdict at each look are added (Boole), so that any test at level α_k may be used, and no
+joint distribution is needed. The levels halve, so that most of what is spent is spent on the first looks, and no number
+of further looks exhausts it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from lnlab.specfile.looks import OPEN
+
+ALPHA = 0.05
+"""The largest probability of a wrong verdict, either word, that a claim may spend."""
+DeclaredLooks = Literal[1, "open"] | Sequence[int]
+
+
+def level(look: int, declared: DeclaredLooks = 1) -> float:
+    """The two-sided level of a look.
+
+    Args:
+        look: its number, from 1.
+        declared: as a spec declares its looks.
+
+    Raises:
+        ValueError: more looks than were declared.
+    """
+    if declared == OPEN:
+        return float(ALPHA / 2**look)
+    if declared == 1:
+        return ALPHA if look == 1 else float(ALPHA / 2**look)
+    n_looks = len(declared)
+    if look > n_looks:
+        raise ValueError(f"look {look} of {n_looks} that were declared")
+    return float(ALPHA / 2 ** min(look, n_looks - 1))
+
+
+def spent(look: int, declared: DeclaredLooks = 1) -> float:
+    """The probability of either wrong word that looks 1 to ``look`` may spend; what is reserved counts as spent."""
+    if declared != 1 or look == 1:
+        return ALPHA
+    return ALPHA + sum(level(k, declared) for k in range(2, look + 1))
