@@ -77,6 +77,9 @@ def run_request(
     max_minutes: float | None = None,
     max_memory: float | None = None,
     beyond: Path | None = None,
+    tasks: int | None = None,
+    sbatch: Sequence[str] = (),
+    wait: bool = True,
 ) -> RunResult:
     """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
 
@@ -94,6 +97,9 @@ def run_request(
         max_minutes: that the run may take: seeds that do not fit are left out; None: any time.
         max_memory: gigabytes that its workers together may have; None: all of the machine.
         beyond: a report: runs that it lacks are computed alone, and no claim is judged; None: all runs.
+        tasks: of a SLURM array; None: one a unit, up to 16.
+        sbatch: its parameters, as ``partition=short``.
+        wait: whether to wait for it; otherwise no claim is judged.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, a tracker, the report, or the size of a unit.
@@ -102,6 +108,7 @@ def run_request(
     from lnlab.app.judging import plan_verdicts
 
     _require_executor(executor, address)
+    parameters = _sbatch_parameters(executor, tasks, sbatch, wait=wait)
     _refuse_beside(beyond, request, max_minutes)
     trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
     summary = None if beyond else _complete_plan(store, request, retry_failed=retry_failed)
@@ -132,12 +139,21 @@ def run_request(
             address=address,
             trackers=trackers,
             memory=memory,
+            tasks=tasks,
+            sbatch=parameters,
+            wait=wait,
         )
         compute = compute_missing if beyond is None else partial(compute_lacking, folder=beyond)
+        if executor == ExecutorKind.slurm:
+            from lnlab.app.array_run import run_as_array as compute
         summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        judged = () if summary.interrupted or beyond else plan_verdicts(store, summary.stored, results, request.plugins)
+        judged = (
+            ()
+            if summary.interrupted or beyond or not wait
+            else plan_verdicts(store, summary.stored, results, request.plugins)
+        )
         export_finished(trackers, store, summary.stored, results)
         if judged:
             trackers.show_verdicts(judged)
@@ -150,6 +166,22 @@ def _require_executor(executor: str, address: str | None) -> None:
         raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if address is not None and executor != ExecutorKind.ray:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
+
+
+def _sbatch_parameters(
+    executor: str, tasks: int | None, sbatch: Sequence[str], *, wait: bool
+) -> tuple[tuple[str, str], ...]:
+    """``name=value`` as pairs; refuse what is for SLURM where it is not used."""
+    for option in (
+        name for name, given in (("--tasks", tasks), ("--sbatch", sbatch), ("--no-wait", not wait)) if given
+    ):
+        if executor != ExecutorKind.slurm:
+            raise LabError(Problem(option, "is for --executor slurm alone", "add --executor slurm"))
+    pairs = [text.partition("=") for text in sbatch]
+    for name, equals, _ in pairs:
+        if not equals or not name:
+            raise LabError(Problem(f"--sbatch {name}", "is no parameter of sbatch", "write it as partition=short"))
+    return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
 
 
 def _refuse_beside(beyond: Path | None, request: Request, max_minutes: float | None) -> None:
@@ -177,6 +209,9 @@ def run(
     max_minutes: float | None = None,
     max_memory: float | None = None,
     beyond: Folder = None,
+    tasks: int | None = None,
+    sbatch: Sequence[str] = (),
+    wait: bool = True,
 ) -> "RunResult":
     """Compute what is missing and judge the claims. What is finished is never computed again.
 
@@ -192,12 +227,15 @@ def run(
         retry_failed: try again what failed before.
         save_every: seconds of training between two checkpoints.
         progress: show it on standard error: bars on a terminal, lines in a notebook.
-        executor: ``local``, or ``ray``: on the nodes of a cluster.
+        executor: ``local``; ``slurm``: tasks of an array that share the store; ``ray``: on the nodes of a Ray cluster.
         address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
         max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
         beyond: a report's folder: only runs that it lacks are computed, with its profile, and no claim is judged.
+        tasks: of a SLURM array, each with ``workers`` processes (by default one).
+        sbatch: its parameters, as ``["partition=short", "time=60"]``.
+        wait: whether to wait for it; otherwise nothing is judged yet.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.
@@ -219,6 +257,9 @@ def run(
         max_minutes=max_minutes,
         max_memory=max_memory,
         beyond=None if beyond is None else Path(beyond),
+        tasks=tasks,
+        sbatch=sbatch,
+        wait=wait,
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")

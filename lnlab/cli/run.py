@@ -47,6 +47,16 @@ def run_spec(
             show_default=False,
         ),
     ],
+    sbatch: Annotated[
+        list[str],
+        typer.Option(
+            "--sbatch",
+            metavar="NAME=VALUE",
+            help="A parameter of SLURM's sbatch, as partition=short or time=60 (minutes).",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
     profile: Profile = None,
     workers: Annotated[
         int | None,
@@ -61,7 +71,8 @@ def run_spec(
         typer.Option("--save-every", min=0, metavar="SECONDS", help="How often a training run is checkpointed."),
     ] = 60,
     executor: Annotated[
-        ExecutorKind, typer.Option("--executor", metavar="local|ray", help="This machine, or a Ray cluster.")
+        ExecutorKind,
+        typer.Option("--executor", metavar="local|slurm|ray", help="This machine, SLURM, or a Ray cluster."),
     ] = ExecutorKind.local,
     address: Annotated[
         str | None,
@@ -69,6 +80,11 @@ def run_spec(
             "--address", metavar="HOST:PORT", help="Of the Ray cluster, or auto; one of this machine if not given."
         ),
     ] = None,
+    tasks: Annotated[
+        int | None,
+        typer.Option("--tasks", min=1, metavar="N", help="Tasks of the SLURM array, each with --workers processes."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for SLURM's tasks, and judge.")] = True,
     max_minutes: Annotated[
         float | None,
         typer.Option("--max-minutes", min=0, metavar="N", help="Leave out whole seeds that take longer than this."),
@@ -105,6 +121,9 @@ def run_spec(
         max_minutes=max_minutes,
         max_memory=max_memory,
         beyond=beyond,
+        tasks=tasks,
+        sbatch=sbatch,
+        wait=wait,
     )
     if as_json:
         print_json(_as_plain(outcome))

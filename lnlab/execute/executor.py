@@ -10,6 +10,7 @@ class ExecutorKind(StrEnum):
 
     local = "local"
     ray = "ray"
+    slurm = "slurm"
 
 
 class WorkerLost(Exception):

@@ -44,6 +44,9 @@ class RunOptions:
         address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
         trackers: where each run is shown as it ends.
         memory: bytes that all workers together may have; None: all there are.
+        tasks: of a SLURM array, each with so many workers; None: as many as there are units, up to a limit.
+        sbatch: parameters of SLURM that replace those that follow from the plan.
+        wait: whether to wait for SLURM's tasks.
     """
 
     workers: int | None
@@ -55,6 +58,9 @@ class RunOptions:
     address: str | None = None
     trackers: OpenTrackers = field(default_factory=OpenTrackers)
     memory: int | None = None
+    tasks: int | None = None
+    sbatch: tuple[tuple[str, str], ...] = ()
+    wait: bool = True
 
 
 def compute_units(

@@ -1,0 +1,146 @@
+"""A run on SLURM: tasks of an array work on the store together while this process waits and shows how far they are."""
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from lnlab.app.formats import format_count
+from lnlab.app.missing_work import work_to_do
+from lnlab.app.plan_facts import plan_facts
+from lnlab.app.request import Request, compile_request, load_registries, remembered_plan
+from lnlab.app.rounds.units import RunOptions, unit_seconds
+from lnlab.app.run_summary import RunSummary
+from lnlab.app.watching import watched_run
+from lnlab.compile.cost.memory import LIBRARIES, plan_memory
+from lnlab.errors import LabError, Problem
+from lnlab.execute.cluster.array_tasks import ArrayTask, SubmittedTasks, submit_tasks
+from lnlab.execute.interrupts import counting_stops
+
+if TYPE_CHECKING:
+    from lnlab.app.request import Registries
+    from lnlab.compile.plan import Plan
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.store import Store
+
+MOST_TASKS = 16
+"""Tasks where nobody says how many."""
+ROOM = 3
+"""A task asks for so many times the time that its share of the units is estimated to take; what is not done by then is
+done by the task queued again."""
+LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
+LOOK_EVERY = 5.0
+"""Seconds between two looks at the store and at the queue."""
+_ENVIRONMENT = ("LNLAB_DATA", "OMP_NUM_THREADS")
+
+
+def run_as_array(
+    store: "Store", request: Request, manner: RunOptions, cluster: Literal["slurm", "local"] = "slurm"
+) -> RunSummary:
+    """Submit tasks that compute what the store lacks, and wait until they have ended.
+
+    Ctrl-C and SIGTERM cancel the tasks, which save what they are at.
+
+    Args:
+        store: a folder that all nodes see.
+        request: the question; its files are seen by all nodes, too.
+        manner: workers of each task, number of tasks, parameters of sbatch, and whether to wait.
+        cluster: ``local`` has processes of this machine in SLURM's place.
+
+    Raises:
+        LabError: the spec is wrong, the spec is no file, or SLURM refuses the tasks.
+        StoreError: the store cannot be written.
+    """
+    if request.text is not None:
+        what = "a spec written in Python is on no node"
+        raise LabError(Problem("executor", what, "write it to a YAML file that all nodes see"))
+    known = load_registries(request.plugins)
+    plan, document = compile_request(request, known)
+    stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    lacking = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
+    if not lacking:
+        store.used(stored)
+        return RunSummary(stored)
+    number = min(manner.tasks or MOST_TASKS, len(lacking))
+    parameters = _parameters(plan, set(lacking), number, known, manner)
+    logs = store.root.absolute() / "slurm" / f"{stored.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    task = ArrayTask(_words(store, request, manner), Path.cwd(), _environment())
+    tasks = submit_tasks(task, number, logs, parameters, cluster)
+    if not manner.quiet:
+        asked = ", ".join(f"{name}={value}" for name, value in parameters.items())
+        manner.console.print(f"job {tasks.name}: {format_count(number, 'task')} ({asked}); logs in {logs}")
+    if not manner.wait:
+        manner.console.print(f"scancel {tasks.name} ends it; {request.command('run')} judges what it has done")
+        return RunSummary(stored, scheduled=len(lacking))
+    started = time.monotonic()
+    interrupted = _wait(store, stored, tasks, manner)
+    final = remembered_plan(store, request) or stored  # values were chosen: the tasks have gone on to other runs
+    left = work_to_do(store.lacks(final), retry_failed=False)
+    if left and not interrupted:
+        raise LabError(*_failures(tasks, len(left)))
+    done = len(lacking) - len(left.keys() & lacking.keys())
+    return RunSummary(final, len(lacking), done, time.monotonic() - started, interrupted)
+
+
+def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: RunOptions) -> int:
+    """Show how far the runs are until every task has ended; return the signal that cancelled them, or 0."""
+    shown: list[str] = []
+    cancelled = False
+    with counting_stops() as stops:
+        while not tasks.done():
+            if stops.count and not cancelled:
+                cancelled = True
+                tasks.cancel()
+            lines = list(watched_run(store, stored).lines())
+            if not manner.quiet and lines != shown:
+                manner.console.print("\n".join(lines), markup=False, highlight=False)
+                shown = lines
+            end = time.monotonic() + LOOK_EVERY
+            while time.monotonic() < end and not (stops.count and not cancelled):
+                time.sleep(0.1)
+        return stops.first if cancelled else 0
+
+
+def _parameters(
+    plan: "Plan", lacking: set[str], number: int, known: "Registries", manner: RunOptions
+) -> dict[str, str | int]:
+    """What each task asks of SLURM: cores for its workers, the memory of as many units, and time for its share."""
+    units = [unit for unit in plan.trajectories if unit.key in lacking]
+    workers = manner.workers or 1
+    memory = plan_memory(units, known, workers, manner.memory or sys.maxsize)
+    seconds = sum(unit_seconds(units, known).values()) / (number * workers)
+    minutes = min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES)
+    gigabytes = ceil(1.25 * memory.workers * (memory.peak + LIBRARIES) / 2**30)
+    return {"cpus_per_task": workers, "mem_gb": gigabytes, "time": minutes, **dict(manner.sbatch)}
+
+
+def _words(store: "Store", request: Request, manner: RunOptions) -> tuple[str, ...]:
+    """The command of a task: the same question on the same store, by processes of its own node."""
+    absolute = replace(request, spec=request.spec.absolute(), plugins=tuple(p.absolute() for p in request.plugins))
+    words = shlex.split(absolute.command("run"))[1:]
+    words += ["--store", str(store.root.absolute()), "--workers", str(manner.workers or 1), "--quiet"]
+    words += ["--save-every", str(manner.save_every)]
+    return (*words, "--retry-failed") if manner.retry_failed else tuple(words)
+
+
+def _environment() -> dict[str, str]:
+    """Where data lie, by absolute paths, as the node's working folder may be another."""
+    found = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    if folders := found.get("LNLAB_DATA"):
+        found["LNLAB_DATA"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders.split(os.pathsep))
+    return found
+
+
+def _failures(tasks: SubmittedTasks, left: int) -> Sequence[Problem]:
+    """Why units are left though every task has ended: the last line of each that failed."""
+    distinct = dict(tasks.failures())  # one of several tasks that fail alike
+    remedy = f"the logs of all tasks are in {tasks.logs}; the same command goes on from here"
+    what = f"{format_count(left, 'unit')} left undone"
+    if not distinct:
+        return [Problem(f"job {tasks.name}", what, remedy)]
+    return [Problem(str(log), f"{what}: {line}", remedy) for line, log in distinct.items()]

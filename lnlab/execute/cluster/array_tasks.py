@@ -1,0 +1,181 @@
+"""An array of SLURM tasks, each of which is ``lnlab run`` on one shared store, by submitit (no other file imports it).
+
+The tasks need no word with each other: a unit's lease in the store names its worker, so that each is computed once. A
+task that SLURM ends before its work is done, as its time is over or another job needs the node, saves its training runs
+and is queued again; it goes on with what nobody has done by then.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, suppress
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal
+
+from lnlab.errors import LabError, Problem
+
+GRACE = 120
+"""Seconds between SLURM's signal and the end of a task: training runs are saved in that time."""
+REQUEUES = 1000
+"""How often a task may run into its time limit; it is queued again each time."""
+_INSTALL = "pip install 'lnlab[slurm]'"
+
+
+@dataclass
+class ArrayTask:
+    """One task: the command in a process of its own, which is asked to save and end when the task has to.
+
+    Attributes:
+        words: the command, without ``lnlab``.
+        folder: where it is called.
+        environment: variables that it is called with, beside those of the node.
+    """
+
+    words: tuple[str, ...]
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def __call__(self) -> int:
+        """Run the command; return its exit status."""
+        words = [sys.executable, "-m", "lnlab", *self.words]
+        environment = {**os.environ, **self.environment}
+        # SLURM signals every process of a task. The command would die of the one that is for submitit alone.
+        # submitit has one thread here, so that code between fork and exec is safe.
+        self._process = subprocess.Popen(  # noqa: S603
+            words,
+            cwd=self.folder,
+            env=environment,
+            preexec_fn=_ignore_requeue_signal,  # noqa: PLW1509
+        )
+        status = self._process.wait()
+        if status in (128 + signal.SIGTERM, -signal.SIGTERM):
+            # SLURM's SIGTERM reaches every process of a task. Where it announces preemption, the signal to queue the
+            # task again follows; where it is a cancellation, SIGKILL does.
+            time.sleep(GRACE)
+        return status
+
+    def checkpoint(self) -> Any:
+        """Save, and be queued again: submitit calls it before the task's time is over."""
+        from submitit.helpers import DelayedSubmission
+
+        if self._process is not None:
+            # This runs in a signal handler, above a `wait` that may hold the lock of the process object.
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._process.pid, signal.SIGTERM)
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        return DelayedSubmission(ArrayTask(self.words, self.folder, self.environment))
+
+
+def _ignore_requeue_signal() -> None:
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+
+
+@dataclass(frozen=True)
+class SubmittedTasks:
+    """Tasks that were handed to SLURM.
+
+    Attributes:
+        jobs: submitit's jobs.
+        logs: the folder of what they print.
+    """
+
+    jobs: Sequence[Any]
+    logs: Path
+
+    @property
+    def name(self) -> str:
+        """The number of the array, as ``squeue`` and ``scancel`` know it."""
+        return str(self.jobs[0].job_id).partition("_")[0]
+
+    def done(self) -> bool:
+        """Whether every task has ended and is not queued again."""
+        return all(job.paths.result_pickle.is_file() or job.done() for job in self.jobs)
+
+    def cancel(self) -> None:
+        """Cancel all that have not ended; they save their training runs first."""
+        for job in self.jobs:
+            if not job.done():
+                job.cancel(check=False)
+
+    def failures(self) -> list[tuple[str, Path]]:
+        """Of each task whose command did not end well: its last line, and the file with all that it printed."""
+        return [
+            (_last_line(job.paths.stderr) or _last_line(job.paths.stdout) or job.state, job.paths.stderr)
+            for job in self.jobs
+            if _status(job) not in (0, 1)  # 1: a run failed, which the store says better
+        ]
+
+
+def submit_tasks(
+    task: ArrayTask, number: int, logs: Path, parameters: Mapping[str, str | int], cluster: Literal["slurm", "local"]
+) -> SubmittedTasks:
+    """Hand so many tasks to SLURM as one array.
+
+    Args:
+        task: what each of them does.
+        number: how many.
+        logs: a folder that all nodes see.
+        parameters: of ``sbatch``: ``time`` in minutes, ``cpus_per_task``, ``mem_gb``, and others as sbatch names them.
+        cluster: ``local`` has processes of this machine in SLURM's place.
+
+    Raises:
+        LabError: submitit or SLURM is absent, or it refuses the parameters.
+    """
+    try:
+        from submitit import AutoExecutor
+        from submitit.core.utils import FailedJobError, FailedSubmissionError
+        from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
+    except ImportError as error:
+        raise LabError(Problem("--executor slurm", "submitit is not installed", _INSTALL)) from error
+    SlurmJob.watcher = SlurmInfoWatcher(delay_s=30)  # ten minutes by default, which is long to wait for a failed task
+    try:
+        executor = AutoExecutor(logs, cluster=cluster, slurm_max_num_timeout=REQUEUES)
+        executor.update_parameters(**_by_submitit(parameters, cluster))
+        with redirect_stderr(StringIO()), executor.batch():  # what sbatch says is in the error as well
+            jobs = [executor.submit(task) for _ in range(number)]
+    except (FailedSubmissionError, FailedJobError, OSError, subprocess.CalledProcessError) as error:
+        said = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
+        remedy = "give what your cluster wants, as --sbatch partition=short"
+        raise LabError(Problem("--sbatch", f"sbatch refused the tasks: {said[-1].strip()}", remedy)) from error
+    except RuntimeError as error:  # submitit finds no srun
+        remedy = "call it on a node from which sbatch works"
+        raise LabError(Problem("--executor slurm", "SLURM's commands are not on this machine", remedy)) from error
+    return SubmittedTasks(jobs, logs)
+
+
+def _by_submitit(parameters: Mapping[str, str | int], cluster: str) -> dict[str, Any]:
+    """Parameters as submitit takes them: what it does not know itself goes to sbatch as it is."""
+    from submitit.slurm.slurm import _get_default_parameters
+
+    shared = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
+    if cluster != "slurm":
+        return {**shared, "cpus_per_task": parameters["cpus_per_task"]}
+    rest = {k: v for k, v in parameters.items() if k not in ("time", "mem_gb", "cpus_per_task")}
+    known = set(_get_default_parameters()) | {"signal_delay_s"}
+    own = {f"slurm_{key}": value for key, value in rest.items() if key in known}
+    others = {key.replace("_", "-"): value for key, value in rest.items() if key not in known}
+    delay = {"slurm_signal_delay_s": GRACE, "slurm_additional_parameters": {"requeue": True, **others}}
+    return {**shared, "cpus_per_task": parameters["cpus_per_task"], **delay, **own}
+
+
+def _status(job: Any) -> int | None:
+    """The exit status of a task's command; None where the task itself failed."""
+    try:
+        status: int = job.result()
+    except Exception:  # submitit's own errors, or whatever the task raised
+        return None
+    return status
+
+
+def _last_line(path: Path) -> str:
+    """The last line of a log that is not submitit's own."""
+    if not path.is_file():
+        return ""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip() and not line.startswith("submitit")), "")

@@ -1,0 +1,193 @@
+"""A run on SLURM: tasks of an array share the store, are queued again, and compute each unit once."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from lnlab.app.array_run import run_as_array
+from lnlab.app.request import Request
+from lnlab.app.rounds.units import RunOptions
+from lnlab.store.records.records import read_trajectory
+from lnlab.store.results_digest import results_digest
+from lnlab.store.store import Store
+
+FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
+TRAINED = """\
+lnlab: 2
+title: Four runs that take a while
+task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
+model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
+placement: post
+optimizer: {kind: adam, lr: 3e-3}
+schedule: {kind: inverse_sqrt, warmup_steps: 8}
+train: {steps: 40, evaluate: {every: 20}}
+seeds: 4
+claims:
+  - {id: learns, says: The loss falls below 6., kind: bound, of: {quantity: loss, split: train, step: last}, at_most: 6}
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """SLURM's commands on PATH, and the folder where they keep jobs."""
+    jobs, commands = tmp_path / "jobs", tmp_path / "commands"
+    for folder in (jobs, commands):
+        folder.mkdir()
+    for name in ("sbatch", "srun", "sacct", "scancel", "scontrol"):
+        (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} {name} "$@"\n')
+        (commands / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_SLURM", str(jobs))
+    monkeypatch.chdir(tmp_path)
+    Path("trained.yaml").write_text(TRAINED)
+    yield jobs
+    for job in jobs.glob("*.json"):
+        subprocess.run(["pkill", "-KILL", "-s", str(json.loads(job.read_text())["pid"])])
+
+
+@pytest.fixture(scope="module")
+def at_home(tmp_path_factory):
+    """The digest of the same rows, computed on this machine alone."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "trained.yaml").write_text(TRAINED)
+    words = [sys.executable, "-m", "lnlab", "run", "trained.yaml", "--quiet", "--workers", "1"]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return rows_of(folder / ".lnlab")
+
+
+def rows_of(root):
+    """One digest of all rows of the plan that was used last."""
+    store = Store(root)
+    return results_digest(store.results(store.last().digest))
+
+
+def segments_of(root):
+    """Trajectory -> the steps at which its segments begin: none twice where each step was made once."""
+    store = Store(root)
+    found = {}
+    for key in store.results(store.last().digest).runs["trajectory"].unique():
+        found[key] = [segment.first for segment in read_trajectory(store.root, key).segments]
+    return found
+
+
+def start(*options):
+    words = [sys.executable, "-m", "lnlab", "run", "trained.yaml", "--executor", "slurm", *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, start_new_session=True, **pipes)
+
+
+def wait_for(found, running):
+    until = time.monotonic() + 120
+    while not found() and running.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    assert found(), running.communicate()
+
+
+def training(jobs):
+    """Whether a task is at a unit."""
+    return any(jobs.glob("*.json")) and any(Path(".lnlab").rglob("lease"))
+
+
+def test_two_tasks_compute_every_unit_once_and_the_rows_are_those_of_home(slurm, at_home):
+    run = start("--tasks", "2", "--sbatch", "partition=short", "--sbatch", "account=lab")
+    out, err = run.communicate(timeout=300)
+    assert run.returncode == 0, err
+    assert "4 runs: 4 finished; 4 units computed" in out
+    assert "learns" in out
+    (job,) = slurm.glob("*.sbatch")
+    lines = job.read_text().splitlines()
+    for line in ("--array=0-1%2", "--partition=short", "--account=lab", "--cpus-per-task=1", "--requeue", "--time=30"):
+        assert f"#SBATCH {line}" in lines
+    assert rows_of(Path(".lnlab")) == at_home
+    logs = [path.read_text() for path in Path(".lnlab/slurm").rglob("*_log.out")]
+    counts = [int(text.split(" units computed")[0].rsplit(" ", 1)[1]) for text in logs if " units computed" in text]
+    counts += [1 for text in logs if " 1 unit computed" in text]
+    assert sum(counts) == 4
+    assert all(len(firsts) == len(set(firsts)) for firsts in segments_of(Path(".lnlab")).values())
+
+
+def test_a_task_that_is_killed_leaves_its_units_to_the_other(slurm, at_home):
+    run = start("--tasks", "2", "--save-every", "0")
+    wait_for(lambda: training(slurm), run)
+    first = json.loads(min(slurm.glob("*.json")).read_text())
+    subprocess.run(["pkill", "-KILL", "-s", str(first["pid"])])
+    out, err = run.communicate(timeout=300)
+    assert run.returncode == 0, err
+    assert "4 runs: 4 finished" in out
+    assert rows_of(Path(".lnlab")) == at_home
+
+
+def test_a_task_whose_time_is_over_saves_is_queued_again_and_goes_on(slurm, at_home):
+    run = start("--tasks", "1", "--save-every", "3600")
+    wait_for(lambda: training(slurm), run)
+    (job,) = slurm.glob("*.json")
+    time.sleep(1)
+    subprocess.run(["scancel", job.stem, "--signal", "USR2"], check=True)
+    out, err = run.communicate(timeout=300)
+    assert run.returncode == 0, err
+    assert "4 runs: 4 finished" in out
+    assert json.loads(job.read_text())["starts"] == 2
+    assert rows_of(Path(".lnlab")) == at_home
+
+
+def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home):
+    run = start("--tasks", "2", "--save-every", "3600")
+    wait_for(lambda: training(slurm), run)
+    time.sleep(1)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=300)
+    assert run.returncode == 130
+    assert "interrupted: lnlab run trained.yaml goes on from here" in err
+    assert len(list(slurm.glob("*.cancelled"))) == 2
+    subprocess.run([sys.executable, "-m", "lnlab", "run", "trained.yaml", "--quiet"], check=True, capture_output=True)
+    assert rows_of(Path(".lnlab")) == at_home
+
+
+def test_what_slurm_refuses_is_one_line(slurm, lnlab):
+    said = lnlab("run", "trained.yaml", "--executor", "slurm", "--sbatch", "partition=closed", "--quiet")
+    assert said.code == 2
+    (line,) = said.err.splitlines()
+    assert line.startswith("--sbatch: sbatch refused the tasks: ")
+    assert "invalid partition specified: closed" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--tasks", "2"), "--tasks: is for --executor slurm alone"),
+        (("--no-wait",), "--no-wait: is for --executor slurm alone"),
+        (("--executor", "slurm", "--sbatch", "partition"), "--sbatch partition: is no parameter of sbatch"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything(slurm, lnlab, options, what):
+    said = lnlab("run", "trained.yaml", *options)
+    assert said.code == 2
+    assert what in said.err
+    assert not Path(".lnlab").exists()
+
+
+def test_without_slurm_the_message_says_where_to_call_it(slurm, lnlab, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    said = lnlab("run", "trained.yaml", "--executor", "slurm")
+    assert said.code == 2
+    assert "SLURM's commands are not on this machine; call it on a node from which sbatch works" in said.err
+
+
+# submitit leaves its processes to end by themselves
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_submitits_own_processes_stand_in_for_slurm(slurm, at_home):
+    console = Console(file=io.StringIO())
+    options = RunOptions(1, retry_failed=False, quiet=True, save_every=60, console=console, tasks=2)
+    summary = run_as_array(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")
+    assert (summary.scheduled, summary.units, summary.interrupted) == (4, 4, 0)
+    assert rows_of(Path(".lnlab")) == at_home
+    assert isinstance(Store(Path(".lnlab")).results(summary.stored.digest).runs, pl.DataFrame)
