@@ -4,12 +4,14 @@ Attention on the CPU has no second derivative in its fused kernels, so that its 
 searched for fused nodes all the same. A loss that differs from itself has no Hessian: dropout is off, and every loss
 is computed twice. A second derivative may be wrong without an error, as that of torch's weight norm on the CPU, which
 takes the norm for a constant: weight norms are computed by their formula, and every operator is held to its symmetry.
+A function of a user's whose backward pass is cut off from the graph gives a matrix that is symmetric and wrong: a
+Hessian with such a function in its graph is held to a difference of gradients.
 """
 
 import importlib
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -156,18 +158,32 @@ class GraphFacts:
         return GraphFacts(self.suspects | other.suspects, max(self.unit, other.unit))
 
 
+def graph_names(loss: Tensor) -> set[str]:
+    """The names of the nodes in the graph of a loss."""
+    return {node.name() for node in _nodes(loss)}
+
+
+def _nodes(loss: Tensor) -> Iterator[Node]:
+    """Every node of the graph of a loss, each once."""
+    seen = {graph_root(loss)}
+    waiting = [graph_root(loss)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        new = {child for child, _ in node.next_functions if child is not None} - seen
+        seen |= new
+        waiting.extend(new)
+
+
 def check_graph(loss: Tensor) -> GraphFacts:
     """Search the graph of a loss.
 
     Raises:
         CurvatureError: it holds a fused attention or compiled code.
     """
-    seen = {graph_root(loss)}
-    waiting = [graph_root(loss)]
     suspects = set()
     unit = torch.finfo(loss.dtype).eps
-    while waiting:
-        node = waiting.pop()
+    for node in _nodes(loss):
         name = node.name()
         if name.startswith(FUSED):
             what = f"found {name} in the graph, expected attention by its formula, in eager mode"
@@ -178,9 +194,6 @@ def check_graph(loss: Tensor) -> GraphFacts:
         for one in known if isinstance(known, list | tuple) else [known]:
             if one.dtype.is_floating_point:
                 unit = max(unit, torch.finfo(one.dtype).eps)
-        new = {child for child, _ in node.next_functions if child is not None} - seen
-        seen |= new
-        waiting.extend(new)
     return GraphFacts(frozenset(suspects), unit)
 
 
@@ -230,6 +243,34 @@ def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFa
         raise CurvatureError(what + (where if graph.suspects else ""), remedy)
 
 
+def check_difference(product: Tensor, difference: Callable[[float], Tensor], unit: float, suspects: set[str]) -> None:
+    """Compare ``H v`` with ``(g(θ + s v) - g(θ - s v)) / 2s``, where g is the gradient and v a unit vector.
+
+    The difference of two steps bounds the error of either, that of kinks included, so that a right product passes.
+
+    Args:
+        product: ``H v`` (size,).
+        difference: from s, in units of the parameters' norm, to the central difference.
+        unit: the unit in the last place of the gradients.
+        suspects: names of nodes that may be wrong.
+
+    Raises:
+        CurvatureError: they differ by more than the error of the difference.
+    """
+    step = unit ** (1 / 3)
+    one, other = difference(step), difference(step / 3)
+    norm = torch.linalg.vector_norm
+    allowed = _OFF * norm(other) + 4 * norm(one - other)
+    if norm(product - other) > allowed:
+        what = (
+            f"found a product of the length {norm(product):.4g}, and {norm(other):.4g} by differences of gradients, "
+            f"expected one Hessian (nodes that somebody has written: {', '.join(sorted(suspects))})"
+        )
+        raise CurvatureError(what, "write backward of that function by operations of torch, on saved inputs")
+
+
+_OFF = 0.05
+"""A product may differ from a difference of gradients by this share of it."""
 NOT_FINITE = "look for a norm, a root or a division at 0: its second derivative is infinite there"
 """What to do about a second derivative that is not finite."""
 

@@ -23,7 +23,13 @@ def hessian(
     tensor([1., 2.], dtype=torch.float64)
     """
     return Sharded(
-        linearize=linearized_hessian, model=model, loss=loss, batches=batches, parameters=parameters, **options
+        linearize=linearized_hessian,
+        model=model,
+        loss=loss,
+        batches=batches,
+        parameters=parameters,
+        of_gradient=True,
+        **options,
     )
 
 

@@ -18,6 +18,7 @@ from lnlab.curvature.guards import (
     CurvatureError,
     GraphFacts,
     check_deterministic,
+    check_difference,
     check_graph,
     check_symmetric,
     evaluation_copy,
@@ -94,6 +95,7 @@ class Sharded:
         threads: so many shards at a time, each on one core.
         together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
             else 1.
+        of_gradient: whether the products are derivatives of the gradient.
 
     Raises:
         ValueError: no shard, nothing counted, or what ``guards`` refuses.
@@ -110,6 +112,7 @@ class Sharded:
         keep: bool = False,
         threads: int = 1,
         together: int | None = None,
+        of_gradient: bool = False,
     ) -> None:
         self.parameters = validated_scope(model, parameters)
         self.size = sum(p.numel() for p in self.parameters)
@@ -135,6 +138,11 @@ class Sharded:
         pair = random_pair(self.size, self.device)
         hu, hv = self.matvec(pair)
         check_symmetric(pair[0], pair[1], hu, hv, graph)
+        if graph.suspects and of_gradient:
+            of_unit = hu / torch.linalg.vector_norm(pair[0])
+            losses = [partial(summed_loss, *shard) for shard in shards]
+            differences = partial(self._difference, losses, pair[0] / torch.linalg.vector_norm(pair[0]))
+            check_difference(of_unit, differences, graph.unit, set(graph.suspects))
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64.
@@ -152,6 +160,31 @@ class Sharded:
             for part in map_in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
                 total += part
         return (total / self.count).view(block.shape)
+
+    def _difference(self, losses: Sequence[Callable[[], tuple[Tensor, float]]], v: Tensor, step: float) -> Tensor:
+        """The central difference of the gradient along a unit vector, by a step in units of the parameters' norm."""
+        before = [p.detach().clone() for p in self.parameters]
+        length = step * float(torch.linalg.vector_norm(torch.stack([p.double().norm() for p in before])) + 1e-3)
+        along = unflatten(v[None], self.parameters)
+        found = []
+        try:
+            for sign in (1, -1):
+                for p, value, d in zip(self.parameters, before, along, strict=True):
+                    p.data = (value.double() + sign * length * d[0]).to(p.dtype)
+                with twice_differentiable():
+                    found.append(self._gradient(losses))
+        finally:
+            for p, value in zip(self.parameters, before, strict=True):
+                p.data = value
+        return (found[0] - found[1]) / (2 * length)
+
+    def _gradient(self, losses: Sequence[Callable[[], tuple[Tensor, float]]]) -> Tensor:
+        """Of the mean loss, (size,), float64."""
+        total = torch.zeros(1, self.size, dtype=torch.float64, device=self.device)
+        for evaluate in losses:
+            parts = torch.autograd.grad(evaluate()[0], self.parameters, allow_unused=True, materialize_grads=True)
+            total += flatten([part[None] for part in parts])
+        return total[0] / self.count
 
     def _product(self, rows: Tensor, shard: int) -> Tensor:
         """Of one shard with every row, from one graph."""

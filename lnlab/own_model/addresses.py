@@ -71,7 +71,7 @@ def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[s
             refuse(f"the parameter '{name}' has no size yet", "call the model on a batch once, in build(seed)")
         names.setdefault(id(parameter), []).append(name)
     if not names:
-        refuse(f"{type(model).__name__} has no parameters", "give a model that has been built, weights included")
+        refuse(f"{type(model).__name__} has no parameters", "give a model with weights: built, and not quantized")
     matched: set[str] = set()
     declared = {name: _declared(model, names[id(p)], rules, matched) for name, p in model.named_parameters()}
     refuse_unmatched(patterns, matched, "sites", "parameter and no module that has one", next(iter(declared)))

@@ -14,18 +14,19 @@ from lnlab.errors import LabError, Problem
 _LONGEST = 200
 """Of what an error says, in characters; torch lists dispatch tables."""
 _BY_ITSELF = "call loss(model, batch) without lnlab: it fails there, too"
+_TYPE = "give batches of the model's type; with precision: float64, a model.double() and batches of float64"
 _REMEDIES: tuple[tuple[str, str], ...] = (
     ("use_reentrant", "checkpoint with use_reentrant=False, which torch can differentiate so"),
     ("Expected more than 1", "give batches of several items, or statistics='running'"),
     ("out of memory", "make the batches smaller, or give the probe fewer of them"),
     ("can't allocate memory", "make the batches smaller, or give the probe fewer of them"),
     ("same device", "move the batches to the device of the model"),
-    ("must have the same dtype", "give batches of the model's type, and leave 'precision' out"),
-    ("expected scalar type", "give batches of the model's type, and leave 'precision' out"),
-    ("should be the same", "give batches of the model's type, and leave 'precision' out"),
+    ("must have the same dtype", _TYPE),
+    ("expected scalar type", _TYPE),
+    ("should be the same", _TYPE),
     ("modified by an inplace operation", "write x = x + y for x += y in the model"),
     ("is being used in an in-place operation", "write x = x + y for x += y in the model"),
-    ("backward through the graph a second time", "detach what the model or the loss keeps from pass to pass"),
+    ("backward through the graph a second time", "call no backward() in the loss, and detach what the model keeps"),
     ("nference tensor", "make model and batches outside of torch.inference_mode()"),
     ("does not require grad", "use neither torch.no_grad() nor detach() in the model or the loss"),
     ("FSDP", "measure the model before it is sharded"),

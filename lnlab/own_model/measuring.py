@@ -17,6 +17,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.consoles import stderr_console
 from lnlab.curvature.copies import kept_tensors
+from lnlab.curvature.guards import graph_names
 from lnlab.errors import LabError, Problem
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
@@ -75,6 +76,7 @@ def measure_model(
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
     """
     builds = build if isinstance(build, Mapping) else {ONLY: build}
+    _check_arguments(builds, probes, sites, stream, mask, statistics)
     numbers = _seeds(builds, seeds)
     task = OwnTask(batches, loss)
     if not task.available(1):
@@ -112,7 +114,10 @@ def _run(
         module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
         refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    with guarded("reading the model", "report it as a bug of lnlab, with its traceback"):
+    if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        what = "the model is compiled by TorchScript, which hides its parameters' places"
+        refuse(what, "measure the nn.Module that it was made from")
+    with guarded("reading the model", "call its named_parameters() and named_modules() without lnlab: they fail, too"):
         subject = replace(Subject.of(module, sites, stream, mask), remembered=statistics == "running")
     check_precision(module, choices)
     passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
@@ -177,19 +182,23 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
         LabError: what was found.
     """
     batch = next(task.batches("train", "probe"))
-    loss, gradients = _first_gradient(subject, task, batch, repeated=repeated)
+    watched = watching_hooks(subject.module)
+    loss, gradients = _first_gradient(subject, task, batch, repeated=repeated and not watched)
     if not all(bool(g.isfinite().all()) for g in gradients.values()):
         what = "the loss is finite and its gradient is not"
         raise NotFiniteError(Problem("measure", what, "look for a square root or a logarithm of 0"))
-    if not watching_hooks(subject.module):
+    if not watched:
         return subject
     unwatched = replace(subject, hooked=False)
     try:
-        other, others = _first_gradient(unwatched, task, batch, repeated=False)
-    except LabError:  # a hook is part of the model
-        return subject
-    same = other == loss and gradients.keys() == others.keys()
-    return unwatched if same and all(torch.equal(g, others[name]) for name, g in gradients.items()) else subject
+        other, others = _first_gradient(unwatched, task, batch, repeated=repeated)
+        same = other == loss and all(_same(gradients.get(name), g) for name, g in others.items())
+    except LabError:
+        same = False
+    if same:
+        return unwatched
+    _first_gradient(subject, task, batch, repeated=repeated)  # a hook is part of the model
+    return subject
 
 
 def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bool) -> tuple[float, dict[str, Tensor]]:
@@ -212,7 +221,15 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
                 return task.loss(model, batch)[0]
 
         total = check_repeatable("measure", evaluate) if repeated else evaluate()
+        hidden = [name for name in graph_names(total) if not name[-1].isdigit() and name.endswith("Backward")]
         every = torch.autograd.grad(total, [*names.values(), *others], allow_unused=True)
+        if hidden:  # functions that are not torch's: one that runs backward itself hides parameters from the graph
+            evaluate().backward()  # type: ignore[no-untyped-call]
+            differing = [n for (n, p), g in zip(names.items(), every, strict=False) if not _same(p.grad, g)]
+            if differing:
+                what = f"the gradient of '{differing[0].removeprefix('module.')}' is not in the graph of the loss"
+                one = f"{hidden[0].removesuffix('Backward')} computes it on its own"
+                refuse(f"{what}: {one}", "checkpoint with use_reentrant=False, or give the function its parameters")
     used = [g is not None for g in every[len(names) :]]
     if not any(g is not None for g in every[: len(names) + len(fused)]):
         refuse("the loss depends on no parameter of the model", "compute it with the model that it is called with")
@@ -227,6 +244,13 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
         refuse(what, "use the model that loss(model, batch) is given, and self in a forward pass")
     parts = zip(names, every, strict=False)
     return float(total.detach()), {name: g.to_dense() if g.is_sparse else g for name, g in parts if g is not None}
+
+
+def _same(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether two gradients are one, but for rounding; a missing one is 0."""
+    if one is None or other is None:
+        return all(g is None or not bool(g.to_dense().any()) for g in (one, other))
+    return torch.allclose(one, other, rtol=0.01, atol=0.01 * float(other.abs().max()) if other.numel() else 0.0)
 
 
 def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice:
@@ -260,6 +284,25 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
     return choice
 
 
+def _check_arguments(
+    builds: Mapping[Any, Any], probes: Any, sites: Any, stream: Any, mask: Any, statistics: Any
+) -> None:
+    """Refuse what the types of the arguments do not allow."""
+    if wrong := next((name for name in builds if not isinstance(name, str)), None):
+        refuse(f"the model {wrong!r} has no name", f"write {{'{wrong}': ...}}")
+    if isinstance(probes, str | Mapping) or not isinstance(probes, Sequence):
+        refuse(f"probes is {type(probes).__name__}, expected a list", "write probes=['gradient_norm']")
+    for argument, patterns in (("sites", sites), ("stream", stream)):
+        words = [word for pair in patterns.items() for word in pair] if isinstance(patterns, Mapping) else [patterns]
+        if patterns is not None and not all(isinstance(word, str) for word in words):
+            what = f"{argument}= is no table of patterns and addresses"
+            refuse(what, f"write {argument}={{'blocks.{{layer}}.fc': 'feed_forward.w1'}}")
+    if mask is not None and not callable(mask):
+        refuse(f"mask is {type(mask).__name__}, expected a function", "write mask=lambda batch: ...")
+    if statistics not in ("batch", "running"):
+        refuse(f"statistics is {statistics!r}", "write 'batch' or 'running'")
+
+
 def _seeds(builds: Mapping[str, nn.Module | ModelBuilder], seeds: int | Sequence[int] | None) -> list[int]:
     """The seeds of the replicates."""
     if not builds:
@@ -269,6 +312,8 @@ def _seeds(builds: Mapping[str, nn.Module | ModelBuilder], seeds: int | Sequence
         refuse(f"'{wrong}' is {type(builds[wrong]).__name__}, neither a module nor build(seed)", "give one of these")
     if seeds is None:
         return [1] if module else list(range(1, DEFAULT_SEEDS + 1))
+    if not (isinstance(seeds, int) or (isinstance(seeds, Sequence) and all(type(seed) is int for seed in seeds))):
+        refuse(f"seeds is {seeds!r}, expected a number or whole numbers", "write seeds=5 or seeds=[1, 2, 3]")
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not numbers or len(set(numbers)) < len(numbers):
         refuse(f"seeds={seeds} leaves no seed, or one twice", "give a positive number, or different seeds")

@@ -6,9 +6,10 @@ from typing import Any
 
 from torch import nn
 
-from lnlab.curvature.copies import inside_wrappers
+from lnlab.curvature.copies import inside_wrappers, module_copy
 from lnlab.nn.site import AddressedModel, Site, StreamPoint, TokenMask
 from lnlab.own_model.addresses import Address, parameter_addresses
+from lnlab.own_model.boundary import guarded
 from lnlab.own_model.fused import addressed_copy, printed_paths
 from lnlab.own_model.patterns import refuse
 from lnlab.own_model.stream import stream_points
@@ -23,6 +24,7 @@ class Subject:
         addresses: by the name of a parameter.
         points: of the stream, by site.
         mask: from a batch to where the stream has tokens; None: everywhere.
+        structure: the module, or a copy on its parameters without the wrappers of single parts: it has their names.
         hooked: whether copies have the hooks of the module, which its results depend on.
         remembered: whether norms over batches use their running statistics.
     """
@@ -31,6 +33,7 @@ class Subject:
     addresses: Mapping[str, Address]
     points: Mapping[Site, StreamPoint]
     mask: TokenMask | None
+    structure: nn.Module
     hooked: bool = True
     remembered: bool = False
 
@@ -44,19 +47,21 @@ class Subject:
             LabError: a pattern is wrong, or a parameter and a point of the stream have one address.
         """
         module = inside_wrappers(module)
-        addresses = parameter_addresses(module, sites)
-        points = stream_points(module, stream)
-        paths = printed_paths(module, addresses)
+        wrapped = any(inside_wrappers(part) is not part for part in module.modules())
+        structure = module_copy(module, {id(p): p for p in module.parameters()}) if wrapped else module
+        addresses = parameter_addresses(structure, sites)
+        points = stream_points(structure, stream)
+        paths = printed_paths(structure, addresses)
         if both := next((site for site in points if site in paths), None):
             what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
             refuse(what, "call the tensor of the parameter something else")
-        return cls(module, addresses, points, mask)
+        return cls(module, addresses, points, None if mask is None else _guarded_mask(mask), structure)
 
     @property
     def paths(self) -> dict[Site, str]:
         """By site the name of the parameter or the module there."""
         streams = {site: str(point) for site, point in self.points.items()}
-        return printed_paths(self.module, self.addresses) | streams
+        return printed_paths(self.structure, self.addresses) | streams
 
     def copy(self) -> AddressedModel:
         """A deep copy with its addresses."""
@@ -65,6 +70,14 @@ class Subject:
             clear_hooks(own)
         own.remembered = self.remembered
         return own
+
+
+def _guarded_mask(mask: TokenMask) -> TokenMask:
+    def read(batch: Any) -> Any:
+        with guarded("the mask of a batch", "call mask(batch) without lnlab: it fails there, too"):
+            return mask(batch)
+
+    return read
 
 
 def watching_hooks(module: nn.Module) -> bool:
