@@ -166,8 +166,9 @@ CRITERION_FIELDS = ("margin", "no_effect", "zone", "about", "finish")
 class AuthorAnswer(BaseModel):
     """The answer to the question, in the author's words.
 
-    ``{id}`` in ``says`` is the estimate of a claim with its interval, ``{id.n}`` its number of seeds; ``while`` has the
-    verdicts that it was written for, and ``profile`` the profile whose results it is about.
+    ``{id}`` in ``says`` is the estimate of a claim with its interval, ``{id.estimate}`` the estimate alone and ``{id.n}``
+    its number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile whose results it
+    is about.
     """
 
     model_config = _CLOSED

@@ -37,6 +37,14 @@ def test_an_answer_is_filled_with_estimates_intervals_and_seeds():
     assert fill_answer(says, JUDGED) == f"It grows 6.3 [5.2,{NBSP}7.6]-fold (10 seeds)."
 
 
+def test_an_estimate_stands_alone_with_the_digits_that_its_interval_allows():
+    assert fill_answer("{grows.estimate}-fold, {each.estimate}", [*JUDGED, replace(EACH, claim="each")]) == (
+        f"6.3-fold, {MINUS}0.50"
+    )
+    alike = replace(GROWS, low=6.31, high=6.31)
+    assert fill_answer("{grows.estimate} and {lost.estimate}", [alike, LOST]) == "6.31 and –"
+
+
 def test_a_claim_for_each_value_is_named_with_its_value():
     expected = f"{MINUS}0.50 [{MINUS}0.60,{NBSP}{MINUS}0.40] of 4"
     assert fill_answer("{grows[Pre-LN, 6]} of {grows[Pre-LN, 6].n}", JUDGED) == expected

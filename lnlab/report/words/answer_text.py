@@ -11,7 +11,6 @@ from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 
-_SEEDS = ".n"
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
@@ -21,10 +20,11 @@ def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
 
 
 def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
-    """The sentence with numbers: ``{id}`` as ``6.3 [5.2, 7.6]``, ``{id.n}`` as the number of seeds.
+    """The sentence with the numbers of the verdicts.
 
-    Braces around anything else are not a claim's and stay as they stand; so does a claim that was not judged, where a
-    reader sees that a number is missing.
+    ``{id}`` is the estimate with its interval, ``6.3 [5.2, 7.6]``; ``{id.estimate}`` the estimate alone, which reads
+    better in an answer; ``{id.n}`` the number of seeds. Braces around anything else are not a claim's and stay as they
+    stand; so does a claim that was not judged, where a reader sees that a number is missing.
     """
     verdict_by_claim = {verdict.claim: verdict for verdict in verdicts}
 
@@ -32,8 +32,11 @@ def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
         name = match[1]
         if verdict := verdict_by_claim.get(name):
             return estimate_in_words(verdict)
-        counted = verdict_by_claim.get(name.removesuffix(_SEEDS)) if name.endswith(_SEEDS) else None
-        return match[0] if counted is None else str(counted.n)
+        claim, _, part = name.rpartition(".")
+        verdict = verdict_by_claim.get(claim)
+        if verdict is None or part not in ("n", "estimate"):
+            return match[0]
+        return str(verdict.n) if part == "n" else estimate_in_words(verdict).partition(" [")[0].partition(",")[0]
 
     return PLACEHOLDER.sub(filled, says)
 
