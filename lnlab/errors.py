@@ -1,10 +1,24 @@
 """What a user can put right: where the mistake is, what it is, and its remedy."""
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 from lnlab.printable import printable
+
+MOST_LISTED = 8
+"""Known words that a message lists."""
+_LONGEST_VALUE = 80
+_NORM_ENDING = re.compile(r"(layer)?(norm|normalization|normalisation)$|(?<=..)ln$")
+_SHORT_FOR = {
+    "ln": "layer",
+    "bn": "batch",
+    "nonorm": "none",
+    "layernorm": "layer",
+    "layernormalization": "layer",
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -19,6 +33,13 @@ class Problem:
         cause = f"{self.where}: {self.what}" if self.where else self.what
         text = printable(f"{cause}; {self.remedy}" if self.remedy else cause)
         return text.replace("\n", r"\n").replace("\t", r"\t")
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: as JSON, at most 80 characters, what cannot be printed as escapes."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} ..."
 
 
 class LabError(Exception):
@@ -54,19 +75,59 @@ def nearest(word: str, known: Iterable[str]) -> str:
     words = sorted(set(known))
     if not words:
         return "none is known yet"
-    listing = f"known: {', '.join(words)}"
     close = closest(word, words)
+    listing = f"known: {listed(words, word, first=close)}"
     return f"did you mean '{close}'? ({listing})" if close else listing
+
+
+def listed(
+    words: Iterable[str], word: str = "", *, first: str | None = None, last: str = "", quoted: bool = False
+) -> str:
+    """``a, b, c``: words for a message; of more than eight the nearest to ``word``, and how many more there are.
+
+    Args:
+        words: in the order in which they are listed where there are no more than eight.
+        word: what they are to be near to; empty: the first eight are taken.
+        first: that which is most likely meant, before all others where some are left out.
+        last: what stands before the last of them: ``or``.
+        quoted: whether each stands in quotes; one that holds a comma does always.
+    """
+    distinct = list(dict.fromkeys(words))
+    shown = distinct
+    if len(distinct) > MOST_LISTED:
+        by_nearness = sorted(distinct, key=lambda w: (w != first, -_likeness(word, w))) if word else distinct
+        shown = by_nearness[:MOST_LISTED]
+    texts = [f"'{text}'" if quoted or not text or "," in text or ";" in text else text for text in shown]
+    if len(distinct) > len(shown):
+        return f"{', '.join(texts)} and {len(distinct) - len(shown):,} more"
+    return f"{', '.join(texts[:-1])} {last} {texts[-1]}" if last and len(texts) > 1 else ", ".join(texts)
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was most likely meant, or None where none is near.
 
     Two neighbouring letters exchanged are one edit, and the likeliest: ``rl`` for ``lr``, which share one letter in
-    order only. Where no word is near, one that differs in capitals alone is.
+    order only. Where no word is near, one that differs in capitals alone is. ``Pre-LN``, ``LayerNorm`` and the like,
+    the words of papers and pages, come before all that is merely near.
     """
     words = sorted(set(known))
+    if word not in words and (published := [candidate for candidate in words if _stem(candidate) == _stem(word)]):
+        return published[0]
     transposed = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
     candidates = [candidate for candidate in words if candidate in transposed] or get_close_matches(word, words, n=1)
     candidates = candidates or [candidate for candidate in words if candidate.casefold() == word.casefold()]
     return candidates[0] if candidates else None
+
+
+def _stem(word: str) -> str:
+    """A name without capitals, separators and the ending ``norm`` or ``LN``: ``Pre-LN`` is ``pre``."""
+    letters = "".join(letter for letter in word.casefold() if letter.isalnum())
+    letters = _SHORT_FOR.get(letters, letters)
+    stem = _NORM_ENDING.sub("", letters)
+    return stem or letters
+
+
+def _likeness(word: str, other: str) -> float:
+    """From 0 to 1; words that begin alike, or hold the other, come first."""
+    ratio = SequenceMatcher(None, word.casefold(), other.casefold()).ratio()
+    return ratio + (word.casefold() in other.casefold() or other.casefold() in word.casefold()) / 2

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lnlab.errors import LabError, Problem, nearest
+from lnlab.expectations import mistakes_of
 from lnlab.keys import Json
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
@@ -104,8 +105,7 @@ def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[s
         try:
             validators[word].validate_python(stated[word])
         except ValidationError as error:
-            cause = error.errors(include_url=False)[0]["msg"]
-            remedy = cause[0].lower() + cause[1:]
+            remedy = mistakes_of(error, stated[word])[0].remedy
             problems.append(Problem(owner, f"the fact '{word}' is {stated[word]!r}", remedy))
     if problems:
         raise LabError(*problems)

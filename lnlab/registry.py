@@ -18,7 +18,8 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from lnlab.errors import closest, nearest
+from lnlab.errors import closest, nearest, shown
+from lnlab.expectations import limited, mistakes_of
 from lnlab.facts import Facts, validated_facts
 from lnlab.keys import Json, digest
 from lnlab.parameters import UNKNOWN_KEY, Parameters, integers_of, record_keys
@@ -168,10 +169,10 @@ class Registry(Generic[Build]):
             raise Flawed(flaw_of_key((), {"key": near, "known": ["kind"]}))
         if isinstance(raw, Mapping) and not isinstance(raw.get("kind", ""), str):
             known = nearest("", self.entries)
-            raise Flawed(Flaw(("kind",), f"found {json.dumps(raw['kind'], default=str)}", f"write a word ({known})"))
+            raise Flawed(Flaw(("kind",), f"found {shown(raw['kind'])}", f"write a word ({known})"))
         if not isinstance(raw, Mapping) or "kind" not in raw:
             article = "an" if self.kind[0] in "aeiou" else "a"
-            what = f"expected {article} {self.kind}, found {json.dumps(raw, default=str)}"
+            what = f"expected {article} {self.kind}, found {shown(raw)}"
             raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
         entry = self[raw["kind"]]
         own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
@@ -219,29 +220,28 @@ def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list
         model = entry.params.model_validate_json(json.dumps(integers_of(parameters), default=str))
     except ValidationError as error:
         kinds = {name: parameter.annotation for name, parameter in entry.keywords.items()}
-        return {}, flaws_of(error, kinds, f"{entry.kind} '{entry.name}'")
+        return {}, flaws_of(error, parameters, kinds, f"{entry.kind} '{entry.name}'")
     return json.loads(model.model_dump_json()), []
 
 
-def flaws_of(error: ValidationError, known: Mapping[str, Any], owner: str) -> list[Flaw]:
-    """A pydantic error as flaws: unknown keys get the nearest of the ``known`` ones, each with its type."""
+def flaws_of(error: ValidationError, data: Json, known: Mapping[str, Any], owner: str) -> list[Flaw]:
+    """A pydantic error of ``data`` as flaws: unknown keys get the nearest of the ``known`` ones, each with its type."""
+    mistakes, more = limited(mistakes_of(error, data))
     flaws = []
-    for detail in error.errors(include_url=False):
-        path = tuple(detail["loc"])
-        if detail["type"] == "extra_forbidden" and len(path) > 1:
+    for mistake in mistakes:
+        path = mistake.path
+        if mistake.kind == "extra_forbidden" and len(path) > 1:
             keys = record_keys(known.get(str(path[0])), path[1:-1])
             flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", nearest(str(path[-1]), keys)))
-        elif detail["type"] == "extra_forbidden":
+        elif mistake.kind == "extra_forbidden":
             flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
-        elif detail["type"] == UNKNOWN_KEY:
-            flaws.append(flaw_of_key(path, detail["ctx"]))
-        elif detail["type"] == "missing":
+        elif mistake.kind == UNKNOWN_KEY:
+            flaws.append(flaw_of_key(path, mistake.context))
+        elif mistake.kind == "missing":
             flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
         else:
-            message = detail["msg"].removeprefix("Value error, ")
-            remedy = message[0].lower() + message[1:]
-            flaws.append(Flaw(path, f"found {json.dumps(detail['input'], default=str)}", remedy))
-    return flaws
+            flaws.append(Flaw(path, f"found {shown(mistake.value)}", mistake.remedy))
+    return [*flaws, Flaw((), f"and {more:,} more", "mend the first ones first")] if more else flaws
 
 
 def flaw_of_key(path: Where, context: Mapping[str, Any]) -> Flaw:

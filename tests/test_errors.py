@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from lnlab.errors import LabError, Problem, SpecError, closest, nearest
+from lnlab.catalogue import REGISTRIES
+from lnlab.errors import MOST_LISTED, LabError, Problem, SpecError, closest, listed, nearest, shown
 
 
 def test_a_problem_is_one_line_of_place_cause_and_remedy():
@@ -40,3 +41,52 @@ def test_the_nearest_word_is_named_with_all_that_are_known():
 )
 def test_exchanged_letters_are_one_edit(word, meant):
     assert closest(word, ["lr", "of", "to", "layers", "rms"]) == meant
+
+
+def test_of_many_known_words_the_nearest_eight_are_listed():
+    known = [f"word_{i}" for i in range(1000)] + ["a, b", "gradient_norm", "gradient_norms"]
+    remedy = nearest("gradient_nrom", known)
+    assert remedy.startswith("did you mean 'gradient_norm'? (known: gradient_norm, gradient_norms, ")
+    assert remedy.endswith(" and 995 more)")
+    assert len(remedy) < 300
+    assert nearest("a. b", known).startswith("did you mean 'a, b'? (known: 'a, b', ")
+    assert listed(map(str, range(MOST_LISTED))) == "0, 1, 2, 3, 4, 5, 6, 7"
+    assert listed(["a", "b, c", ""], last="or") == "a, 'b, c' or ''"
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "meant"),
+    [
+        ("placement", "Pre-LN", "pre"),
+        ("placement", "Post-LN", "post"),
+        ("placement", "pre-norm", "pre"),
+        ("placement", "PostNorm", "post"),
+        ("placement", "Pre-LayerNorm", "pre"),
+        ("placement", "Sandwich-LN", "sandwich"),
+        ("placement", "Mix-LN", "mix"),
+        ("placement", "ReZero", "rezero"),
+        ("placement", "DeepNorm", "deepnorm"),
+        ("norm", "LayerNorm", "layer"),
+        ("norm", "Layer Normalization", "layer"),
+        ("norm", "LN", "layer"),
+        ("norm", "RMSNorm", "rms"),
+        ("norm", "BatchNorm", "batch"),
+        ("norm", "batch_norm", "batch"),
+        ("norm", "frozen BatchNorm", "frozen_batch"),
+        ("norm", "ScaleNorm", "scale"),
+        ("norm", "InstanceNorm", "instance"),
+        ("norm", "DyT", "dyt"),
+        ("norm", "no norm", "none"),
+        ("init", "T-Fixup", "t_fixup"),
+        ("optimizer", "Adam-2k", "adam_2k"),
+        ("optimizer", "AdamW", "adamw"),
+    ],
+)
+def test_the_words_of_pages_and_papers_are_known(kind, word, meant):
+    assert closest(word, REGISTRIES[kind].entries) == meant
+
+
+def test_a_value_is_shown_briefly_and_without_what_a_terminal_obeys():
+    assert shown("½ é") == '"½ é"'
+    assert shown("\x9b31m\u202e") == r'"\u009b31m\u202e"'
+    assert len(shown(list(range(1000)))) < 90

@@ -20,10 +20,8 @@ TEXTS = {name(path): path.read_text() for path in FILES}
 TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
 
 
-def test_no_file_is_a_drawer_and_none_is_too_long():
+def test_no_file_is_a_drawer():
     assert [file for file in TEXTS if DRAWERS.search(file)] == []
-    lines = {file: len(text.splitlines()) for file, text in TEXTS.items()}
-    assert {file: count for file, count in lines.items() if count > 250} == {}, "something wants its own room"
 
 
 def test_every_module_says_what_it_is_and_imports_at_the_top():

@@ -217,10 +217,10 @@ def test_a_plugin_that_is_not_python_is_refused(tmp_path):
     [
         ({"speed": 1, "units": "tokens"}, "task 'mine': no fact is called 'units'; did you mean 'unit'? "),
         ({}, "task 'mine': the fact 'speed' is missing; register it with speed=..."),
-        ({"speed": "1"}, "task 'mine': the fact 'speed' is '1'; input should be a valid integer"),
-        ({"speed": True}, "task 'mine': the fact 'speed' is True; input should be a valid integer"),
-        ({"speed": 1, "unit": "bytes"}, "task 'mine': the fact 'unit' is 'bytes'; input should be 'tokens' or "),
-        ({"speed": 1, "passes": 3.0}, "task 'mine': the fact 'passes' is 3.0; input should be callable"),
+        ({"speed": "1"}, "task 'mine': the fact 'speed' is '1'; write a whole number"),
+        ({"speed": True}, "task 'mine': the fact 'speed' is True; write a whole number"),
+        ({"speed": 1, "unit": "bytes"}, "task 'mine': the fact 'unit' is 'bytes'; write 'tokens' or "),
+        ({"speed": 1, "passes": 3.0}, "task 'mine': the fact 'passes' is 3.0; write a function"),
         (
             {"colour": 1, "speed": None},
             "task 'mine': no fact is called 'colour'; known: passes, speed, unit\ntask 'mine'",

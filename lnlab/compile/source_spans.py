@@ -1,14 +1,11 @@
 """From a flaw in a setting back to the line of the file, or the argument, that it came from."""
 
-import re
 from dataclasses import dataclass, replace
 
 from lnlab.errors import Problem
 from lnlab.registry import Flaw, Where
 from lnlab.specfile.load import SpecDocument
-from lnlab.specfile.scalars import scalar_hint
 
-_QUOTED = re.compile(r"(?:found \"|called ')([^\"']{1,40})[\"']")
 UNKNOWN = "unknown key"
 
 
@@ -36,9 +33,7 @@ def as_problem(document: SpecDocument, location: SourceLocation, flaw: Flaw) -> 
     if path[-1:] == ("kind",) and location.path not in document.marks:  # a bare word was written
         path = path[:-1]
     dotted = ".".join(map(str, path))
-    match = _QUOTED.search(flaw.what)
-    remedy = "; ".join(part for part in (flaw.remedy, scalar_hint(match[1]) if match else "") if part)
-    return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, remedy)
+    return Problem(where, f"{dotted}: {flaw.what}" if dotted else flaw.what, flaw.remedy)
 
 
 def as_problems(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, Problem, listed, nearest
 from lnlab.keys import Json
 from lnlab.nn.sites import Site
 from lnlab.specfile.columns import LAYER_ENDS, VOCABULARY
@@ -105,4 +105,8 @@ def _meets(site: Site, key: str, allowed: Sequence[Json], last: Mapping[str | No
 def _nothing(what: str, key: str, allowed: Sequence[Json], before: Sequence[Site]) -> Problem:
     message = f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, allowed))}"
     available = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
-    return Problem(f"interventions.where.{key}", message, f"there is {', '.join(available) or 'none'}")
+    return Problem(
+        f"interventions.where.{key}",
+        message,
+        f"there is {listed(available, str(allowed[0]) if allowed else '') or 'none'}",
+    )

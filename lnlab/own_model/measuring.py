@@ -18,7 +18,7 @@ from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.consoles import stderr_console
 from lnlab.curvature.copies import kept_tensors
 from lnlab.curvature.guards import graph_names
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError, Problem, listed
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
 from lnlab.keys import Json
@@ -275,7 +275,7 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
     training = facts.ahead(choice) or (not trained and (facts.trained or facts.update))
     if training or not (facts.any_model(choice) or facts.any_stream):
         anywhere = [e for e in registry if e.facts.any_stream or e.facts.any_model is not never]
-        usable = ", ".join(e.name for e in anywhere if trained or not e.facts.trained)
+        usable = listed(e.name for e in anywhere if trained or not e.facts.trained)
         needs = "training" if training else "the structure of lnlab's own models, such as its masks and tokens"
         what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
         refuse(what, f"describe the model in a spec, or measure one of {usable}")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError, Problem, listed
 from lnlab.keys import Json, canonical
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.models import TokenPairs, models
@@ -90,7 +90,7 @@ def _written_out(sites: Mapping[str, str], choice: Mapping[str, Any]) -> dict[st
         return {pattern: address.format_map(choice) for pattern, address in sites.items()}
     except (KeyError, ValueError, IndexError) as error:
         what = f"an address in sites= names a parameter that the model does not have: {error}"
-        raise LabError(Problem("", what, f"choose from {', '.join(choice)}")) from error
+        raise LabError(Problem("", what, f"choose from {listed(choice)}")) from error
 
 
 def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, list[Parameter]]:

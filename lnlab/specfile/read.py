@@ -6,7 +6,8 @@ from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
-from lnlab.errors import closest, nearest
+from lnlab.errors import closest, nearest, shown
+from lnlab.expectations import Mistake, mistakes_of
 from lnlab.keys import Json
 from lnlab.parameters import UNKNOWN_KEY
 from lnlab.registry import Flaw, Where, flaw_of_key
@@ -17,9 +18,6 @@ _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
 _NO_SEED = 2**53 - 1
 """The placeholder of tuning seeds that cannot be read: no judged seed equals it."""
 _REQUIRED = {"lnlab": "add 'lnlab: 2', the version of the language", "title": "add 'title: ...'"}
-_EXPECTED = dict.fromkeys(("tuple_type", "list_type"), "write a list: [...]")
-_EXPECTED |= dict.fromkeys(("dict_type", "mapping_type", "model_type"), "write a mapping: {key: value}")
-_EXPECTED |= {"bool_type": "write true or false", "string_type": "write text; put quotes around a number"}
 _EMPTY = Flaw(("sweep",), "is empty", "give at least one, or leave the key out")
 MOST_PRIMARY = 6
 MOST_FLAWS = 100
@@ -55,11 +53,11 @@ def read_experiment(data: dict[str, Json]) -> Reading:
         try:
             experiment = Experiment.model_validate_json(json.dumps(sound))
         except ValidationError as error:
-            errors = [detail for detail in error.errors(include_url=False) if not _is_consequence(detail)]
-            flaws += [_as_stated(_as_flaw(detail, positions), data) for detail in errors[:MOST_FLAWS]]
-            if len(errors) > MOST_FLAWS:
-                flaws.append(Flaw((), f"and {len(errors) - MOST_FLAWS:,} more", "mend the first ones first"))
-            sound = _without(sound, {_removable_path(tuple(detail["loc"]), sound) for detail in errors}, positions)
+            mistakes = [m for m in mistakes_of(error, sound) if not (m.kind == "too_short" and m.value)]
+            flaws += [_as_stated(_as_flaw(mistake, positions), data) for mistake in mistakes[:MOST_FLAWS]]
+            if len(mistakes) > MOST_FLAWS:
+                flaws.append(Flaw((), f"and {len(mistakes) - MOST_FLAWS:,} more", "mend the first ones first"))
+            sound = _without(sound, {_removable_path(mistake.path, sound) for mistake in mistakes}, positions)
         else:
             return Reading(experiment, flaws + _flaws_of_claims(experiment, positions.get("claims", [])), positions)
 
@@ -75,11 +73,6 @@ def _as_stated(flaw: Flaw, data: dict[str, Json]) -> Flaw:
                 ids = [str(claim["id"]) for claim in data["claims"] if isinstance(claim, dict) and "id" in claim]
                 return replace(flaw, what=f"no claim is called '{required}'", remedy=nearest(required, ids))
     return flaw
-
-
-def _is_consequence(detail: Json) -> bool:
-    """Whether an error only follows from the removal of flawed items of a list."""
-    return bool(detail["type"] == "too_short" and detail["input"])
 
 
 def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
@@ -107,27 +100,25 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
     return _PLACEHOLDERS | remaining
 
 
-def _as_flaw(detail: Json, positions: dict[str, list[int]]) -> Flaw:
-    """One of pydantic's errors in the words of a spec."""
-    path: Where = tuple(part for part in detail["loc"] if part != "[key]")
+def _as_flaw(mistake: Mistake, positions: dict[str, list[int]]) -> Flaw:
+    """A mistake in the data that were read as one in the data of the spec."""
+    path: Where = mistake.path
     if path and path[0] in positions and len(path) > 1:
         path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
-    if detail["type"] == "extra_forbidden":
+    if mistake.kind == "extra_forbidden":
         return _flaw_of_unknown(path)
-    if detail["type"] == UNKNOWN_KEY:
-        return flaw_of_key(path, detail["ctx"])
-    if detail["type"] == "literal_error" and detail["loc"][-1] == "[key]":
+    if mistake.kind == UNKNOWN_KEY:
+        return flaw_of_key(path, mistake.context)
+    if mistake.kind == "literal_error" and mistake.of_key:
         return Flaw(path, f"unknown key '{path[-1]}'", nearest(str(path[-1]), get_args(VerdictWord)))
-    if detail["type"] == "missing":
-        return _flaw_of_missing(path, detail["input"])
-    if detail["type"] == "too_short":
+    if mistake.kind == "missing":
+        return _flaw_of_missing(path, mistake.value)
+    if mistake.kind == "too_short":
         return replace(_EMPTY, path=path)
-    if path == ("lnlab",) and detail["input"] == 1:
+    if path == ("lnlab",) and mistake.value == 1:
         remedy = "write lnlab: 2, and role: prediction for badge: regression; claims may stand in their section"
         return Flaw(path, "version 1 of the language is no longer read", remedy)
-    value = json.dumps(detail["input"], default=str)
-    message = _EXPECTED.get(detail["type"]) or detail["msg"][0].lower() + detail["msg"][1:]
-    return Flaw(path, f"found {value if len(value) <= 80 else value[:80] + ' ...'}", message)
+    return Flaw(path, f"found {shown(mistake.value)}", mistake.remedy)
 
 
 def _flaw_of_missing(path: Where, mapping: dict[str, Json]) -> Flaw:

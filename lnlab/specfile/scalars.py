@@ -3,14 +3,13 @@
 import re
 
 from lnlab.keys import Json
+from lnlab.written_numbers import FLOAT
 
 _WORDS: dict[str, Json] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 _INTEGERS = ((re.compile(r"[-+]?[0-9]+"), 10), (re.compile(r"0o[0-7]+"), 8), (re.compile(r"0x[0-9a-fA-F]+"), 16))
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([Tt\s].*)?")
-_YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 _MAX_DIGITS = 400
 
 
@@ -29,7 +28,7 @@ def resolve_plain(text: str) -> Json:
     for pattern, base in _INTEGERS:
         if pattern.fullmatch(text):
             return _integer(text, base)
-    if _FLOAT.fullmatch(text):
+    if FLOAT.fullmatch(text):
         return _float(text)
     if _NOT_FINITE.fullmatch(text):
         raise NotPlainData(f"{text} is not a finite number", "write a finite one, or null for none")
@@ -50,16 +49,3 @@ def _float(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise NotPlainData(f"{text[:40]} is too large for a number", "write a finite one, or null for none")
     return value
-
-
-def scalar_hint(value: Json) -> str:
-    """What may have been meant by text that YAML 1.2 does not take for a number or a truth value; else empty."""
-    if not isinstance(value, str):
-        return ""
-    if boolean := _YAML_1_1_BOOLEANS.get(value.lower()):
-        return f"'{value}' is text in YAML 1.2; if a truth value was meant, write {boolean}"
-    if _FLOAT.fullmatch(value):
-        return f"'{value}' is text; if a number was meant, remove the quotes"
-    if _FLOAT.fullmatch(digits := value.replace("_", "").replace(",", "")):
-        return f"'{value}' is text; if a number was meant, write {digits}"
-    return ""

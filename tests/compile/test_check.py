@@ -204,3 +204,22 @@ def test_more_measurements_than_a_plan_holds_are_counted_and_not_written_out(pla
 def test_a_long_run_that_is_measured_at_its_end_can_be_planned(plan, base):
     text = base + f"optimizer: {{kind: adam, lr: 1e-3}}\ntrain: {{steps: {10**15}, evaluate: end}}\n"
     assert {run.steps for run in plan(text).runs} == {10**15}
+
+
+@pytest.mark.parametrize(
+    ("written", "remedy"),
+    [
+        ("'0,001'", "if a number was meant, write 0.001"),
+        ("'1.000,5'", "if a number was meant, write 1000.5"),
+        ("'1 000'", "if a number was meant, write 1000"),
+        ("'1e-3 '", "if a number was meant, write 1e-3"),
+        ("½", "if a number was meant, write 0.5"),
+        ("'1,000'", "write 1000 or 1.000, whichever was meant"),
+        ("fast", "write a number"),
+    ],
+)
+def test_a_number_as_another_place_writes_it_gets_the_number_that_was_meant(plan, base, written, remedy):
+    text = base + f"optimizer: {{kind: adam, lr: {written}}}\ntrain: {{steps: 4}}\n"
+    (found,) = problems(plan, text)
+    assert found.startswith("spec.yaml:8:29: optimizer.lr: found ")
+    assert found.endswith(remedy)

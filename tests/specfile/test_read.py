@@ -66,7 +66,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"probes": [{"at": "init"}]}, ("probes", 0), "'kind' is required", "add"),
         ({"probes": [{"kind": "p", "at": "begin"}]}, ("probes", 0, "at"), 'found "begin"', "write init, end"),
         ({"report": "all"}, ("report",), 'found "all"', "write a list"),
-        ({"claims": [{**CLAIM, "id": "no word"}]}, ("claims", 0, "id"), 'found "no word"', "pattern"),
+        ({"claims": [{**CLAIM, "id": "no word"}]}, ("claims", 0, "id"), 'found "no word"', "a letter first"),
         ({"claims": [{**CLAIM, "role": "gold"}]}, ("claims", 0, "role"), 'found "gold"', "'source', 'alternative'"),
         ({"claims": [{**CLAIM, "primary": "yes"}]}, ("claims", 0, "primary"), 'found "yes"', "true or false"),
         ({"claims": [{**CLAIM, "requires": 3}]}, ("claims", 0, "requires"), "found 3", "write a list"),
@@ -83,7 +83,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
             "seed 4 sets the margin and is judged too",
             "calibrate",
         ),
-        ({"profiles": {"a b": {}}}, ("profiles", "a b"), 'found "a b"', "pattern"),
+        ({"profiles": {"a b": {}}}, ("profiles", "a b"), 'found "a b"', "a letter first"),
         ({"profiles": {"a": 3}}, ("profiles", "a"), "found 3", "write a mapping"),
     ],
 )

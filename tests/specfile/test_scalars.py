@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlab.specfile.scalars import NotPlainData, resolve_plain, scalar_hint
+from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,3 @@ def test_any_text_is_plain_data_or_refused(text):
     except NotPlainData:
         return
     assert value is None or isinstance(value, bool | int | str) or math.isfinite(value)
-
-
-@pytest.mark.parametrize(
-    ("found", "says"),
-    [
-        ("no", "write false"),
-        ("On", "write true"),
-        ("1e-3", "remove the quotes"),
-        ("1_000", "write 1000"),
-        ("1,000.5", "write 1000.5"),
-        ("layer", ""),
-        (3, ""),
-        (None, ""),
-    ],
-)
-def test_text_that_looks_like_something_else_gets_a_hint(found, says):
-    assert (says in scalar_hint(found)) if says else scalar_hint(found) == ""

@@ -102,7 +102,7 @@ def validator() -> Draft202012Validator:
 
 
 OF_THE_GRAMMAR = re.compile(
-    r"found .*; (input should|write |value |string should|give a whole)"
+    r"found .*; (write |give a whole)"
     r"|expected an? |has no (parameter|key) |needs '|is required"
 )
 """In a message: what is wrong with a value by itself, as a schema may say it."""

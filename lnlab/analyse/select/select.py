@@ -17,7 +17,7 @@ from lnlab.analyse.select.pushdown import condition_of_files
 from lnlab.analyse.select.quantity import quantities, quantity_fact
 from lnlab.analyse.select.references import NoReference
 from lnlab.analyse.select.settings import NothingSelected, settings_of
-from lnlab.errors import Problem, nearest
+from lnlab.errors import Problem, listed, nearest
 from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
@@ -169,7 +169,9 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         if rows.is_empty():
             values = settings_of(results).with_columns(before, [key])[key].unique().to_list()
             present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
-            return Problem(key, f"no row has {condition!r}", f"there is {', '.join(present) or 'nothing but null'}")
+            return Problem(
+                key, f"no row has {condition!r}", f"there is {listed(present, str(condition)) or 'nothing but null'}"
+            )
     raise ValueError("found rows, expected an empty selection")
 
 

@@ -4,6 +4,7 @@ from lnlab.compile.cost.data_passes import inits_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import ResolvedSetting
+from lnlab.errors import listed
 from lnlab.registry import Flaw
 
 _BRANCH_OUTPUTS = {"o", "w2"}
@@ -139,7 +140,7 @@ def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[F
         return []
     requested = " or ".join(_output_phrase(word) for word in accepted)
     what = f"'{model.name}' gives {_output_phrase(output)}, and the task '{task.name}' asks for {requested}"
-    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.says in accepted)
+    fitting = listed(entry.name for entry in registries["model"] if entry.facts.says in accepted)
     return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
 
 
@@ -149,7 +150,7 @@ def every_stack_has_something_to_read(setting: ResolvedSetting, registries: Regi
     if task.facts.sources or "encoder" not in model.facts.stacks:
         return []
     what = f"the task '{task.name}' has no sources, and the encoder of '{model.name}' would read nothing"
-    fitting = ", ".join(entry.name for entry in registries["model"] if entry.facts.stacks == ("decoder",))
+    fitting = listed(entry.name for entry in registries["model"] if entry.facts.stacks == ("decoder",))
     return [Flaw(("model",), what, f"these models read one text: {fitting}")]
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.setting_paths import STACK_CHOICES
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.errors import nearest
+from lnlab.errors import nearest, shown
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flaw, Flawed, Where
 from lnlab.setting import STACKS
+from lnlab.written_numbers import number_hint, truth_hint
 
 MOST_LAYERS = 256
 STACK_DEFAULTS = {"norm": "layer", "attention": "softmax"}
@@ -151,7 +152,11 @@ class _StackResolver:
         if value is _ABSENT:
             self.flaw(path, "the number of layers is required", f"add model.layers or {stack}.layers")
         elif isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
-            self.flaw(path, f"found {canonical(value)}", "give a whole number of layers, from 1")
+            self.flaw(
+                path,
+                f"found {shown(value)}",
+                _with_hint("give a whole number of layers, from 1", number_hint(value, whole=True)),
+            )
         elif value > MOST_LAYERS:
             self.flaw(path, f"found {int(value):,} layers", f"at most {MOST_LAYERS:,} are planned")
         else:
@@ -161,5 +166,9 @@ class _StackResolver:
     def truth(self, path: Where, value: Json) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.flaw(path, f"found {canonical(value)}", "write true or false")
+        self.flaw(path, f"found {shown(value)}", _with_hint("write true or false", truth_hint(value)))
         return None
+
+
+def _with_hint(remedy: str, hint: str) -> str:
+    return f"{remedy}; {hint}" if hint else remedy

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.errors import shown
 from lnlab.keys import Json
 from lnlab.parameters import integers_of
 from lnlab.registry import Choice, Flaw, Flawed, flaws_of
@@ -44,16 +45,16 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
         Flawed: everything wrong with it, with paths relative to it.
     """
     if not isinstance(raw, dict):
-        raise Flawed(Flaw((), f"found {json.dumps(raw)}", "write a mapping, as in {steps: 100}"))
+        raise Flawed(Flaw((), f"found {shown(raw)}", "write a mapping, as in {steps: 100}"))
     flaws, epochs = _epochs(raw)
     trains = bool(raw.get("steps")) or epochs is not None
     stop_flaws, stop = _stop(raw.get("stop") or (STOP if trains else None), registries)
     flaws += stop_flaws
+    values = {key: value for key, value in raw.items() if key not in ("stop", "epochs")}
     try:
-        values = {key: value for key, value in raw.items() if key not in ("stop", "epochs")}
         plain = Train.model_validate_json(json.dumps(integers_of(values)))
     except ValidationError as error:
-        flaws += flaws_of(error, dict.fromkeys(TRAIN_KEYS), "train")
+        flaws += flaws_of(error, values, dict.fromkeys(TRAIN_KEYS), "train")
     if flaws:
         raise Flawed(*flaws)
     resolved = {**plain.model_dump(mode="json"), "stop": stop}
@@ -69,9 +70,9 @@ def _epochs(raw: Json) -> tuple[list[Flaw], int | None]:
     if "steps" in raw:
         return [Flaw(("epochs",), "a run is given in steps or in epochs", "remove one of them")], None
     try:
-        return [], _EPOCHS.validate_json(json.dumps(raw["epochs"]))
+        return [], _EPOCHS.validate_json(json.dumps(integers_of(raw["epochs"])))
     except ValidationError as error:
-        return [flaw.below("epochs") for flaw in flaws_of(error, {}, "train")], None
+        return [flaw.below("epochs") for flaw in flaws_of(error, raw["epochs"], {}, "train")], None
 
 
 def _stop(raw: Json, registries: Registries) -> tuple[list[Flaw], Choice | None]:

@@ -11,7 +11,7 @@ from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.overlay import Issues, MergedSpec
 from lnlab.compile.work import ResolvedSetting
-from lnlab.errors import nearest
+from lnlab.errors import listed, nearest
 from lnlab.facts import never
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flaw, Where
@@ -163,7 +163,7 @@ def _absent_parts(
             if not facts.any_stream:
                 what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
                 usable = [e.name for e in registries["probe"] if e.facts.any_stream or e.facts.any_model is not never]
-                flaws[Flaw(path, what, f"choose from {', '.join(usable)}")] = None
+                flaws[Flaw(path, what, f"choose from {listed(usable, str(probe.choice['kind']))}")] = None
             elif not registries["model"][kind].facts.stream(setting):
                 what = f"it reads the residual stream, and nothing of that of '{kind}' is known"
                 remedy = "name the modules where it passes: register_model(..., stream={'blocks.{layer}': 'decoder."
@@ -181,7 +181,7 @@ def _absent_precision(
             if not registries["probe"][probe.choice["kind"]].facts.in_float32:
                 path = (*probe.path, "kind")
                 what = f"it computes in float64, which the device {device} lacks"
-                usable = ", ".join(entry.name for entry in registries["probe"] if entry.facts.in_float32)
+                usable = listed(entry.name for entry in registries["probe"] if entry.facts.in_float32)
                 remedy = f"write train.device: cpu, or choose from {usable}"
                 issues.append((merged.location(path), Flaw(path, what, remedy)))
     return issues

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from lnlab.compile.selection.selection import SelectionContext, flaws_of_key, unknown_key
+from lnlab.errors import listed
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS
@@ -33,7 +34,7 @@ def flaws_of_reference(
             yield Flaw((), what, REMEDY)
         return
     if not relative and not any(name in context.against for name in implied):
-        known = ", ".join(sorted(context.against))
+        known = listed(sorted(context.against))
         yield Flaw(
             (REFERENCE,), "nothing selected is measured against a reference", f"leave it out; these are: {known}"
         )

@@ -6,7 +6,7 @@ from itertools import product
 
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.errors import closest, nearest
+from lnlab.errors import closest, listed, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
@@ -90,7 +90,9 @@ def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list
         counted_at = context.counted_at.get(name, ()) if isinstance(name, str) else ()
         for x in as_list(selection.get("x")) if counted_at else []:
             if x is not None and x not in counted_at:
-                return [_no_such_row("x", x, f"'{name}' is counted at {', '.join(f'{n:g}' for n in counted_at)}")]
+                return [
+                    _no_such_row("x", x, f"'{name}' is counted at {listed((f'{n:g}' for n in counted_at), f'{x}')}")
+                ]
     return []
 
 

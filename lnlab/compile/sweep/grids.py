@@ -10,7 +10,7 @@ from math import prod
 from lnlab.compile.source_spans import UNKNOWN, SourceLocation
 from lnlab.compile.sweep.methods import Effect, method_effects
 from lnlab.compile.sweep.overlay import EXCEPT, Issues, MergedSpec
-from lnlab.errors import nearest
+from lnlab.errors import listed, nearest
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Flawed, Where
 from lnlab.setting import path_words
@@ -143,7 +143,7 @@ def _issues_of_exception(
             flaw = Flaw((*where, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written))
             issues.append((location, flaw))
         elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):
-            known = ", ".join(map(canonical, written[path]))
+            known = listed(map(canonical, written[path]), canonical(value))
             issues.append(
                 (location, Flaw((*where, path), f"the axis has no value {canonical(value)}", f"it has {known}"))
             )
