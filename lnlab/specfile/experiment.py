@@ -166,9 +166,9 @@ CRITERION_FIELDS = ("margin", "no_effect", "zone", "about", "finish")
 class AuthorAnswer(BaseModel):
     """The answer to the question, in the author's words.
 
-    ``{id}`` in ``says`` is the estimate of a claim with its interval, ``{id.estimate}`` the estimate alone and ``{id.n}``
-    its number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile whose results it
-    is about.
+    In ``says``, ``{id}`` is the estimate of a claim with its interval, ``{id.estimate}`` the estimate alone and
+    ``{id.n}`` the number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile whose results
+    it is about.
     """
 
     model_config = _CLOSED

@@ -171,7 +171,7 @@ def test_without_printed_cells_each_model_is_a_column_and_is_compared_with_nothi
         ("1", [("N", "0/3", "", ""), ("C", "2/3", "", "")]),
         ("0.1", [("C", "3/3", "", ""), ("?", "1/2", "", "")]),
     ]
-    assert [details.title for details in view.details][0] == "LayerNorm, learning rate 1"
+    assert next(details.title for details in view.details) == "LayerNorm, learning rate 1"
     assert not {"published", "agreement", "table"} & set(table.rows.columns)
     words = " ".join([found.finding, table.caption, *view.notes, *(s for d in view.details for s in d.says)])
     assert not re.search("published|printed|agree|source", words, re.IGNORECASE)

@@ -51,7 +51,8 @@ report:
       - {id: post_grows, says: A sentence., kind: trend, of: {placement: post}, direction: up, at_least: 2.5}
 claims:                                   # those of no section: the same, with everything named
   - {id: a_word, says: A sentence., kind: bound, of: {...}, over: layer, at_most: 2}
-answer:                                   # shown first; {id}: a claim's estimate with interval; {id.estimate}, {id.n}: seeds
+answer:                                   # shown first; {id} is a claim's estimate with its interval
+                                          # ({id.estimate}: alone), {id.n} its seeds
   says: "Yes: the gradient grows {post_grows}-fold."
   while: {post_grows: supported}          # the verdicts that it was written for; others make it out of date
   profile: real                           # whose results it is about
