@@ -167,8 +167,8 @@ class AuthorAnswer(BaseModel):
     """The answer to the question, in the author's words.
 
     In ``says``, ``{id}`` is the estimate of a claim with its interval, ``{id.estimate}`` the estimate alone and
-    ``{id.n}`` the number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile whose results
-    it is about.
+    ``{id.n}`` the number of seeds. ``while`` has the verdicts that it was written for, and ``profile`` the profile
+    whose results it is about.
     """
 
     model_config = _CLOSED
