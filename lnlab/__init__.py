@@ -21,15 +21,33 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.api import results as results
     from lnlab.app.running import run as run
     from lnlab.errors import LabError as LabError
+    from lnlab.own_model.measured import Measurements as Measurements
     from lnlab.own_model.measuring import measure_model as measure
+    from lnlab.own_model.opening import open_runs as open_runs
+    from lnlab.recording.recorder import Recorder as Recorder
 
-__all__ = ["LabError", "check", "judge", "measure", "plan", "report", "results", "run"]
+__all__ = [
+    "LabError",
+    "Measurements",
+    "Recorder",
+    "check",
+    "judge",
+    "measure",
+    "open_runs",
+    "plan",
+    "report",
+    "results",
+    "run",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
     **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results")},
     "run": ("lnlab.app.running", "run"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
+    "Measurements": ("lnlab.own_model.measured", "Measurements"),
+    "open_runs": ("lnlab.own_model.opening", "open_runs"),
+    "Recorder": ("lnlab.recording.recorder", "Recorder"),
     "LabError": ("lnlab.errors", "LabError"),
 }
 """Public names: the module that defines each, imported on first use, and its name there."""

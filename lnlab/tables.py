@@ -21,6 +21,9 @@ AXIS_PREFIX = "axis."
 ENDED_STATUSES = ("finished", "diverged")
 """The statuses of runs that ended by themselves, which is a result; any other is no result."""
 
+ENDED_EARLY = "ended at step {} of {}"
+"""The reason of a run from elsewhere that was closed before the updates that were planned, or that others made."""
+
 _SITE = {
     "measurement": (pl.String, "key of the measurement: (state, probe)"),
     "quantity": (pl.String, "what was measured"),

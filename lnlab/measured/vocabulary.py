@@ -12,6 +12,7 @@ from lnlab.measured import (
     outputs,
     parameters,
     training,
+    updates,
 )
 
 MEASURED: Mapping[str, QuantityWords] = {
@@ -45,4 +46,5 @@ MEASURED: Mapping[str, QuantityWords] = {
     **training.EVALUATION_CURVES,
     **training.BATCH_EVALUATION_CURVES,
     **training.BLEU,
+    **updates.RECORDED_UPDATES,
 }

@@ -7,6 +7,8 @@ AnyChart = alt.TopLevelMixin
 """Any chart of altair: one that stands alone."""
 _BINS = 80
 """Of the chart of a spectrum."""
+_FEW_POINTS = 30
+"""Of a line, each of which has a mark."""
 
 
 def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
@@ -18,17 +20,43 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
     if layered.is_empty():
         shown = rows.with_columns(pl.col("path").fill_null("all parameters"))
         base = alt.Chart(shown).encode(
-            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("model:N")
+            alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("setting:N")
         )
         by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
         return by_parameter
     label = pl.concat_str(["stack", "sublayer", "tensor"], separator=".", ignore_nulls=True).alias("weight")
     base = alt.Chart(layered.with_columns(label), width=360).encode(alt.X("layer:O"), alt.Color("weight:N"))
     points = base.mark_point(opacity=0.5).encode(
-        alt.Y("value:Q", title=title, scale=value), alt.Shape("model:N", legend=None)
+        alt.Y("value:Q", title=title, scale=value), alt.Shape("setting:N", legend=None)
     )
-    means = base.mark_line().encode(alt.Y("mean(value):Q", title=title, scale=value), alt.StrokeDash("model:N"))
+    means = base.mark_line().encode(alt.Y("mean(value):Q", title=title, scale=value), alt.StrokeDash("setting:N"))
     return alt.layer(means, points)
+
+
+def line_chart(rows: pl.DataFrame, quantity: str, x: str) -> AnyChart:
+    """Over steps or a setting: a thin line a seed and a thick one for their mean, a panel for each other setting."""
+    there = set(rows.columns)
+    words = [pl.col(c) for c in ("split", "stack", "layer", "sublayer", "tensor", "index") if c in there]
+    place = pl.concat_str([w.cast(pl.String) for w in words], separator=" ", ignore_nulls=True) if words else pl.lit("")
+    shown = rows.with_columns(place=place).with_columns(pl.col(x).alias("x"))
+    alone = shown["place"].n_unique() == 1
+    color = alt.Color("setting:N") if alone else alt.Color("place:N", title="place", sort=None)
+    positive = bool((rows["value"] > 0).all())
+    scale = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
+    number = rows.schema[x].is_numeric()
+    axis = alt.X("x:Q" if number else "x:N", title=x)
+    base = alt.Chart(shown, width=300).encode(axis, color)
+    title = quantity.replace("_", " ")
+    seeds = base.mark_line(opacity=0.3, strokeWidth=1).encode(
+        alt.Y("value:Q", title=title, scale=scale), alt.Detail(["seed:N", "setting:N", "place:N"])
+    )
+    means = base.mark_line(point=not number or shown["x"].n_unique() < _FEW_POINTS).encode(
+        alt.Y("mean(value):Q", title=title, scale=scale), alt.Detail(["setting:N", "place:N"])
+    )
+    layers = alt.layer(seeds, means)
+    if alone or shown["setting"].n_unique() == 1:
+        return layers
+    return layers.facet(column=alt.Column("setting:N", title=None))
 
 
 def eigenvalue_chart(rows: pl.DataFrame) -> AnyChart:
@@ -37,15 +65,17 @@ def eigenvalue_chart(rows: pl.DataFrame) -> AnyChart:
     width = (high - low or 1.0) / _BINS
     number = ((pl.col("node") - low) / width).floor().clip(0, _BINS - 1)
     share = pl.col("weight").sum() / pl.col("draw").max()
-    binned = rows.with_columns(eigenvalue=low + (number + 0.5) * width, draw=pl.col("draw").max().over("model", "seed"))
-    shares = binned.group_by("model", "seed", "eigenvalue", maintain_order=True).agg(share=share)
+    binned = rows.with_columns(
+        eigenvalue=low + (number + 0.5) * width, draw=pl.col("draw").max().over("setting", "seed")
+    )
+    shares = binned.group_by("setting", "seed", "eigenvalue", maintain_order=True).agg(share=share)
     chart: AnyChart = (
         alt.Chart(shares.filter(pl.col("share") > 0).with_columns(pl.col("seed").cast(pl.String)))
         .mark_point(opacity=0.6)
         .encode(
             alt.X("eigenvalue:Q"),
             alt.Y("share:Q", title="share of eigenvalues", scale=alt.Scale(type="log")),
-            alt.Color("model:N"),
+            alt.Color("setting:N"),
             alt.Shape("seed:N"),
         )
     )

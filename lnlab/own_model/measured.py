@@ -2,57 +2,28 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from lnlab import __version__
+from lnlab.analyse.select.select import select_measured_rows
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.claim import Verdict, judge_all
 from lnlab.errors import LabError, Problem, nearest
-from lnlab.keys import canonical, digest
-from lnlab.nn.site import Site
-from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart
+from lnlab.keys import Json, canonical, digest
+from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
 from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
+from lnlab.recorded.runs import SITE_COLUMNS, RecordedRun, described, results_of_runs
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.wording import join_words
 from lnlab.report.write import Report, write_report
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, Row, frame, table_schema
-
-_KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
-_SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
-_INTERNAL = ("run", "variant", "step", "measurement")
-
-
-@dataclass(frozen=True)
-class MeasuredRun:
-    """What probes say of one model at one seed.
-
-    Attributes:
-        model: its name.
-        seed: the replicate.
-        parameters: how many elements are trained.
-        seconds: wall-clock time.
-        paths: by site the name of the parameter or the module there.
-        rows: of each probe: its choice, its table and its rows.
-    """
-
-    model: str
-    seed: int
-    parameters: int
-    seconds: float
-    paths: Mapping[Site, str]
-    rows: Sequence[tuple[Choice, str, Sequence[Row]]]
-
-    @property
-    def key(self) -> str:
-        """The key of the run among its kind."""
-        return digest([self.model, self.seed])
+from lnlab.tables import Results, table_schema
 
 
 @dataclass(frozen=True)
@@ -64,61 +35,124 @@ class Measurements:
         paths: ``run stack layer sublayer tensor path``: the name of the parameter or module at every address.
         kinds: by the kind of a probe the table of its rows and its quantities.
         probes: what was measured.
+        runs: that they are of.
     """
 
     results: Results
     paths: pl.DataFrame
     kinds: Mapping[str, tuple[str, frozenset[str]]]
     probes: Sequence[Choice]
+    runs: tuple[RecordedRun, ...] = ()
 
     @classmethod
-    def of_runs(cls, runs: Sequence[MeasuredRun]) -> "Measurements":
-        """The measurements of all runs together."""
-        columns = ("run", *_SITE_COLUMNS, "path")
-        addresses = [{"run": r.key, **site.row(), "path": path} for r in runs for site, path in r.paths.items()]
-        site_schema = {name: table_schema("sites")[name] for name in _SITE_COLUMNS}
+    def of_runs(cls, runs: Sequence["RecordedRun | Measurements"], axes: Sequence[str] | None = None) -> "Measurements":
+        """The measurements of all runs together.
+
+        Args:
+            runs: each of another setting or seed; or measurements, of other settings, seeds or steps than one another.
+            axes: dotted paths of the settings that tell runs apart; None: those that differ.
+
+        Raises:
+            LabError: there is no run, or two are one and have numbers of the same quantity at the same step.
+        """
+        single = joined_runs([run for one in runs for run in (one.runs if isinstance(one, Measurements) else (one,))])
+        if not single:
+            raise LabError(Problem("", "there is no run", "give at least one"))
+        results = results_of_runs(single, axes)
+        rows = [(run.key, *address) for run in single for address in run.paths]
+        site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
         schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
-        paths = pl.DataFrame({name: [a[name] for a in addresses] for name in columns}, schema=schema)
-        probes = [choice for choice, _, _ in runs[0].rows]
-        return cls(_results(runs), paths, _kinds(runs), probes)
+        paths = pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
+        probes = {canonical(choice): dict(choice) for run in single for choice in run.probes}
+        return cls(results, paths, _kinds(results, list(probes.values())), list(probes.values()), tuple(single))
+
+    @property
+    def axes(self) -> list[str]:
+        """The settings that tell runs apart, by dotted path."""
+        return self.results.axes["axis"].unique(maintain_order=True).to_list()
+
+    @property
+    def over_steps(self) -> bool:
+        """Whether anything was measured after step 0."""
+        return any(bool((t["step"] > 0).any()) for t in self.results.tables.values() if "step" in t.columns)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """The rows of a quantity, or of all of a probe: ``model seed``, its own columns, and the parameter's ``path``.
+        """The rows of a quantity, stored or derived, or of all of a probe.
+
+        Returns:
+            the settings that tell runs apart, ``seed``, ``step`` where there are several, the table's own columns, and
+            ``path``, the parameter's name.
 
         Raises:
-            LabError: nothing of that name was measured.
+            LabError: nothing of that name was measured, nor can be derived.
         """
         table, quantities = self._source(name)
-        rows = self.results.tables[table]
+        stored = self.results.tables.get(table or "")
+        rows = select_measured_rows(self.results, {"quantity": name}) if stored is None else stored
         if "quantity" in rows.columns:
             rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
-        models = self.results.runs.select("run", model=pl.col("setting").map_elements(_model_name, pl.String))
-        rows = rows.join(models, on="run", how="left", maintain_order="left")
-        if set(_SITE_COLUMNS) <= set(rows.columns):
-            keys = ["run", *_SITE_COLUMNS]
+        settings = self.results.runs.select("run")
+        for axis in self.axes:
+            of_axis = self.results.axes.filter(pl.col("axis") == axis)
+            value = "label" if of_axis["number"].has_nulls() else "number"
+            settings = settings.join(of_axis.select("run", pl.col(value).alias(axis)), on="run", how="left")
+        rows = rows.join(settings, on="run", how="left", maintain_order="left")
+        if set(SITE_COLUMNS) <= set(rows.columns):
+            keys = ["run", *SITE_COLUMNS]
             rows = rows.join(self.paths, on=keys, how="left", nulls_equal=True, maintain_order="left")
-        return rows.select("model", "seed", pl.exclude("model", "seed", *_INTERNAL))
+        internal = ("run", "variant", "measurement", "trajectory")
+        step = ["step"] if self.over_steps else []
+        front = [*self.axes, "seed", *step]
+        rows = rows.select(*front, pl.exclude(*front, "step", *internal))
+        return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
 
-    def plot(self, name: str) -> AnyChart:
-        """A chart of a quantity by layer or by parameter, or of a spectrum; every seed is drawn.
+    def plot(self, name: str, x: str | None = None) -> AnyChart:
+        """A chart of a quantity; every seed is drawn.
+
+        Args:
+            name: of a quantity, stored or derived, or of a probe.
+            x: ``step`` or a setting on the horizontal axis; None: ``step`` where there are several, else the layer or
+                the parameter, and of a spectrum the eigenvalue.
 
         Raises:
-            LabError: nothing of that name was measured, or it is a histogram or has no rows.
+            LabError: nothing of that name was measured, it has no rows, or is a histogram, or there is no such ``x``.
         """
         table, quantities = self._source(name)
         rows = self.frame(name)
-        if table == "spectra":
-            return eigenvalue_chart(rows)
-        if table != "sites" or rows.is_empty():
+        if table == "spectra" and x is None:
+            return eigenvalue_chart(rows.with_columns(self._setting_label()))
+        if "value" not in rows.columns or rows.is_empty():
             raise LabError(Problem("plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair"))
         if len(quantities) > 1:
-            rows = rows.filter(pl.col("quantity") == (name if name in quantities else sorted(quantities)[0]))
-        return layer_chart(rows, str(rows["quantity"][0]))
+            rows = rows.filter(pl.col("quantity") == (name if name in quantities else self._first(quantities, name)))
+        over = x or ("step" if self.over_steps else None)
+        if over is not None and over not in ("step", *self.axes):
+            raise LabError(Problem("plot", f"there is no x '{over}'", nearest(over, ["step", *self.axes])))
+        label = name if table is None else str(rows["quantity"][0])
+        if over is None:
+            return layer_chart(rows.with_columns(self._setting_label()), label)
+        if over not in rows.columns:
+            raise LabError(Problem("plot", "all was measured at step 0", "leave x out"))
+        others = [axis for axis in self.axes if axis != over]
+        return line_chart(rows.with_columns(self._setting_label(others)), label, over)
+
+    def _first(self, quantities: frozenset[str], probe: str) -> str:
+        return self._first_quantity(probe) or sorted(quantities)[0]
+
+    def _setting_label(self, axes: Sequence[str] | None = None) -> pl.Expr:
+        """The column ``setting``: ``pre``, or ``placement pre, lr 0.003`` where there are several axes."""
+        names = self.axes if axes is None else list(axes)
+        if not names:
+            return pl.lit("all").alias("setting")
+        if len(names) == 1:
+            return pl.col(names[0]).cast(pl.String).alias("setting")
+        parts = [pl.format("{} {}", pl.lit(name), pl.col(name).cast(pl.String)) for name in names]
+        return pl.concat_str(parts, separator=", ", ignore_nulls=True).alias("setting")
 
     def judge(self, claims: Entries) -> list[Verdict]:
         """The verdicts on claims, in order, written as in a spec: YAML text, a list, or a single one as a dict.
 
-        ``model`` is the only axis, and the replicates are the seeds.
+        The axes are the settings in which runs differ, and the replicates are the seeds.
 
         Raises:
             LabError: everything that is wrong with the claims.
@@ -152,7 +186,7 @@ class Measurements:
         """
         if sections is None:
             probes = {c["kind"]: (self.kinds[c["kind"]][0], self._first_quantity(c["kind"])) for c in self.probes}
-            sections = default_sections(self.results, probes)
+            sections = default_sections(self.results, probes, over_steps=self.over_steps)
         names = list(self.results.axes["label"].unique(maintain_order=True))
         asked = self._question(claims, sections, title or f"Measurements of {join_words(names)}", question)
         verdicts = judge_all(asked.claims, self.results)
@@ -170,72 +204,73 @@ class Measurements:
         return write_report(into, facts, self.results, verdicts, claims=asked.claims, single_file=True)
 
     def _question(self, claims: Entries, sections: Entries, title: str, question: str | None) -> Question:
-        names = list(self.results.axes["label"].unique(maintain_order=True))
+        values: dict[str, list[Json]] = {}
+        for axis, value in self.results.axes.select("axis", "value").unique(maintain_order=True).iter_rows():
+            values.setdefault(axis, []).append(json.loads(value))
         known = {**REGISTRIES, **FRAME_REGISTRIES}
-        return read_question(claims, sections, names, self.probes, known, title=title, question=question)
+        return read_question(claims, sections, values, self.probes, known, title=title, question=question)
 
     def _first_quantity(self, probe: str) -> str | None:
         """Of those that a probe has measured, the first in its own order."""
         measured = self.kinds[probe][1]
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
 
-    def _source(self, name: str) -> tuple[str, frozenset[str]]:
-        """The table of a quantity or of a probe, and the quantities that are meant; a quantity goes first."""
-        for table, quantities in self.kinds.values():
+    def _source(self, name: str) -> tuple[str | None, frozenset[str]]:
+        """The table of a quantity or of a probe, None if it is derived, and the quantities that are meant.
+
+        A quantity goes before a probe of its name, a probe before a derived quantity.
+        """
+        by_table = {t: set(rows["quantity"]) for t, rows in self.results.tables.items() if "quantity" in rows.columns}
+        for table, quantities in by_table.items():
             if name in quantities:
                 return table, frozenset({name})
-        if name not in self.kinds:
-            known = [*self.kinds, *(q for _, quantities in self.kinds.values() for q in quantities)]
-            raise LabError(Problem("", f"nothing called '{name}' was measured", nearest(name, known)))
-        return self.kinds[name]
+        if name in self.kinds:
+            return self.kinds[name]
+        derived = FRAME_REGISTRIES["quantity"]
+        if name in derived.entries:
+            return None, frozenset({name})
+        known = [*self.kinds, *(q for quantities in by_table.values() for q in quantities), *derived.entries]
+        raise LabError(Problem("", f"nothing called '{name}' was measured", nearest(name, known)))
 
 
-def _model_name(setting: str) -> str:
-    return str(json.loads(setting)["model"]["kind"])
+def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
+    """Runs, those of one setting and seed made one where they were looked at at different steps.
 
-
-def _kinds(runs: Sequence[MeasuredRun]) -> dict[str, tuple[str, frozenset[str]]]:
-    """By the kind of a probe its table and the quantities that it has rows of."""
-    kinds: dict[str, tuple[str, frozenset[str]]] = {}
-    for choice, table, rows in (entry for run in runs for entry in run.rows):
-        quantities = frozenset(row["quantity"] for row in rows if "quantity" in row)
-        kinds[choice["kind"]] = table, quantities | kinds.get(choice["kind"], (table, frozenset()))[1]
-    return kinds
-
-
-def _results(runs: Sequence[MeasuredRun]) -> Results:
-    """The tables that claims read."""
-    run_rows = []
-    axis_rows = []
-    rows_by_table: dict[str, list[Row]] = {table: [] for table in WRITTEN_BY_WORKERS if table != "outcomes"}
+    Raises:
+        LabError: two have numbers at the same step.
+    """
+    by_key: dict[str, RecordedRun] = {}
     for run in runs:
-        keys = {"run": run.key, "variant": digest(run.model), "seed": run.seed, "step": 0}
-        setting = canonical({"model": {"kind": run.model}, **_depths(run)})
-        outcome = {"status": "finished", "reason": None, "done": 0, "seconds": run.seconds}
-        outcome |= {"parameters": run.parameters, "last_finite_loss": None, "device": None, "versions": None}
-        run_rows.append({**keys, "trajectory": run.key, "steps": 0, "setting": setting, **outcome})
-        axis_rows.append({"run": run.key, "axis": "model", "value": json.dumps(run.model), "label": run.model})
-        for choice, table, rows in run.rows:
-            measurement = digest([run.key, choice])
-            rows_by_table[table] += [{**keys, "measurement": measurement, **row} for row in rows]
-    outcomes = {name: table_schema("outcomes")[name] for name in ("status", "reason", "seconds", "parameters")}
-    outcomes |= {name: table_schema("outcomes")[name] for name in ("last_finite_loss", "device", "versions")}
-    schema: dict[str, Any] = {**table_schema("runs"), **outcomes, "done": pl.Int64}
-    tables = {table: _with_keys(table, rows) for table, rows in rows_by_table.items()}
-    frame_of_runs = pl.DataFrame({name: [row[name] for row in run_rows] for name in schema}, schema=schema)
-    return Results(frame_of_runs, frame("axes", axis_rows), tables)
+        other = by_key.get(run.key)
+        if other is None:
+            by_key[run.key] = run
+            continue
+        both = _steps(run) & _steps(other)
+        if both:
+            what = f"{other.name} and {run.name} are one run, {described(run)}, and both have step {min(both)}"
+            raise LabError(Problem("", what, "give step=, or different seeds or settings"))
+        first, last = sorted((other, run), key=lambda one: one.done)
+        tables = {
+            name: pl.concat([one.tables[name] for one in (first, last) if name in one.tables])
+            for name in {**first.tables, **last.tables}
+        }
+        probes = list({canonical(c): c for one in (first, last) for c in one.probes}.values())
+        by_key[run.key] = replace(last, tables=tables, probes=probes)
+    return list(by_key.values())
 
 
-def _depths(run: MeasuredRun) -> dict[str, dict[str, int]]:
-    """How many layers each stack has, so that ``layer: last`` selects one."""
-    layers: dict[str, int] = {}
-    for site in run.paths:
-        if site.stack is not None and site.layer is not None:
-            layers[site.stack] = max(site.layer, layers.get(site.stack, 0))
-    return {stack: {"layers": layers[stack]} for stack in sorted(layers)}
+def _steps(run: RecordedRun) -> set[int]:
+    return {step for table in run.tables.values() for step in table["step"].unique()}
 
 
-def _with_keys(table: str, rows: Sequence[Row]) -> pl.DataFrame:
-    """Rows of a table with ``run variant seed step`` in front."""
-    schema: dict[str, Any] = {**_KEYS, **table_schema(table)}
-    return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)
+def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, frozenset[str]]]:
+    """By the kind of a probe its table and the quantities that there are rows of."""
+    kinds: dict[str, tuple[str, frozenset[str]]] = {}
+    present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
+    known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in probes]
+    for choice, quantities in zip(probes, known, strict=True):
+        table = REGISTRIES["probe"][choice["kind"]].facts.table
+        of_others = frozenset[str]().union(*(other for other in known if other is not quantities))
+        measured = present.get(table, set())
+        kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - of_others)
+    return kinds

@@ -25,13 +25,14 @@ from lnlab.keys import Json
 from lnlab.nn.site import TokenMask
 from lnlab.own_model.boundary import guarded, guarded_probe
 from lnlab.own_model.fused import addressed_copy
-from lnlab.own_model.measured import MeasuredRun, Measurements
+from lnlab.own_model.measured import Measurements
 from lnlab.own_model.patterns import refuse
 from lnlab.own_model.repeatable import check_repeatable
 from lnlab.own_model.subject import Subject, clear_hooks, watching_hooks
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
+from lnlab.recorded.runs import RecordedRun, frame_of_rows
 from lnlab.registry import Choice, Flawed
 from lnlab.tables import Row
 
@@ -53,6 +54,7 @@ def measure_model(
     stream: Mapping[str, str] | None = None,
     mask: TokenMask | None = None,
     statistics: Literal["batch", "running"] = "batch",
+    step: int = 0,
 ) -> Measurements:
     """Measure one model, or several by name, at the weights that they have.
 
@@ -71,6 +73,7 @@ def measure_model(
             name of a stack; None: every position is a token. The loss leaves padding out by itself.
         statistics: what norms over batches use: those of the batch at hand, as in training, or their running ones,
             which in a fresh model are 0 and 1. Running ones are never changed.
+        step: updates that led to these weights; looks at several are joined by ``Measurements.of_runs``.
 
     Raises:
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
@@ -89,7 +92,7 @@ def measure_model(
     shown = console.is_terminal or console.is_jupyter
     with torch.random.fork_rng(), without_tf32():
         runs = [
-            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask, statistics)
+            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask, statistics, step)
             for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
         ]
     return Measurements.of_runs(runs)
@@ -105,7 +108,8 @@ def _run(
     stream: Mapping[str, str],
     mask: TokenMask | None,
     statistics: str,
-) -> MeasuredRun:
+    step: int,
+) -> RecordedRun:
     """What every probe says of one model."""
     began = time.monotonic()
     draw = Draw(seed)
@@ -122,10 +126,24 @@ def _run(
     check_precision(module, choices)
     passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
     subject = check_gradient(subject, task, repeated=passes)
-    rows = [(c, REGISTRIES["probe"][c["kind"]].facts.table, measured_rows(c, subject, task, draw)) for c in choices]
+    by_table: dict[str, list[Row]] = {}
+    for choice in choices:
+        rows = measured_rows(choice, subject, task, draw)
+        by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
     size = sum(p.numel() for p in module.parameters() if p.requires_grad)
     seconds = time.monotonic() - began
-    return MeasuredRun(model=name, seed=seed, parameters=size, seconds=seconds, paths=subject.paths, rows=rows)
+    return RecordedRun(
+        name=name,
+        settings={"model": {"kind": name}},
+        seed=seed,
+        tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
+        steps=step or None,
+        done=step,
+        parameters=size,
+        seconds=seconds,
+        paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
+        probes=choices,
+    )
 
 
 def measured_rows(

@@ -9,19 +9,34 @@ from lnlab.tables import Results
 
 _FEWEST_LAYERS = 2
 """Of a profile along the layers."""
+_OF_HOOKS = ("step_gradient_norm", "update_to_weight", "step_activation_rms")
 
 
-def default_sections(results: Results, probes: Mapping[str, tuple[str, str | None]]) -> list[dict[str, Json]]:
-    """Sections in the order of the probes.
+def default_sections(
+    results: Results, probes: Mapping[str, tuple[str, str | None]], *, over_steps: bool = False
+) -> list[dict[str, Json]]:
+    """Sections in the order of the probes; of runs their losses first, and what the optimizer's hooks saw.
 
     Args:
         results: of the probes.
         probes: by the kind of a probe its table and its first quantity.
+        over_steps: whether there are several steps: profiles are then those of the last one.
     """
-    return [section for table, quantity in probes.values() for section in _sections(results, table, quantity)]
+    sections: list[dict[str, Json]] = []
+    curves, sites = results.tables["curves"], results.tables["sites"]
+    if "loss" in curves["quantity"]:
+        sections.append({"kind": "curves", "quantity": "loss"})
+    shown = [(table, quantity) for table, quantity in probes.values()]
+    shown += [("sites", quantity) for quantity in _OF_HOOKS if quantity in sites["quantity"]]
+    step: dict[str, Json] = {"step": "last"} if over_steps else {}
+    for table, quantity in dict.fromkeys(shown):
+        sections += _sections(results, table, quantity, step)
+    return sections
 
 
-def _sections(results: Results, table: str, quantity: str | None) -> Iterator[dict[str, Json]]:
+def _sections(
+    results: Results, table: str, quantity: str | None, step: Mapping[str, Json]
+) -> Iterator[dict[str, Json]]:
     rows = results.tables[table]
     if table == "spectra":
         for operator, scope in rows.select("operator", "scope").unique(maintain_order=True).rows():
@@ -34,9 +49,14 @@ def _sections(results: Results, table: str, quantity: str | None) -> Iterator[di
         layered = pl.col("layer").is_not_null()
         for (stack, sublayer), of_place in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
             if of_place["layer"].n_unique() >= _FEWEST_LAYERS:
-                where = {"stack": stack, "sublayer": sublayer}
+                where = {"stack": stack, "sublayer": sublayer, **step}
                 yield {"kind": "depth_profile", "quantity": quantity, "where": where, "scale": scale}
-        yield from _tables(rows.filter(~layered), quantity)
+        if step:
+            total = rows.filter(pl.col("tensor").is_null())
+            if not total.is_empty():
+                yield {"kind": "depth_profile", "quantity": quantity, "x": "step", "where": {"tensor": None}}
+        else:
+            yield from _tables(rows.filter(~layered), quantity)
 
 
 def _tables(rows: pl.DataFrame, quantity: str | None) -> Iterator[dict[str, Json]]:

@@ -41,19 +41,19 @@ class Question:
 def read_question(
     claims: Entries,
     sections: Entries,
-    models: Sequence[str],
+    axes: Mapping[str, Sequence[Json]],
     probes: Sequence[Choice],
     known: Mapping[str, Registry[Any]],
     *,
     title: str,
     question: str | None = None,
 ) -> Question:
-    """Claims and sections, checked as in a spec; ``model`` is the only axis.
+    """Claims and sections, checked as in a spec.
 
     Args:
         claims: those that stand in no section.
         sections: each may hold claims, which inherit its selection.
-        models: the values of the axis.
+        axes: by dotted path the values of each setting in which runs differ.
         probes: what was measured.
         known: the registries of probes, claims, sections and quantities.
         title: of the page.
@@ -64,7 +64,8 @@ def read_question(
     """
     shown = {"title": title, **({"question": question} if question else {}), "probes": list(probes)}
     data = plain_spec({**shown, "report": _entries(sections, "report"), "claims": _entries(claims, "claims")})
-    merged = with_claims_written_out(MergedSpec({**data, "sweep": [{"model": list(models)}]}), known)
+    sweep = {"sweep": [{path: list(values) for path, values in axes.items()}]} if axes else {}
+    merged = with_claims_written_out(MergedSpec({**data, **sweep}), known)
     written = {**merged.data, "claims": [_with_sentence(claim) for claim in merged.data["claims"]]}
     reading = read_experiment({"lnlab": LANGUAGE, **written})
     flaws = [(merged.stated_path(flaw.path), flaw) for flaw in reading.flaws]

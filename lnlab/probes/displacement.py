@@ -28,6 +28,7 @@ _QUANTITIES = tuple(DISPLACEMENT)
     passes=lambda _: 0.0,
     quantities=DISPLACEMENT,
     trained=True,
+    initial=True,
     any_model=lambda _: True,
 )
 def displacement(state: State) -> Iterator[Row]:

@@ -38,6 +38,7 @@ class ProbeFacts(Facts):
         trained: whether it measures nothing before the first update.
         update: whether it reads the last update.
         ahead: whether it reads the next update.
+        initial: whether it reads the parameters at step 0.
         reads: how many batches it reads; None: every one of an epoch.
         whole_split: whether it reads every batch of its ``split``; ``passes`` are then those of one of them.
         translates: whether it needs a model and a task that translate.
@@ -62,6 +63,7 @@ class ProbeFacts(Facts):
     trained: bool = False
     update: bool = False
     ahead: Callable[[Choice], bool] = never
+    initial: bool = False
     reads: Callable[[Choice], int | None] | None = None
     whole_split: bool = False
     translates: bool = False

@@ -9,7 +9,7 @@ import polars as pl
 from lnlab.analyse.select.early_stops import STOPPED, any_unfinished, stopped_early
 from lnlab.analyse.select.quantity import quantity_fact
 from lnlab.analyse.select.select import Selection, runs_with
-from lnlab.tables import Results
+from lnlab.tables import ENDED_EARLY, Results
 
 
 def run_endings(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
@@ -20,7 +20,9 @@ def run_endings(results: Results, selection: Selection, over: str | None = None)
     """
     runs = runs_with(results, selection, over)
     if "done" in runs.columns:
-        reason = pl.format("stopped at step {} by its rule", "done")
+        elsewhere = pl.col("reason").str.starts_with(ENDED_EARLY.partition("{")[0]).fill_null(value=False)
+        by_rule = pl.format("stopped at step {} by its rule", "done")
+        reason = pl.when(elsewhere).then("reason").otherwise(by_rule)
         early = pl.when(stopped_early(runs))
         runs = runs.with_columns(
             status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")

@@ -8,9 +8,10 @@ import polars as pl
 
 from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.keys import Json, canonical
+from lnlab.measured.updates import RECORDED_UPDATES
 from lnlab.report.facts import ReportFacts
 from lnlab.report.loss_units import loss_item
-from lnlab.report.words.path_names import number_ranges
+from lnlab.report.words.path_names import number_ranges, path_name
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -69,22 +70,35 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
         _interventions(by_path),
     )
     paragraphs = (
-        *(described if trained_on_task else (_own_models(results),)),
+        *(described if trained_on_task else (_from_elsewhere(results, by_path),)),
         " ".join(facts.transfers),
-        _measured(facts),
+        _measured(facts, results),
         _replicates(facts, results),
     )
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _own_models(results: Results) -> str:
-    """The models that were measured from Python, each with its size."""
+def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
+    """What was measured or trained outside of lnlab, each model with its size where it is known."""
+    loss = f"Batches and loss are the caller's; the loss is a mean over {loss_item(results)}s."
+    counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
+    axes = results.axes["axis"].unique(maintain_order=True).to_list()
+    if trained_elsewhere(results):
+        varied = [f"{path_name(axis)} {_values_in_words(by_path, axis)}" for axis in axes if axis in by_path]
+        size = f" of {join_words([f'{count:,}' for count in counts], 'or')} parameters" if counts else ""
+        longest = count_noun(int(results.runs["steps"].max() or 0), "update")  # type: ignore[arg-type]
+        variants = f", with {join_words(varied)}" if varied else ""
+        text = f"Trained elsewhere, and recorded: models{size}{variants}, up to {longest}."
+        return f"{text} {loss}" if counts else text
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
-    models = join_words([f"{label} ({size:,} parameters)" for label, size in sizes])
-    return (
-        f"Measured from Python: {models}, with the weights that they had. Batches and loss are the caller's; "
-        f"the loss is a mean over {loss_item(results)}s."
-    )
+    models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
+    return f"Measured from Python: {models}, with the weights that they had. {loss if counts else ''}".strip()
+
+
+def trained_elsewhere(results: Results) -> bool:
+    """Whether runs were trained by something else than lnlab, so that it knows nothing of their random numbers."""
+    settings = settings_of_variants(results)
+    return not any("task" in setting for setting in settings) and bool((results.runs["steps"] > 0).any())
 
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
@@ -211,11 +225,14 @@ def _interventions(by_path: Mapping[str, list[Json]]) -> str:
     return f"Interventions in some variants: {'; '.join(texts)}." if texts else ""
 
 
-def _measured(facts: ReportFacts) -> str:
-    if not facts.probes:
-        return ""
-    probes = [_probe(probe) for probe in facts.probes]
-    return f"Measured: {join_words(probes)}. Dropout is off while measuring unless a probe says otherwise."
+def _measured(facts: ReportFacts, results: Results) -> str:
+    texts = []
+    if facts.probes:
+        probes = [_probe(probe) for probe in facts.probes]
+        texts.append(f"Measured: {join_words(probes)}. Dropout is off while measuring unless a probe says otherwise.")
+    if "sites" in results.tables and results.tables["sites"]["quantity"].is_in(list(RECORDED_UPDATES)).any():
+        texts.append("What is read at an update is of its training batch, with dropout and after clipping.")
+    return " ".join(texts)
 
 
 def _probe(probe: Mapping[str, Json]) -> str:
@@ -230,10 +247,15 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     variants = drawn_runs["variant"].n_unique()
     further = results.runs.filter(~pl.col("seed").is_in(seeds))["seed"].to_list()
     alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
+    pairs = (
+        "Runs of one seed are compared in pairs; what they share, those who trained them know."
+        if trained_elsewhere(results)
+        else "Random numbers are keyed by seed and purpose, so that the variants of a seed share them where they can "
+        "and are compared in pairs."
+    )
     return (
         f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
         f"{count_noun(drawn_runs.height, 'run')} in all. "
-        f"{f'Single claims alone read {alone}. ' if further else ''}Random numbers are keyed by seed and purpose, so "
-        "that the variants of a seed share them where they can and are compared in pairs. Intervals are Student "
+        f"{f'Single claims alone read {alone}. ' if further else ''}{pairs} Intervals are Student "
         "intervals over seeds, on the logarithmic scale for positive numbers."
     )

@@ -1,0 +1,195 @@
+"""The folder of one recorded run: ``run.json``, ``tail.jsonl`` and ``part-N.parquet``.
+
+``run.json`` says what the run is and how it ended, and is replaced whole. ``tail.jsonl`` has one record a line, which
+is appended and flushed: it survives a kill of the process, and of a power cut the parts survive. From time to time the
+lines of the tail become a part, which appears by its rename. Records are numbered, so that one that is in a part and
+still in the tail counts once.
+
+A run that resumes drops what was recorded after its checkpoint: ``cuts`` of ``run.json`` say so, ``[number, step]``
+for records up to that number and after that step, so that no file of rows is ever written again.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from lnlab.errors import LabError, Problem
+from lnlab.files import replacing
+from lnlab.keys import Json
+from lnlab.tables import WRITTEN_BY_WORKERS, Row, encode_parquet, table_schema
+
+FORMAT = 1
+RUN_FILE, TAIL_FILE, WEIGHTS_FILE = "run.json", "tail.jsonl", "initial.safetensors"
+ROW_TABLES = tuple(table for table in WRITTEN_BY_WORKERS if table != "outcomes")
+PART_BYTES = 1_000_000
+"""Of the tail, above which it becomes a part."""
+_ADDRESS = ("stack", "layer", "sublayer", "tensor")
+
+Block = Mapping[str, Json]
+"""Rows of one source at one step: ``source table columns``, a column being a list, or the one value of all rows; and
+``addresses``, the name of a list of sites in ``run.json`` whose coordinates are further columns."""
+
+
+def block_of_rows(source: str, table: str, rows: Sequence[Row]) -> Block:
+    """Rows by their columns; a column that is the same in all rows is one value."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns: dict[str, Json] = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        same = all(type(value) is type(values[0]) and value == values[0] for value in values)
+        columns[name] = values[0] if same and not isinstance(values[0], list) else values
+    return {"source": source, "table": table, "columns": columns}
+
+
+class RunFolder:
+    """Reads and writes the folder of a run.
+
+    Attributes:
+        path: of the folder.
+        number: of the last record.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.number = 0
+        self._size = 0
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether there is a run in it."""
+        return (self.path / RUN_FILE).is_file()
+
+    def facts(self) -> dict[str, Json]:
+        """What ``run.json`` says.
+
+        Raises:
+            LabError: it cannot be read, or is of a later format.
+        """
+        path = self.path / RUN_FILE
+        try:
+            facts: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise LabError(Problem(str(path), "is no record of a run", "name a folder of lnlab.Recorder")) from error
+        if facts.get("format") != FORMAT:
+            what = f"is of format {facts.get('format')}, and this lnlab reads {FORMAT}"
+            raise LabError(Problem(str(path), what, "update lnlab"))
+        return facts
+
+    def write_facts(self, facts: Mapping[str, Json]) -> None:
+        """Replace ``run.json``."""
+        with replacing(self.path / RUN_FILE) as file:
+            file.write(json.dumps({"format": FORMAT, **facts}, indent=1, ensure_ascii=False).encode())
+
+    def begin(self) -> None:
+        """Make the folder ready for further records: a line that a kill has cut is taken away.
+
+        Raises:
+            LabError: the folder cannot be written.
+        """
+        tail = self.path / TAIL_FILE
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with tail.open("ab") as file:
+                content = tail.read_bytes()
+                file.truncate(content.rfind(b"\n") + 1)
+                self._size = file.tell()
+        except OSError as error:
+            what = f"cannot be written: {error.strerror or error}"
+            raise LabError(Problem(str(self.path), what, "name another folder")) from error
+        parts = [int(part["number"].max() or 0) for part in self._parts()]  # type: ignore[arg-type]
+        self.number = max([0, *parts, *(record["number"] for record in self._tail_records())])
+
+    def append(self, step: int, blocks: Sequence[Block]) -> None:
+        """Write one record, whole once this returns."""
+        self.number += 1
+        record = {"number": self.number, "step": step, "blocks": blocks}
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        with (self.path / TAIL_FILE).open("ab", buffering=0) as file:
+            file.write(line)
+        self._size += len(line)
+        if self._size > PART_BYTES:
+            self.compact()
+
+    def compact(self) -> None:
+        """Make a part of the lines of the tail."""
+        rows = _rows_of_records(self._tail_records(), self.facts().get("addresses", {}))
+        if rows.is_empty():
+            return
+        with replacing(self.path / f"part-{len(self._part_paths()) + 1}.parquet") as file:
+            file.write(encode_parquet(rows))
+        with replacing(self.path / TAIL_FILE):
+            self._size = 0
+
+    def rows(self, facts: Mapping[str, Json]) -> pl.DataFrame:
+        """Every row that counts: ``number step source table`` and the columns of all tables, in the order recorded."""
+        parts = self._parts()
+        stored = max((int(part["number"].max() or 0) for part in parts), default=0)  # type: ignore[arg-type]
+        records = [record for record in self._tail_records() if record["number"] > stored]
+        rows = pl.concat([*parts, _rows_of_records(records, facts.get("addresses", {}))], how="diagonal_relaxed")
+        for number, step in facts.get("cuts", ()):
+            rows = rows.filter((pl.col("number") > number) | (pl.col("step") <= step))
+        rows = rows.filter(pl.col("number") == pl.col("number").max().over("step", "source"))
+        of_probe = rows.filter(pl.col("source") == "update_size")["step"].unique()  # it leaves rounding noise out
+        return rows.filter(~(pl.col("source").eq("hook update_to_weight") & pl.col("step").is_in(of_probe.implode())))
+
+    def _part_paths(self) -> list[Path]:
+        return sorted(self.path.glob("part-*.parquet"), key=lambda path: (len(path.name), path.name))
+
+    def _parts(self) -> list[pl.DataFrame]:
+        try:
+            return [pl.read_parquet(path) for path in self._part_paths()]
+        except (OSError, pl.exceptions.PolarsError) as error:
+            what = "holds a part that cannot be read"
+            raise LabError(Problem(str(self.path), what, "record the run again, or remove the part")) from error
+
+    def _tail_records(self) -> Iterator[dict[str, Json]]:
+        try:
+            lines = (self.path / TAIL_FILE).read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        for line in lines[:-1]:  # the last is empty, or was cut by a kill
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue  # a line that a power cut has damaged
+
+
+def tables_of_rows(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Each table that has rows, its own columns and ``step`` in front."""
+    tables = {}
+    for table in rows["table"].unique(maintain_order=True):
+        schema: dict[str, Any] = {"step": pl.Int64, **table_schema(table)}
+        present = rows.filter(pl.col("table") == table)
+        missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in present.columns]
+        tables[table] = present.with_columns(missing).select(pl.col(n).cast(kind) for n, kind in schema.items())
+    return tables
+
+
+def _rows_of_records(
+    records: Iterator[dict[str, Json]] | Sequence[dict[str, Json]], addresses: Mapping[str, Json]
+) -> pl.DataFrame:
+    """The rows of records, one frame of all tables."""
+    columns: dict[str, dict[str, list[Any]]] = {}
+    for record in records:
+        for block in record["blocks"]:
+            own = dict(block["columns"])
+            if "addresses" in block:
+                own |= dict(zip(_ADDRESS, map(list, zip(*addresses[block["addresses"]], strict=True)), strict=True))
+            length = max((len(value) for value in own.values() if isinstance(value, list)), default=1)
+            own |= {"number": record["number"], "step": record["step"], "source": block["source"]}
+            table = columns.setdefault(block["table"], {})
+            known = len(next(iter(table.values()), ()))
+            for name in {*table, *own}:
+                value = own.get(name)
+                table.setdefault(name, [None] * known).extend(value if isinstance(value, list) else [value] * length)
+    keys: dict[str, Any] = {"number": pl.Int64, "step": pl.Int64, "source": pl.String, "table": pl.String}
+    frames = [pl.DataFrame(schema=keys)]
+    for name, values in columns.items():
+        schema: dict[str, Any] = {**{k: v for k, v in keys.items() if k != "table"}, **table_schema(name)}
+        known_columns = {column: list_ for column, list_ in values.items() if column in schema}
+        frame = pl.DataFrame(known_columns, {column: schema[column] for column in known_columns}, strict=False)
+        frames.append(frame.with_columns(table=pl.lit(name)))
+    return pl.concat(frames, how="diagonal_relaxed")

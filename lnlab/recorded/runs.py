@@ -1,0 +1,210 @@
+"""Runs that something else has trained, together as ``tables.Results``, which claims and sections read.
+
+A setting is an axis where it differs between runs, and a variant is a setting without its seed. ``steps`` are the
+updates that were planned: where nobody says, those of the longest run, so that ``step: last`` never compares a run
+that ended early with runs that did not; ``done`` are a run's own.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical, digest
+from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
+from lnlab.recorded.settings import leaves
+from lnlab.specfile.values import value_label
+from lnlab.tables import ENDED_EARLY, Results, Row, frame, table_schema
+
+SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
+_KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One run of one setting.
+
+    Attributes:
+        name: what messages call it: its folder, or its rows.
+        settings: nested.
+        seed: the replicate.
+        tables: by name the rows, with ``step`` in front.
+        steps: updates planned, or None where nobody says.
+        done: updates made.
+        status: as in the table ``outcomes``.
+        reason: the status in words.
+        parameters: trained elements, or None.
+        seconds: of wall-clock time, or None.
+        last_finite_loss: of its training batches, or None.
+        device: where it ran, or None.
+        versions: JSON, or None.
+        paths: ``stack layer sublayer tensor path`` of each parameter and module.
+        probes: the choices of probes.
+    """
+
+    name: str
+    settings: Mapping[str, Json]
+    seed: int
+    tables: Mapping[str, pl.DataFrame]
+    steps: int | None = 0
+    done: int = 0
+    status: str = "finished"
+    reason: str | None = None
+    parameters: int | None = None
+    seconds: float | None = None
+    last_finite_loss: float | None = None
+    device: str | None = None
+    versions: str | None = None
+    paths: Sequence[Sequence[Any]] = ()
+    probes: Sequence[Mapping[str, Json]] = field(default_factory=tuple)
+
+    @property
+    def key(self) -> str:
+        """The key of the run among those that are opened with it."""
+        return digest([self.settings, self.seed])
+
+
+def read_run(path: Path, *, ended: bool = False) -> RecordedRun:
+    """The run in a folder of ``lnlab.Recorder``.
+
+    Args:
+        path: of the folder.
+        ended: take it as whole though it was not closed.
+
+    Raises:
+        LabError: it cannot be read.
+    """
+    folder = RunFolder(path)
+    facts = folder.facts()
+    rows = folder.rows(facts)
+    done = max(int(rows["step"].max() or 0) if rows.height else 0, int(facts["done"]))  # type: ignore[arg-type]
+    status, reason = facts["status"], facts["reason"]
+    if status == "running":
+        status, reason = ("finished", None) if ended else ("interrupted", "was not closed")
+    return RecordedRun(
+        name=str(path),
+        settings=facts["settings"],
+        seed=facts["seed"],
+        tables=tables_of_rows(rows),
+        steps=facts["steps"],
+        done=done,
+        status="finished" if ended and status == "interrupted" else status,
+        reason=reason,
+        parameters=facts["parameters"],
+        seconds=facts["seconds"],
+        last_finite_loss=facts["last_finite_loss"],
+        device=facts["device"],
+        versions=json.dumps(facts["versions"]),
+        paths=facts["paths"],
+        probes=facts["probes"],
+    )
+
+
+def varying_paths(settings: Sequence[Mapping[str, Json]]) -> list[str]:
+    """The dotted paths at which settings differ, or all where none does, in the order in which they were given."""
+    flat = [dict(leaves(one)) for one in settings]
+    paths = list(dict.fromkeys(path for one in flat for path in one))
+    varying = [path for path in paths if len({canonical(one.get(path)) for one in flat}) > 1]
+    return varying or paths
+
+
+def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
+    """Refuse two runs with the same settings and seed.
+
+    Raises:
+        LabError: there are two.
+    """
+    names: dict[str, str] = {}
+    for run in runs:
+        if run.key in names:
+            what = f"{names[run.key]} and {run.name} are one run: {described(run)}"
+            raise LabError(Problem("", what, "give different seeds, or open one of them"))
+        names[run.key] = run.name
+
+
+def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = None) -> Results:
+    """Runs as results.
+
+    Args:
+        runs: each of another setting or seed.
+        axes: dotted paths that tell them apart; None: those that differ.
+
+    Raises:
+        LabError: two runs are one run: they have the same settings and seed.
+    """
+    refuse_one_run_twice(runs)
+    longest = max((max(run.done, run.steps or 0) for run in runs), default=0)
+    paths = varying_paths([run.settings for run in runs]) if axes is None else list(axes)
+    whole = [replace(run, steps=longest if run.steps is None else run.steps) for run in runs]
+    tables: dict[str, list[pl.DataFrame]] = {table: [frame_without_rows(table)] for table in ROW_TABLES}
+    run_rows, axis_rows = [], []
+    for run in whole:
+        keys: dict[str, Any] = {"run": run.key, "variant": digest(run.settings), "seed": run.seed}
+        reason = run.reason
+        if run.status == "finished" and run.done < (run.steps or 0):
+            reason = ENDED_EARLY.format(run.done, run.steps)
+        setting = canonical({**run.settings, **_with_depths(run)})
+        outcome = {"status": run.status, "reason": reason, "done": run.done, "seconds": run.seconds}
+        outcome |= {"parameters": run.parameters, "last_finite_loss": run.last_finite_loss}
+        outcome |= {"device": run.device, "versions": run.versions}
+        run_rows.append({**keys, "trajectory": run.key, "steps": run.steps, "setting": setting, **outcome})
+        flat = dict(leaves(run.settings))
+        for path in paths:
+            value = flat.get(path)
+            if isinstance(value, Mapping) and set(value) == {"kind"}:
+                value = value["kind"]
+            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+            label = value_label(value)
+            axis_rows.append(
+                {"run": run.key, "axis": path, "value": json.dumps(value), "number": number, "label": label}
+            )
+        for table, rows in run.tables.items():
+            own = [pl.lit(value, _KEYS[name]).alias(name) for name, value in keys.items()]
+            if table == "curves":
+                own.append(pl.lit(run.key).alias("trajectory"))
+            schema = tables[table][0].schema
+            tables[table].append(rows.with_columns(own).select(pl.col(n).cast(k) for n, k in schema.items()))
+    outcomes = {name: table_schema("outcomes")[name] for name in ("status", "reason", "seconds", "parameters")}
+    outcomes |= {name: table_schema("outcomes")[name] for name in ("last_finite_loss", "device", "versions")}
+    schema_of_runs: dict[str, Any] = {**table_schema("runs"), **outcomes, "done": pl.Int64}
+    columns = {name: [row[name] for row in run_rows] for name in schema_of_runs}
+    joined = {
+        table: pl.concat(frames).drop_nulls("value") if "value" in frames[0].columns else pl.concat(frames)
+        for table, frames in tables.items()
+    }
+    return Results(pl.DataFrame(columns, schema_of_runs), frame("axes", axis_rows), joined)
+
+
+def frame_without_rows(table: str) -> pl.DataFrame:
+    """An empty table with ``run variant seed step`` in front."""
+    return pl.DataFrame(schema={**_KEYS, **table_schema(table)})
+
+
+def frame_of_rows(table: str, rows: Sequence[Row], step: int) -> pl.DataFrame:
+    """Rows of a table, with their step in front."""
+    schema: dict[str, Any] = {"step": pl.Int64, **table_schema(table)}
+    columns = {name: [row.get(name) for row in rows] for name in schema} | {"step": [step] * len(rows)}
+    return pl.DataFrame(columns, schema)
+
+
+def described(run: RecordedRun) -> str:
+    """``placement pre, lr 0.003, seed 1``."""
+    return ", ".join([*(f"{path} {value_label(value)}" for path, value in leaves(run.settings)), f"seed {run.seed}"])
+
+
+def _with_depths(run: RecordedRun) -> dict[str, Json]:
+    """How many layers each stack has, so that ``layer: last`` selects one."""
+    layers: dict[str, int] = {}
+    for stack, layer, *_ in run.paths:
+        if stack is not None and layer is not None:
+            layers[stack] = max(layer, layers.get(stack, 0))
+    own: Mapping[str, Any] = run.settings
+    return {
+        stack: {**(own[stack] if isinstance(own.get(stack), dict) else {}), "layers": count}
+        for stack, count in sorted(layers.items())
+        if not (isinstance(own.get(stack), dict) and "layers" in own[stack])
+    }

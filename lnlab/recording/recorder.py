@@ -1,0 +1,648 @@
+"""``lnlab.Recorder``: one run of a training loop that is not lnlab's, recorded into a folder.
+
+Nothing is added to the loop's own passes but norms; probes on held-out batches read copies of the model. The loop's
+weights, gradients, buffers, modes and random numbers are as they would be without: a run with a recorder ends with the
+same weights, bit for bit.
+"""
+
+import json
+import math
+import platform
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, NoReturn, Self
+from weakref import WeakValueDictionary
+
+import numpy as np
+import torch
+from rich.console import Console
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from lnlab import __version__
+from lnlab.catalogue import REGISTRIES
+from lnlab.curvature.copies import inside_wrappers
+from lnlab.errors import LabError, Problem
+from lnlab.execute.devices import without_tf32
+from lnlab.keys import Json, canonical
+from lnlab.nn.site import TokenMask
+from lnlab.own_model.measuring import check_gradient, check_precision, measured_rows, probe_choice
+from lnlab.own_model.subject import Subject
+from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
+from lnlab.probes.probe import State
+from lnlab.randomness import Draw
+from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
+from lnlab.recorded.settings import differing_settings, nested_settings
+from lnlab.recording.training_state import with_training
+from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
+
+SPLIT_OF = {"val": "validation", "eval": "validation", "validation": "validation", "test": "test", "train": "train"}
+"""Beginnings of the names of numbers, and the split that they are of."""
+COSTLY = 0.02
+"""The share of a run's time above which the recorder proposes another rhythm."""
+_WRITING: "WeakValueDictionary[Path, Recorder]" = WeakValueDictionary()
+"""By its folder the recorder of this process that writes there."""
+_TELLING_STEPS = 10
+"""Updates after which the time of a step is known well enough for that."""
+
+
+class Recorder:
+    """Records one run of a training loop that is not lnlab's, into a folder of its own.
+
+        rec = lnlab.Recorder("runs/pre-3e-3-seed1", settings={"placement": "pre", "lr": 3e-3}, seed=1,
+                             probes=["gradient_norm", {"kind": "sharpness", "every": 9000}],
+                             batches=held_out, loss=loss)
+        rec.attach(model, optimizer)
+        for step, batch in enumerate(loader, 1):
+            ...                                   # forward, backward, clip, optimizer.step()
+            rec(model, step, loss=value, val_loss=...)
+        rec.close()
+
+    Nothing is left on the model, its gradients, its mode and the random state. A step is the number of updates made.
+
+    Args:
+        to: the folder. One that holds a run with the same settings and seed is continued.
+        settings: what this run is, by dotted path; what differs between runs that are opened together is an axis.
+        seed: the replicate; runs with equal settings and different seeds are replicates.
+        probes: words or choices as in ``lnlab.measure``; ``every`` in one replaces the common one. Probes of training
+            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``.
+        batches: held-out batches, the same in every run that is to be compared; remembered after the first reading.
+        loss: ``(model, batch) -> (sum, count)`` or a mean.
+        every: updates between two measurements of a probe; step 0 is measured when ``rec`` is called before training.
+        hooks: what ``attach`` records of an update: ``gradients`` (norm of each parameter's gradient as the optimizer
+            used it: accumulated, unscaled, clipped), ``updates`` (relative size; one copy of the weights),
+            ``activations`` (root mean square of the stream, or of what modules with parameters return).
+        hooks_every: updates between two of these; 10 cost below 2 % of a small model's step.
+        steps: updates that are planned; a run with fewer is unfinished. None: it is finished when it is closed.
+        sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
+        build: makes the model without weights; needed where it is sharded (FSDP2), as then it cannot be copied.
+        resume: False: refuse a folder that holds a run.
+
+    Raises:
+        LabError: the folder holds a run with other settings; a setting has the name of a column; a probe is unknown
+            or needs lnlab's own models; probes are given and no loss or no batches.
+    """
+
+    def __init__(
+        self,
+        to: str | Path,
+        *,
+        settings: Mapping[str, Json] | None = None,
+        seed: int,
+        probes: Sequence[Json] = (),
+        batches: Iterable[Any] = (),
+        loss: OwnLoss | None = None,
+        every: int = 100,
+        hooks: Sequence[str] = ("gradients", "updates"),
+        hooks_every: int = 10,
+        steps: int | None = None,
+        sites: Mapping[str, str] | None = None,
+        stream: Mapping[str, str] | None = None,
+        mask: TokenMask | None = None,
+        build: Callable[[], nn.Module] | None = None,
+        resume: bool = True,
+    ) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            _refuse("seed", f"the seed is {seed!r}", "give a whole number, which tells replicates apart")
+        for name, number in (("every", every), ("hooks_every", hooks_every), ("steps", steps)):
+            if number is not None and (not isinstance(number, int) or number < 1):
+                _refuse(name, f"{name} is {number!r}", "give a positive number of updates")
+        if wrong := next((kind for kind in hooks if kind not in HOOKS), None):
+            _refuse("hooks", f"there is no hook '{wrong}'", f"choose from {', '.join(HOOKS)}")
+        if probes and loss is None:
+            _refuse("probes", "probes are given and no loss", "give loss=(model, batch) -> (sum, count)")
+        self.folder = RunFolder(Path(to))
+        self._settings = nested_settings(settings or {})
+        self._seed = seed
+        self._steps = steps
+        self._hooks = tuple(dict.fromkeys(hooks))
+        self._hooks_every = hooks_every
+        self._patterns = sites or {}, stream or {}, mask
+        self._build = build
+        self._distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+        self._writes = not self._distributed or torch.distributed.get_rank() == 0
+        self._updates: UpdateHooks | None = None
+        self._subject: Subject | None = None
+        self._optimizer: Any = None
+        self._step = -1
+        self._checked = False
+        self._ended: tuple[str, str | None] | None = None
+        self._closed = False
+        self._began = time.perf_counter()
+        self._spent: dict[str, float] = {}
+        self._warned: set[str] = set()
+        self._measured_at: dict[str, int] = {}
+        self._last_finite_loss: float | None = None
+        with self._no_trace(None):
+            self._task = OwnTask(batches, loss) if loss is not None else None
+            if self._task is not None and probes and not self._task.available(1):
+                _refuse("batches", "probes are given and no batches", "give batches=, at least one")
+            self._every, self._probes = self._read_probes(probes, every)
+        self._facts: dict[str, Json] = {}
+        if self._writes:
+            if (former := _WRITING.get(self.folder.path.resolve())) is not None:
+                former._abandon()  # of a cell of a notebook that runs again
+            _WRITING[self.folder.path.resolve()] = self
+            self._open(resume=resume)
+
+    def _abandon(self) -> None:
+        """Write nothing any more, as another recorder goes on with the folder."""
+        self._closed = True
+        self._writes = False
+        if self._updates is not None:
+            self._updates.remove()
+
+    def _read_probes(self, probes: Sequence[Json], every: int) -> tuple[dict[str, int], list[dict[str, Json]]]:
+        """By the kind of a probe its rhythm, and the choices."""
+        rhythms: dict[str, int] = {}
+        choices: list[dict[str, Json]] = []
+        for probe in probes:
+            own = (
+                {key: value for key, value in probe.items() if key != "every"} if isinstance(probe, Mapping) else probe
+            )
+            rhythm = probe.get("every", every) if isinstance(probe, Mapping) else every
+            if isinstance(rhythm, bool) or not isinstance(rhythm, int) or rhythm < 1:
+                _refuse("probes", f"every is {rhythm!r}", "give a positive number of updates")
+            if self._task is None:
+                raise ValueError("probes without a loss")
+            choice = dict(probe_choice(own, self._task, trained=True))
+            if choice["kind"] in rhythms:
+                _refuse(
+                    "probes", f"'{choice['kind']}' stands in probes twice", "record it with others in another folder"
+                )
+            rhythms[choice["kind"]] = rhythm
+            choices.append(choice)
+        return rhythms, choices
+
+    def _open(self, *, resume: bool) -> None:
+        """Make or continue the folder."""
+        path = self.folder.path
+        if self.folder.holds_run:
+            old = self.folder.facts()
+            if not resume:
+                _refuse(str(path), "holds a run", "give another folder, or resume=True to continue it")
+            if other := differing_settings(old["settings"], self._settings):
+                _refuse(str(path), f"holds a run with other settings: {other}", "give another folder")
+            if old["seed"] != self._seed:
+                _refuse(str(path), f"holds the run of seed {old['seed']}, not {self._seed}", "give another folder")
+            new = {choice["kind"]: choice for choice in self._probes}
+            for choice in old["probes"]:
+                if choice["kind"] in new and canonical(new[choice["kind"]]) != canonical(choice):
+                    other = differing_settings(choice, new[choice["kind"]])
+                    what = f"recorded '{choice['kind']}' with other parameters: {other}"
+                    _refuse(str(path), what, "give the same ones, or another folder")
+            self._facts = {**old, "probes": [*(c for c in old["probes"] if c["kind"] not in new), *self._probes]}
+        else:
+            self._facts = {"settings": self._settings, "seed": self._seed, "probes": self._probes, "cuts": []}
+            self._facts |= {"addresses": {}, "paths": [], "parameters": None, "done": 0, "seconds": 0.0}
+        self._facts |= {"status": "running", "reason": None, "steps": self._steps}
+        self._facts |= {"every": self._every, "hooks_every": self._hooks_every, "last_finite_loss": None}
+        versions = {"python": platform.python_version(), "torch": torch.__version__, "lnlab": __version__}
+        self._facts |= {"versions": {**versions, "platform": platform.platform()}, "device": None}
+        self.folder.begin()
+        self._facts_at_begin = float(self._facts["seconds"])
+        rows = self.folder.rows(self._facts)
+        self._last_recorded = int(rows["step"].max() or 0) if rows.height else 0  # type: ignore[arg-type]
+        for source, step in rows.select("source", "step").unique().iter_rows():
+            self._measured_at[source] = max(step, self._measured_at.get(source, -1))
+        self.folder.write_facts(self._facts)
+
+    def attach(self, model: Any, optimizer: Any, *, step: int = 0) -> Self:
+        """Record what each update does, from now on, by the optimizer's own hooks.
+
+        Args:
+            model: whose parameters the optimizer updates.
+            optimizer: any ``torch.optim.Optimizer``, or what wraps one as its attribute ``optimizer``.
+            step: updates made before: of a run that resumes, the step of its checkpoint. Later records are dropped.
+
+        Raises:
+            LabError: the optimizer updates no parameter of this model; the folder has later records and ``step`` is 0;
+                a probe needs the weights at step 0, and they are not there.
+        """
+        while not isinstance(optimizer, torch.optim.Optimizer) and hasattr(optimizer, "optimizer"):
+            optimizer = optimizer.optimizer
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            _refuse("attach", f"the optimizer is {type(optimizer).__name__}", "give a torch.optim.Optimizer")
+        compiled = hasattr(model, "_orig_mod")
+        if compiled and "activations" in self._hooks:
+            what = "activations of a compiled model cannot be seen"
+            _refuse("attach", what, "leave 'activations' out of hooks=, or attach the model without torch.compile")
+        if self._updates is not None:
+            self._updates.remove()
+        self._go_on_from(step)
+        subject = self._subject_of(model)
+        self._updates = UpdateHooks(
+            module=subject.structure,
+            optimizer=optimizer,
+            addresses=subject.addresses,
+            points=subject.points,
+            kinds=self._hooks if self._writes or _sharded(subject.module) else (),
+            every=self._hooks_every,
+            step=step,
+            watched=self._reads_update,
+            full=self._write_waiting,
+        )
+        if self._writes:
+            sites = [list(site.row().values()) for site in self._updates.sites]
+            if self._facts["addresses"].get("parameters", sites) != sites:
+                self.folder.compact()  # while the rows of the tail can still be read with the former addresses
+            self._facts["addresses"] = {**self._facts["addresses"], "parameters": sites}
+            self._facts["device"] = str(next(subject.module.parameters()).device)
+            self._keep_start(subject.structure, step)
+            self.folder.write_facts(self._facts)
+        return self
+
+    def _go_on_from(self, step: int) -> None:
+        """Drop what was recorded after the step that training goes on from."""
+        if not self._writes:
+            return
+        if self._last_recorded > step:
+            if step == 0:
+                what = f"ends at step {self._last_recorded} and training begins again"
+                _refuse(str(self.folder.path), what, "say attach(..., step=N), or give another folder")
+            self._facts["cuts"] = [*self._facts["cuts"], [self.folder.number, step]]
+            self._measured_at = {source: min(at, step) for source, at in self._measured_at.items()}
+            self._last_recorded = step
+
+    def _keep_start(self, module: nn.Module, step: int) -> None:
+        """Write the weights at step 0 where a probe reads them."""
+        needs = [c["kind"] for c in self._probes if REGISTRIES["probe"][c["kind"]].facts.initial]
+        path = self.folder.path / WEIGHTS_FILE
+        if not needs or (step and path.is_file()):
+            return
+        if step:
+            what = f"{needs[0]} needs the weights at step 0, and {self.folder.path} has none"
+            _refuse("attach", what, "leave it out of probes=")
+        save_file({name: p.detach().contiguous().clone() for name, p in module.named_parameters()}, path)
+
+    def _subject_of(self, model: Any) -> Subject:
+        """The module below what wraps it, with its addresses; the same as before if it is the same module."""
+        module = unwrapped(model)
+        if self._subject is None or self._subject.module is not module:
+            sites, stream, mask = self._patterns
+            self._subject = Subject.of(module, sites, stream, mask)
+            if self._writes:
+                paths = [[*site.row().values(), path] for site, path in self._subject.paths.items()]
+                size = sum(p.numel() for p in module.parameters() if p.requires_grad)
+                self._facts |= {"paths": paths, "parameters": size}
+                self.folder.write_facts(self._facts)
+        return self._subject
+
+    def __call__(
+        self, model: Any, step: int | None = None, *, optimizer: Any = None, loss: Any = None, **scalars: Any
+    ) -> None:
+        """Record the state after ``step`` updates: what is due of the probes, the loss and other numbers.
+
+        A loss that is not finite ends the run as *diverged*; nothing is raised in your loop.
+
+        Args:
+            model: the one that is trained.
+            step: updates made; None: as the hooks of ``attach`` count.
+            optimizer: of a run that is not attached, for probes of its state (adaptive_rate).
+            loss: of the training batch of that update.
+            scalars: further numbers; ``val_`` and ``eval_`` mean the split validation.
+
+        Raises:
+            LabError: ``step`` is not the number of updates, or goes back; or what a probe finds wrong with the model,
+                the batches or the loss.
+        """
+        if self._closed:
+            _refuse("rec", "the recorder is closed", "make another one")
+        began = time.perf_counter()
+        step = self._checked_step(step)
+        subject = self._subject_of(model)
+        self._step = step
+        self._optimizer = optimizer if self._updates is None else self._updates.optimizer
+        self._write_waiting()
+        if self._writes:
+            named = {name: value for name, value in {"loss": loss, **scalars}.items() if value is not None}
+            self._write_scalars(step, named)
+            self._add_time("records", time.perf_counter() - began)
+            if self._ended is None:
+                self._measure(subject, step)
+
+    def _checked_step(self, step: int | None) -> int:
+        count = self._updates.count if self._updates is not None else None
+        if step is None:
+            if count is None:
+                _refuse("rec", "nothing counts the updates", "call rec.attach(model, optimizer) first, or give a step")
+            return count
+        if count is not None and step != count:
+            what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
+            _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
+        if self._step < 0 and count is None and self._writes and step <= self._last_recorded and self._last_recorded:
+            self._go_on_from(max(0, step - 1))
+        elif step < self._step:
+            _refuse("rec", f"step is {step} after step {self._step}", "count updates upwards")
+        return int(step)
+
+    def _write_waiting(self) -> None:
+        """Read the numbers of updates that wait, and write them."""
+        if self._updates is None:
+            return
+        began = time.perf_counter()
+        waiting = self._updates.waiting()
+        if not self._writes or not waiting:
+            return
+        for update, blocks in zip(waiting, _blocks(waiting), strict=True):
+            self.folder.append(update.step, [*blocks, _curve("learning_rate", "train", update.rate)])
+        self._add_time("records", time.perf_counter() - began)
+
+    def _write_scalars(self, step: int, named: Mapping[str, Any]) -> None:
+        tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
+        for name, tensor in tensors.items():
+            if tensor.numel() != 1:
+                what = f"'{name}' is a tensor of shape {tuple(tensor.shape)}"
+                _refuse("rec", what, "give one number: its mean, or its sum")
+        read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
+        blocks = []
+        for name, given in named.items():
+            value = read[name][0] if name in read else _number(name, given)
+            split, quantity = split_and_quantity(name)
+            blocks.append(_curve(quantity, split, value))
+            if quantity == "loss" and not math.isfinite(value) and self._ended is None:
+                self._ended = "diverged", f"{split} loss is {value} at step {step}"
+            elif (split, quantity) == ("train", "loss") and math.isfinite(value):
+                self._last_finite_loss = value
+        if blocks:
+            self.folder.append(step, blocks)
+
+    def _measure(self, subject: Subject, step: int) -> None:
+        """The probes that are due."""
+        due = [choice for choice in self._probes if self._is_due(choice["kind"], step)]
+        task = self._task
+        if not due or task is None:
+            return
+        with self._no_trace(subject.module):
+            if _sharded(subject.module):
+                _refuse("rec", "a sharded model cannot be copied", "give build=, and no probes on other ranks")
+            if not self._checked:
+                check_precision(subject.module, due)
+                try:
+                    passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in self._probes)
+                    subject = self._subject = check_gradient(subject, task, repeated=passes)
+                except NotFiniteError as error:
+                    self._ended = "diverged", f"{error.problems[0].what} at step {step}"
+                    return
+                self._checked = True
+            for choice in due:
+                began = time.perf_counter()
+                try:
+                    rows = measured_rows(choice, subject, task, Draw(self._seed), self._in_training(subject, step))
+                except NotFiniteError as error:
+                    self._ended = "diverged", f"{error.problems[0].what} at step {step}"
+                    return
+                table = REGISTRIES["probe"][choice["kind"]].facts.table
+                self.folder.append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
+                self._measured_at[choice["kind"]] = step
+                seconds = time.perf_counter() - began
+                self._add_time(choice["kind"], seconds)
+                self._warn_if_costly(choice["kind"], seconds, step)
+
+    def _is_due(self, kind: str, step: int) -> bool:
+        at_rhythm = step % self._every[kind] == 0 or step == self._steps
+        facts = REGISTRIES["probe"][kind].facts
+        trained = step > 0 or not (facts.trained or facts.update)
+        if facts.update and at_rhythm and trained:
+            trained = self._updates is not None and self._updates.last_step == step
+        return at_rhythm and trained and self._measured_at.get(kind, -1) < step
+
+    def _reads_update(self, step: int) -> bool:
+        """Whether a probe reads the update that leads to a step."""
+        return self._writes and any(
+            step % self._every[choice["kind"]] == 0 or step == self._steps
+            for choice in self._probes
+            if REGISTRIES["probe"][choice["kind"]].facts.update
+        )
+
+    def _in_training(self, subject: Subject, step: int) -> Callable[[State], State]:
+        updates = self._updates
+        path = self.folder.path / WEIGHTS_FILE
+
+        def initial() -> Mapping[str, Tensor]:
+            device = str(next(subject.module.parameters()).device)
+            return load_file(path, device=device)
+
+        return with_training(
+            subject,
+            step=step,
+            optimizer=self._optimizer,
+            initial=initial if path.is_file() else None,
+            last_update=updates.last_update if updates is not None and updates.last_step == step else None,
+            last_rate=0.0 if updates is None else updates.last_rate,
+        )
+
+    @property
+    def count(self) -> int:
+        """Updates made, as the hooks of ``attach`` count them; -1 before."""
+        return -1 if self._updates is None else self._updates.count
+
+    @property
+    def attached(self) -> bool:
+        """Whether ``attach`` was called."""
+        return self._updates is not None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run has ended."""
+        return self._closed
+
+    @contextmanager
+    def _no_trace(self, module: nn.Module | None) -> Iterator[None]:
+        """Random states of torch, of Python and of NumPy, which a loader of batches may use, are as they were after."""
+        devices = set() if module is None else {p.device for p in module.parameters() if p.device.type == "cuda"}
+        python, numbers = random.getstate(), np.random.get_state()
+        try:
+            with torch.random.fork_rng(list(devices)), without_tf32():
+                yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(numbers)
+
+    def close(
+        self, status: Literal["finished", "diverged", "failed", "interrupted"] = "finished", reason: str | None = None
+    ) -> None:
+        """End the run: write what waits and remove all hooks. ``with`` does so, as failed where an error is raised."""
+        if self._closed:
+            return
+        self._write_waiting()
+        self._closed = True
+        if self._updates is not None:
+            self._updates.remove()
+            self._add_time("hooks", self._updates.seconds)
+        if not self._writes:
+            return
+        ended = self._ended if self._ended is not None and status == "finished" else (status, reason)
+        done = max(self._step, 0 if self._updates is None else self._updates.count, 0)
+        total = time.perf_counter() - self._began
+        self._facts |= {
+            "status": ended[0],
+            "reason": ended[1],
+            "done": done,
+            "last_finite_loss": self._last_finite_loss,
+        }
+        self._facts |= {"seconds": self._facts_at_begin + total}
+        self.folder.compact()
+        self.folder.write_facts(self._facts)
+        self._say_what_it_cost(total, done)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, Exception):
+            self.close("failed", " ".join(f"{type(error).__name__}: {error}".split()))
+        else:
+            self.close("interrupted", type(error).__name__)
+
+    def _add_time(self, what: str, seconds: float) -> None:
+        self._spent[what] = self._spent.get(what, 0.0) + seconds
+
+    def _warn_if_costly(self, kind: str, seconds: float, step: int) -> None:
+        """Once a probe, where it takes more than a fifth of the time at its rhythm."""
+        steps = step - self._first_step() if self._updates is not None else step
+        if steps < _TELLING_STEPS or kind in self._warned or seconds < 1.0:
+            return
+        a_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
+        count = seconds / a_step
+        if count > 0.2 * self._every[kind]:
+            self._warned.add(kind)
+            every = _rounded_up(count / COSTLY)
+            _say(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {every}}}")
+
+    def _first_step(self) -> int:
+        return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
+
+    def _say_what_it_cost(self, total: float, done: int) -> None:
+        spent = sum(self._spent.values())
+        steps = done - self._first_step()
+        if not total or steps < _TELLING_STEPS:
+            return
+        training = max(total - spent, 1e-9)
+        parts = [f"{kind} {seconds / total:.1%}" for kind, seconds in self._spent.items() if seconds / total >= 0.001]
+        text = f"{self.folder.path}: recording took {spent / total:.1%} of {total:.3g} s"
+        proposals = [
+            f"{{'kind': '{kind}', 'every': {_rounded_up(self._every[kind] * seconds / training / COSTLY)}}}"
+            for kind, seconds in self._spent.items()
+            if kind in self._every and seconds / training > COSTLY
+        ]
+        hooks = self._spent.get("hooks", 0.0) / training
+        if hooks > COSTLY:
+            proposals.append(f"hooks_every={_rounded_up(self._hooks_every * hooks / COSTLY)}")
+        remedy = f"; for {COSTLY:.0%} each: {', '.join(proposals)}" if proposals else ""
+        _say(text + (f" ({', '.join(parts)})" if parts else "") + remedy)
+
+    def transformers(self) -> Any:
+        """A callback: ``trainer.add_callback(rec.transformers())``; needs accelerate, too, as the Trainer does.
+
+        Raises:
+            LabError: transformers is not installed.
+        """
+        return _callback("transformers")(self)
+
+    def lightning(self) -> Any:
+        """A callback: ``Trainer(callbacks=[rec.lightning()])``; ``loss`` and ``sites`` are of the LightningModule.
+
+        Raises:
+            LabError: lightning is not installed.
+        """
+        return _callback("lightning")(self)
+
+
+def _callback(package: str) -> Callable[[Recorder], Any]:
+    """The class of callbacks for a package, which need not be installed."""
+    if find_spec(package) is None:
+        _refuse("rec", f"{package} is not installed", f"install it: pip install {package}")
+    module = import_module(f"lnlab.recording.{package}_callback")
+    callback: Callable[[Recorder], Any] = getattr(module, f"{package.capitalize()}Callback")
+    return callback
+
+
+def unwrapped(model: Any) -> nn.Module:
+    """The module below torch.compile, DistributedDataParallel and the like."""
+    if not isinstance(model, nn.Module):
+        _refuse("rec", f"the model is {type(model).__name__}, expected an nn.Module", "give the model first")
+    return inside_wrappers(model)
+
+
+def split_and_quantity(name: str) -> tuple[str, str]:
+    """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss."""
+    for mark in ("/", "_"):
+        beginning, found, rest = name.partition(mark)
+        if found and rest and beginning in SPLIT_OF:
+            return SPLIT_OF[beginning], rest
+    return "train", name
+
+
+def _curve(quantity: str, split: str, value: float) -> Block:
+    columns = {"split": split, "quantity": quantity, "value": [value]}
+    return {"source": f"curve {split} {quantity}", "table": "curves", "columns": columns}
+
+
+def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
+    """The rows of updates, all their numbers read at once."""
+    tensors: list[Tensor] = []
+    for update in waiting:
+        tensors += [] if update.gradients is None else [update.gradients]
+        tensors += [] if update.change is None else list(update.change)
+        tensors += [x.reshape(1).float() for x in update.activations.values()]
+    numbers = iter(read_numbers(tensors))
+    for update in waiting:
+        blocks: list[Block] = []
+        if update.gradients is not None:
+            norms = [None if absent else v for v, absent in zip(next(numbers), update.absent, strict=True)]
+            blocks.append(_of_parameters("step_gradient_norm", norms))
+        if update.change is not None:
+            pairs = zip(next(numbers), next(numbers), strict=True)
+            blocks.append(_of_parameters("update_to_weight", [d / before if before else None for d, before in pairs]))
+        if update.activations:
+            rows = [
+                {"quantity": "step_activation_rms", **site.row(), "value": next(numbers)[0]}
+                for site in update.activations
+            ]
+            blocks.append(block_of_rows("hook step_activation_rms", "sites", rows))
+        yield blocks
+
+
+def _of_parameters(quantity: str, values: Sequence[float | None]) -> Block:
+    columns = {"quantity": quantity, "value": list(values)}
+    return {"source": f"hook {quantity}", "table": "sites", "columns": columns, "addresses": "parameters"}
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        _refuse("rec", f"'{name}' is {type(value).__name__}", "give a number")
+
+
+def _sharded(module: nn.Module) -> bool:
+    return any(hasattr(p, "to_local") for p in module.parameters())
+
+
+def _rounded_up(number: float) -> int:
+    """To one digit that is not 0."""
+    if number <= 1:
+        return 1
+    unit = 10 ** math.floor(math.log10(number))
+    return int(math.ceil(number / unit) * unit)
+
+
+def _say(text: str) -> None:
+    Console(stderr=True).print(
+        json.dumps(text, ensure_ascii=False)[1:-1], markup=False, highlight=False, soft_wrap=True
+    )
+
+
+def _refuse(where: str, what: str, remedy: str) -> NoReturn:
+    raise LabError(Problem(where, what, remedy))

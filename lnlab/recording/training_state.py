@@ -1,0 +1,80 @@
+"""What exists in training alone, carried over to a copy of the model: start, last update, optimizer."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from lnlab.nn.site import AddressedModel, Site
+from lnlab.own_model.subject import Subject
+from lnlab.probes.probe import State
+
+
+def of_copy(subject: Subject, copy: AddressedModel, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors by the names of a model's parameters, by those of its copy: fused ones are split like the weights."""
+    names = {site: name for name, site, _ in copy.addressed_parameters()}
+    return {names[site]: part for name, x in named.items() for site, part in _by_site(subject, name, x)}
+
+
+def _by_site(subject: Subject, name: str, x: Tensor) -> list[tuple[Site, Tensor]]:
+    address = subject.addresses[name]
+    parts = address.split(x) if len(address.sites) > 1 else [x]
+    return list(zip(address.sites, parts, strict=True))
+
+
+class OptimizerOfCopy:
+    """The groups and the state of an optimizer, of the parameters of a copy; it can do no step.
+
+    Attributes:
+        param_groups: as an optimizer has them.
+        state: by parameter.
+    """
+
+    def __init__(self, subject: Subject, copy: AddressedModel, optimizer: Optimizer) -> None:
+        names = {id(p): name for name, p in subject.structure.named_parameters()}
+        parameters = {site: p for _, site, p in copy.addressed_parameters()}
+        self.param_groups: list[dict[str, Any]] = []
+        self.state: dict[Any, dict[str, Any]] = {}
+        for group in optimizer.param_groups:
+            own: list[Any] = []
+            for p in group["params"]:
+                if id(p) not in names:
+                    continue
+                name = names[id(p)]
+                sites = subject.addresses[name].sites
+                own += [parameters[site] for site in sites]
+                for site in sites if optimizer.state.get(p) else ():
+                    self.state[parameters[site]] = {}
+                for key, value in optimizer.state.get(p, {}).items():
+                    shaped = isinstance(value, Tensor) and value.shape == p.shape
+                    values = dict(_by_site(subject, name, value)) if shaped else dict.fromkeys(sites, value)
+                    for site in sites:
+                        self.state[parameters[site]][key] = values[site]
+            self.param_groups.append({**group, "params": own})
+
+
+def with_training(
+    subject: Subject,
+    *,
+    step: int,
+    optimizer: Optimizer | None,
+    initial: Callable[[], Mapping[str, Tensor]] | None,
+    last_update: Mapping[str, Tensor] | None,
+    last_rate: float,
+) -> Callable[[State], State]:
+    """A function that adds to the state of a copy what training has; the arguments are of the model itself."""
+
+    def add(state: State) -> State:
+        copy: Any = state.model
+        state.step = step
+        if optimizer is not None:
+            kind = type(type(optimizer).__name__, (OptimizerOfCopy,), {})  # messages name the optimizer by its type
+            state.optimizer = kind(subject, copy, optimizer)
+        if initial is not None:
+            state.initial = lambda: of_copy(subject, copy, initial())
+        if last_update is not None:
+            state.last_update, state.last_rate = of_copy(subject, copy, last_update), last_rate
+        return state
+
+    return add
