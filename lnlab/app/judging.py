@@ -5,10 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError, Problem, StoreError
+from lnlab.store.looks import add_looks, read_looks
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
+    from lnlab.claims.look_book import LookBook
     from lnlab.specfile.load import SpecDocument
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
@@ -16,9 +18,16 @@ if TYPE_CHECKING:
 
 
 def plan_verdicts(
-    store: "Store", stored: "StoredPlan", results: "Results", plugins: Sequence[Path] = ()
+    store: "Store",
+    stored: "StoredPlan",
+    results: "Results",
+    plugins: Sequence[Path] = (),
+    looks: "LookBook | None" = None,
 ) -> "list[Verdict]":
     """The verdict of every claim of a plan, in order.
+
+    Each is judged at the level of its look: how often its criterion has been judged on other seeds the store remembers,
+    and ``looks``, the record of a report, to which what the store knows and the looks of today are added.
 
     Imports scipy only where something is judged anew, or is about a quantity that is derived.
 
@@ -32,13 +41,16 @@ def plan_verdicts(
 
     claims: list[Claim] = stored.facts["claims"]
     _register_quantities(claims, results)
-    names = [(claim["id"], _rows(claim, results)) for claim in claims]
+    book = _book(store, stored, looks)
+    names = [(claim["id"], _rows(claim, results, book)) for claim in claims]
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if unjudged:
         known = [verdict_from_row(stored_rows[name]) for name in names if name in stored_rows]
         new_names = [name for name in names if name not in stored_rows]
-        stored_rows |= _judge(store, stored, results, unjudged, new_names, known)
+        stored_rows |= _judge(store, stored, results, unjudged, new_names, known, book)
+    with suppress(StoreError):
+        add_looks(store.root, stored.name, book.to_json())
     return [verdict_from_row(stored_rows[name]) for name in names]
 
 
@@ -57,16 +69,34 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
         _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes them known
 
 
-def _rows(claim: "Claim", results: "Results") -> str:
-    """The digest of the rows that a claim reads; empty where it reads none, or verdicts of other claims."""
+def _book(store: "Store", stored: "StoredPlan", looks: "LookBook | None") -> "LookBook":
+    """The looks of a report, with those that the store remembers of the spec and the commit of the spec's folder."""
+    from lnlab.app.commits import commit_of
+    from lnlab.claims.look_book import LookBook
+
+    book = LookBook() if looks is None else looks
+    merged = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name))
+    book.looks, book.commit = merged.looks, commit_of(Path(stored.spec).parent)
+    return book
+
+
+def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
+    """The digest of the rows that a claim reads, and of its look after the first.
+
+    Empty where it reads none, or verdicts of other claims.
+    """
+    from lnlab.claims.look_book import claim_criterion
     from lnlab.claims.row_digest import rows_digest
+    from lnlab.keys import digest
 
     if "edges" in claim:  # its kind is not asked, as this must not wait for the kinds to be imported
         return ""
     try:
-        return rows_digest(claim, results)
+        rows = rows_digest(claim, results)
     except LabError:
         return ""
+    look = book.number(claim["id"], *claim_criterion(claim, results))
+    return rows if look == 1 else digest([rows, look])
 
 
 def _judge(
@@ -76,16 +106,16 @@ def _judge(
     claims: "Sequence[Claim]",
     names: list[tuple[str, str]],
     known: "Sequence[Verdict]",
+    book: "LookBook",
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Judge claims, store their verdicts where the store can be written, and return them as rows."""
     from lnlab.claims.claim import judge_all
     from lnlab.claims.verdict_rows import verdict_row
-    from lnlab.errors import StoreError
     from lnlab.report.registries import FRAME_REGISTRIES
     from lnlab.tables import frame
 
     _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    verdicts = judge_all(claims, results, _claim_locator(stored), known)
+    verdicts = judge_all(claims, results, _claim_locator(stored), known, book)
     rows = [verdict_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
     with suppress(StoreError):
         store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab import __version__
 from lnlab.app.added_runs import CommittedRuns, ExtendedResults, RunSource
+from lnlab.app.commits import commit_of
 from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
+from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import Front, compile_front, setting_namer, sound_claims
@@ -100,8 +102,9 @@ def judge_tables(
         matched, before = _with_added_rows(report, today, matched, before, extended)
     evidence = renewed_evidence(today.claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
-    judged = judge_again(today.claims, matched, before, partial(_located, report, today))
-    new = _facts_of_today(report, today, before.kept_rows)
+    book = LookBook.from_json(facts.looks, commit=commit_of(folder))
+    judged = judge_again(today.claims, matched, before, partial(_located, report, today), book)
+    new = replace(_facts_of_today(report, today, before.kept_rows), looks=book.to_json())
     if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
         new = replace(new, digest=extended.digest, version=__version__)
     save_folder(into, new, matched.results, judged.verdicts)

@@ -1,6 +1,7 @@
 """The report of what a store holds of a plan; nothing is computed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +37,17 @@ def write_plan_report(
     """
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
+    from lnlab.app.looks import known_looks
+    from lnlab.claims.look_book import LookBook
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report
 
     _refuse_undecided(stored)
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
     results = plan_results(store, stored)
-    verdicts = plan_verdicts(store, stored, results, plugins)
-    facts = facts_from_json(stored.facts["report"], stored.spec)
+    book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))
+    verdicts = plan_verdicts(store, stored, results, plugins, book)
+    facts = replace(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
     return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing)
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
+from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
@@ -171,6 +172,7 @@ def judge_all(
     results: Results,
     locate: Callable[[Problem], Problem] = lambda problem: problem,
     known: Iterable[Verdict] = (),
+    looks: LookBook | None = None,
 ) -> list[Verdict]:
     """The verdicts of claims, in order. A claim that no rows could answer is ill-posed; the others are judged.
 
@@ -179,16 +181,48 @@ def judge_all(
         results: what the experiment measured.
         locate: puts the file, line and column in front of where a problem lies.
         known: verdicts of other claims of the experiment.
+        looks: the looks so far, to which those of today are added; None: every look is the first.
     """
     in_order = list(declared)
     verdicts = {verdict.claim: verdict for verdict in known}
     for claim in sorted(in_order, key=reads_verdicts):
         try:
-            verdicts[claim["id"]] = judge_claim(claim, results, list(verdicts.values()))
+            verdicts[claim["id"]] = _judged_in_book(claim, results, list(verdicts.values()), looks)
         except LabError as error:
             reason = "; ".join(str(locate(problem)) for problem in error.problems)
             verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
     return [verdicts[claim["id"]] for claim in in_order]
+
+
+def _judged_in_book(claim: Claim, results: Results, verdicts: Sequence[Verdict], looks: LookBook | None) -> Verdict:
+    """The verdict of a claim at its look, which is recorded if its numbers were judged."""
+    if looks is None:
+        return judge_claim(claim, results, verdicts)
+    criterion, seeds = claim_criterion(claim, results)
+    number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
+    where = f"claims.{claim['id']}"
+    judged, finding, scope = _judged_at(where, claim, results_of_claim(claim, results), verdicts, number)
+    if too_early and finding.tested:
+        finding = replace(finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False)
+    if finding.tested and seeds:
+        looks.record(claim["id"], criterion, seeds, number, finding.level)
+    return verdict_of(judged, finding, scope)
+
+
+def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
+    """The number of a look where the sizes of all looks are declared, and why this one is none of them, if so.
+
+    A declared size that was skipped counts as looked at.
+    """
+    sizes = claim.get("looks")
+    if not isinstance(sizes, list | tuple):
+        return number, ""
+    if n > sizes[-1]:
+        return len(sizes) + 1, ""
+    if n not in sizes:
+        following = next(size for size in sizes if size > n)
+        return number, f"{n} seeds; the next declared look is at {following}"
+    return max(number, sizes.index(n) + 1), ""
 
 
 def reads_verdicts(claim: Claim) -> bool:

@@ -1,6 +1,7 @@
 """What a report says that no table of numbers holds: the question, the source, the spec, how to make it again."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -11,8 +12,8 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
-_OPTIONAL = ("transfers", "seeds")
-"""Fields that are written only where they say anything."""
+_OPTIONAL: Mapping[str, Json] = {"transfers": [], "seeds": [], "looks": {}}
+"""Fields that are written only where they say anything, and what they are where they are absent."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class ReportFacts:
         formulas: by placement, the first line of its documentation, where a section draws them.
         transfers: what its runs take over from runs of other specs, in sentences.
         seeds: of the experiment, where single claims are judged on others; else nothing.
+        looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         kept: which rows the tables beside it hold, see ``held_rows.record_kept_rows``; nothing before they are written.
     """
 
@@ -69,6 +71,7 @@ class ReportFacts:
     formulas: Mapping[str, str] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
+    looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
 
     @property
@@ -91,13 +94,19 @@ def facts_to_json(facts: ReportFacts) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value or name not in _OPTIONAL}
 
 
+def facts_text(facts: ReportFacts) -> str:
+    """The text of ``data/experiment.json``."""
+    text = json.dumps(facts_to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
+
+
 def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     """The facts again, also those of an older format.
 
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
-    migrated = {**{name: [] for name in _OPTIONAL}, **_migrated(data)}
+    migrated = {**_OPTIONAL, **_migrated(data)}
     if (number := migrated.pop("format")) != FACTS_FORMAT:
         raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}

@@ -18,7 +18,7 @@ from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.compose import build_parts, rows_used
-from lnlab.report.facts import ReportFacts, facts_from_json, facts_to_json
+from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.held_rows import record_kept_rows
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
@@ -65,8 +65,7 @@ def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Seque
     optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
     tables |= {name: table for name, table in optional.items() if not table.is_empty()}
     files = {f"data/{name}.parquet": _content(out, name, table) for name, table in sorted(tables.items())}
-    text = json.dumps(facts_to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return write_files(out, files | {"data/experiment.json": f"{text}\n".encode()}, ("data",))
+    return write_files(out, files | {"data/experiment.json": facts_text(facts).encode()}, ("data",))
 
 
 def _content(out: Path, name: str, table: pl.DataFrame) -> bytes:

@@ -16,6 +16,7 @@ import polars as pl
 
 from lnlab.app.locks.lock_text import LockTables
 from lnlab.app.locks.row_digests import DIGITS, digests_by_variant
+from lnlab.app.looks import locked_looks
 from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json, canonical, digest_bytes
@@ -127,6 +128,7 @@ def _facts_tables(report: CommittedReport) -> dict[str, Json]:
         "plan": facts.digest,
         "spec": digest_bytes(facts.spec.encode()),
         "decisions": {str(decision["key"])[:DIGITS]: _decision_entry(decision) for decision in facts.decisions},
+        **({"looks": locked_looks(facts.looks)} if facts.looks else {}),
     }
 
 

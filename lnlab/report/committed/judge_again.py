@@ -10,6 +10,7 @@ from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
+from lnlab.claims.look_book import LookBook
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.matching import MatchedRuns
@@ -57,9 +58,15 @@ class _JudgedClaims:
 
 
 def judge_again(
-    claims: Sequence[Claim], matched: MatchedRuns, before: JudgedReport, located: Callable[[Problem], Problem]
+    claims: Sequence[Claim],
+    matched: MatchedRuns,
+    before: JudgedReport,
+    located: Callable[[Problem], Problem],
+    looks: LookBook | None = None,
 ) -> _JudgedClaims:
     """Judge every claim whose rows are complete; others keep their verdict, or are not testable if they changed.
+
+    Each is judged at the level of its look; what is new is added to ``looks``.
 
     A verdict that is the one before but for rounding, which differs between machines, is the one before.
     """
@@ -73,7 +80,7 @@ def judge_again(
         if reason := _absent_rows(claim, matched):
             verdicts[name] = _untestable(claim, reason)
         elif are_covered(required, available):
-            (verdict,) = judge_all([claim], matched.results, located, verdicts.values())
+            (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             verdicts[name] = _with_rounding_of(last_verdict, verdict)
         elif last_verdict is not None and _unchanged(claim, matched.results, before):
             carried.append(name)
@@ -109,7 +116,7 @@ def _quantity(claim: Claim) -> str | None:
 def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Sequence[Verdict] = ()) -> bool:
     """Whether a verdict follows from these rows, and from the verdicts of other claims where it is about them."""
     try:
-        return equal_verdicts(judge_claim(claim, results, known), verdict)
+        return equal_verdicts(judge_claim(claim, results, known, verdict.look), verdict)
     except LabError:
         return False
 

@@ -1,0 +1,67 @@
+"""The looks that a report and the lock of its spec remember, and how looks of the past enter them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lnlab.app.locks.lock_text import parse_lock
+from lnlab.claims.look_book import LookBook
+from lnlab.errors import LabError
+from lnlab.files import replacing
+from lnlab.keys import Json
+from lnlab.report.facts import facts_from_json, facts_text
+
+Looks = Mapping[str, Sequence[Mapping[str, Any]]]
+LOOKS_TABLE = "looks"
+"""The table of a lock: claim -> its looks, as JSON."""
+_EXPERIMENT = Path("data", "experiment.json")
+
+
+def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[Looks, Looks]:
+    """The looks that the report in a folder remembers, and those of the lock beside a spec; empty where there are none.
+
+    A report or lock of another spec or profile is none; what cannot be read has no looks.
+    """
+    return _looks_of_folder(folder, spec.stem, profile), _looks_of_lock(spec.with_suffix(".lock"), profile)
+
+
+def add_past_looks(folder: Path, past: Looks) -> None:
+    """Write looks of the past into a report, in front of those that it remembers: claim -> [{seeds, date, commit}].
+
+    ``lnlab report --from`` then judges each claim at the level of its look, and keeps the record; ``lnlab lock`` copies
+    it into the lock. A set of seeds that the report remembers already is no other look. Looks that name no criterion
+    belong to the claim as it is today.
+
+    Raises:
+        ReportError: the report is of a later format.
+        OSError: it cannot be read or written.
+    """
+    path = folder / _EXPERIMENT
+    facts = facts_from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+    book = LookBook.from_json(past, facts.looks)
+    with replacing(path) as file:
+        file.write(facts_text(replace(facts, looks=book.to_json())).encode())
+
+
+def locked_looks(looks: Looks) -> dict[str, Json]:
+    """The table of a lock."""
+    return {claim: json.dumps([dict(look) for look in entries], sort_keys=True) for claim, entries in looks.items()}
+
+
+def _looks_of_folder(folder: Path, name: str, profile: str | None) -> Looks:
+    try:
+        facts = facts_from_json(json.loads((folder / _EXPERIMENT).read_text(encoding="utf-8")), str(folder))
+    except (OSError, ValueError, LabError):
+        return {}
+    return facts.looks if (facts.name, facts.profile) == (name, profile) else {}
+
+
+def _looks_of_lock(path: Path, profile: str | None) -> Looks:
+    try:
+        tables = parse_lock(path.read_text(encoding="utf-8"), str(path))
+        table = tables.get(LOOKS_TABLE, {}) if tables.get("profile") == (profile or "") else {}
+        return {claim: json.loads(text) for claim, text in table.items()}
+    except (OSError, ValueError, TypeError, AttributeError, LabError):
+        return {}

@@ -1,0 +1,68 @@
+"""The looks at claims that a store remembers, whatever plan they belonged to: ``looks/<spec>.jsonl``, a line a look.
+
+A spec that runs again with more seeds is another plan, so its looks stand beside the plans. Lines are appended whole;
+one that cannot be read is no look.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from lnlab.errors import Problem, StoreError
+from lnlab.keys import Json
+from lnlab.store import files
+
+LOOKS_FOLDER = "looks"
+
+
+def read_looks(root: Path, name: str) -> dict[str, list[dict[str, Json]]]:
+    """Claim -> looks of a spec, by the name of its file; empty where none are remembered."""
+    looks: dict[str, list[dict[str, Json]]] = {}
+    try:
+        lines = _path(root, name).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return looks
+    for line in lines:
+        try:
+            entry = json.loads(line)
+            claim, seeds = entry["claim"], [int(seed) for seed in entry["look"]["seeds"]]
+        except (ValueError, TypeError, KeyError):
+            continue
+        if isinstance(claim, str) and seeds:
+            looks.setdefault(claim, []).append({**entry["look"], "seeds": seeds})
+    return looks
+
+
+def add_looks(root: Path, name: str, looks: Mapping[str, Sequence[Mapping[str, Json]]]) -> None:
+    """Remember looks; those that are remembered already may be among them.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    known = read_looks(root, name)
+    new = [
+        json.dumps({"claim": claim, "look": dict(look)}, ensure_ascii=False)
+        for claim, entries in looks.items()
+        for look in entries
+        if not any(_key(look) == _key(other) for other in known.get(claim, ()))
+    ]
+    if not new:
+        return
+    path = _path(root, name)
+    try:
+        files.make_folder(path.parent)
+        with path.open("ab") as file:
+            file.write("".join(f"{line}\n" for line in new).encode())
+    except OSError as error:
+        raise StoreError(
+            Problem(str(path), f"cannot be written: {error.strerror}", "look at its permissions")
+        ) from error
+
+
+def _key(look: Mapping[str, Json]) -> tuple[object, ...]:
+    return tuple(sorted(look["seeds"])), look.get("criterion")
+
+
+def _path(root: Path, name: str) -> Path:
+    return root / LOOKS_FOLDER / f"{quote(name, safe='')}.jsonl"

@@ -1,0 +1,103 @@
+"""Looks are counted by the seed sets on which a criterion was judged, whatever remembers them."""
+
+import pytest
+
+from lnlab.claims.claim import judge_all
+from lnlab.claims.look_book import LookBook, claim_criterion
+from tests.claims.conftest import make_experiment
+
+CLAIM = {
+    "id": "it",
+    "says": "It is so.",
+    "kind": "bound",
+    "of": {"quantity": "q", "placement": "a"},
+    "at_least": 1.0,
+}
+NUMBERS = [1.5, 1.7, 1.4, 1.6, 1.3, 1.8, 1.2, 1.6, 1.5, 1.4, 1.7, 1.5]
+
+
+def results(n):
+    return make_experiment({"a": NUMBERS[:n]})
+
+
+def looked_at(book, n, **claim):
+    (verdict,) = judge_all([{**CLAIM, **claim}], results(n), looks=book)
+    return verdict.look, verdict.level
+
+
+def test_a_look_is_a_set_of_seeds():
+    book = LookBook()
+    assert looked_at(book, 5) == (1, 0.05)
+    assert looked_at(book, 5) == (1, 0.05)
+    assert looked_at(book, 10) == (2, 0.0125)
+    assert looked_at(book, 12) == (3, 0.00625)
+    assert looked_at(book, 10) == (2, 0.0125)
+    assert [(look.look, len(look.seeds), look.alpha) for look in book.looks["it"]] == [
+        (1, 5, 0.05),
+        (2, 10, 0.0125),
+        (3, 12, 0.00625),
+    ]
+    assert all(len(look.date) == 10 for look in book.looks["it"])
+
+
+def test_open_looks_have_half_the_level_from_the_first():
+    book = LookBook()
+    assert [looked_at(book, n, looks="open") for n in (5, 10)] == [(1, 0.025), (2, 0.0125)]
+
+
+def test_words_do_not_make_another_criterion_and_edges_do():
+    book = LookBook()
+    looked_at(book, 5)
+    assert looked_at(book, 10, says="In other words.", because={"supported": "so"}, role="source")[0] == 2
+    for changed in ({"at_least": 1.1}, {"about": "median"}, {"law": 1.5}, {"reduce": None, "scale": "linear"}):
+        assert looked_at(book, 10, **changed)[0] == 1
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS[:2], [*NUMBERS[:4], None]], ids=["too few", "one still runs"])
+def test_what_a_rule_leaves_undecided_is_no_look(numbers):
+    book = LookBook()
+    ended = lambda arm, seed: None if numbers[seed - 1] is None else "finished"  # noqa: E731
+    (found,) = judge_all([CLAIM], make_experiment({"a": numbers}, status=ended), looks=book)
+    assert (found.verdict, book.to_json()) == ("undecided", {})
+
+
+def test_declared_sizes_are_the_only_looks():
+    book, sizes = LookBook(), {"looks": [5, 10, 12]}
+    assert looked_at(book, 5, **sizes) == (1, 0.025)
+    (between,) = judge_all([{**CLAIM, **sizes}], results(7), looks=book)
+    assert (between.verdict, between.reason) == ("undecided", "7 seeds; the next declared look is at 10")
+    assert looked_at(LookBook(), 10, **sizes) == (2, 0.0125)  # the first was skipped, and counts
+    assert looked_at(book, 12, **sizes) == (3, 0.0125)
+    (beyond,) = judge_all([{**CLAIM, "looks": [3, 5]}], results(7), looks=LookBook())
+    assert beyond.verdict == "ill-posed"
+    assert "judge it on fresh seeds" in beyond.reason
+
+
+def test_a_record_survives_json_and_records_are_joined():
+    book = LookBook()
+    looked_at(book, 5)
+    looked_at(book, 10)
+    again = LookBook.from_json(book.to_json(), book.to_json())
+    assert again.to_json() == book.to_json()
+    assert looked_at(again, 12)[0] == 3
+
+
+def test_looks_of_the_past_belong_to_the_claim_as_it_is():
+    past = {"it": [{"seeds": "1-3", "date": "2025-01-02", "commit": "abc"}, {"seeds": [1, 2, 3, 4, 5]}]}
+    book = LookBook.from_json(past)
+    assert looked_at(book, 10) == (3, 0.00625)
+    first = book.looks["it"][0]
+    assert (first.seeds, first.date, first.commit) == ((1, 2, 3), "2025-01-02", "abc")
+    assert first.criterion == claim_criterion(CLAIM, results(10))[0]
+    assert looked_at(book, 10, at_least=1.2)[0] == 1
+    joined = LookBook.from_json(past, book.to_json())
+    assert [look.seeds for look in joined.looks["it"]][:2] == [(1, 2, 3), (1, 2, 3, 4, 5)]
+    assert looked_at(joined, 10)[0] == 3
+
+
+def test_fresh_seeds_are_a_look_too():
+    claim = {**CLAIM, "of": {**CLAIM["of"], "seed": [1, 2, 3, 4, 5]}}
+    book = LookBook()
+    (first,) = judge_all([claim], results(10), looks=book)
+    (fresh,) = judge_all([{**claim, "of": {**CLAIM["of"], "seed": [6, 7, 8, 9, 10]}}], results(10), looks=book)
+    assert (first.look, fresh.look) == (1, 2)

@@ -1,0 +1,101 @@
+"""Looks are remembered by the store, by the folder of a report and by the lock, and each has its level."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.app.looks import add_past_looks
+from lnlab.cli import main
+from tests.cli.conftest import TINY
+
+FOLDER = Path("reports/tiny")
+
+
+def verdicts(folder=FOLDER):
+    table = pl.read_parquet(folder / "data/verdicts.parquet")
+    return {row["claim"]: (row["look"], row["level"]) for row in table.iter_rows(named=True)}
+
+
+def looks(folder=FOLDER):
+    facts = json.loads((folder / "data/experiment.json").read_text())
+    return {claim: [(look["look"], look["seeds"]) for look in entries] for claim, entries in facts["looks"].items()}
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory):
+    """A spec that ran with three seeds and then with five, reported each time."""
+    root = tmp_path_factory.mktemp("looked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        Path("tiny.yaml").write_text(TINY)
+        for seeds in (3, 5):
+            Path("tiny.yaml").write_text(TINY.replace("seeds: 3", f"seeds: {seeds}"))
+            assert main(["run", "tiny.yaml", "-q"]) == 0
+            if seeds == 3:
+                continue
+            assert main(["report", "tiny.yaml", "-q"]) == 0
+        assert main(["lock", "tiny.yaml", "-q"]) == 0
+    return root
+
+
+@pytest.fixture
+def root(looked, tmp_path, monkeypatch):
+    shutil.copytree(looked, tmp_path / "root")
+    monkeypatch.chdir(tmp_path / "root")
+    return tmp_path / "root"
+
+
+@pytest.mark.usefixtures("root")
+def test_the_store_remembers_a_look_that_was_never_reported():
+    assert verdicts() == dict.fromkeys(("post_above_pre", "far_above"), (2, 0.0125))
+    assert looks()["far_above"] == [(1, [1, 2, 3]), (2, [1, 2, 3, 4, 5])]
+
+
+@pytest.mark.usefixtures("root")
+def test_judging_the_same_seeds_again_is_no_new_look(capsys):
+    before = Path(FOLDER, "data/experiment.json").read_bytes()
+    for command in (["run", "tiny.yaml", "-q"], ["report", "tiny.yaml", "-q"], ["report", "--from", str(FOLDER), "-q"]):
+        assert main(command) == 0
+    assert Path(FOLDER, "data/experiment.json").read_bytes() == before
+
+
+@pytest.mark.usefixtures("root")
+def test_the_folder_or_the_lock_is_enough():
+    shutil.rmtree(".lnlab/looks")
+    shutil.rmtree(".lnlab/plans")
+    lock = Path("tiny.lock").read_text()
+    assert main(["run", "tiny.yaml", "-q"]) == 0  # this store knows of one look alone
+    assert main(["report", "tiny.yaml", "-q"]) == 0
+    assert verdicts()["far_above"] == (2, 0.0125)
+    shutil.rmtree("reports")
+    assert main(["report", "tiny.yaml", "-q"]) == 0
+    assert verdicts()["far_above"] == (2, 0.0125)
+    assert main(["lock", "tiny.yaml", "-q"]) == 0
+    assert [line for line in Path("tiny.lock").read_text().splitlines() if "alpha" in line] == [
+        line for line in lock.splitlines() if "alpha" in line
+    ]
+    assert main(["verify", "tiny.lock", "-q"]) == 0
+
+
+@pytest.mark.usefixtures("root")
+def test_past_looks_enter_a_report_once_and_stay():
+    past = {"far_above": [{"seeds": "1-2", "date": "2025-03-04", "commit": "abc"}]}
+    for _ in range(2):
+        add_past_looks(FOLDER, past)
+        assert main(["report", "--from", str(FOLDER), "-q"]) == 0
+        assert verdicts() == {"post_above_pre": (2, 0.0125), "far_above": (3, 0.00625)}
+        assert looks()["far_above"] == [(1, [1, 2]), (2, [1, 2, 3]), (3, [1, 2, 3, 4, 5])]
+    assert main(["lock", "tiny.yaml", "-q"]) == 0
+    assert "2025-03-04" in Path("tiny.lock").read_text()
+
+
+@pytest.mark.usefixtures("root")
+def test_a_store_that_cannot_be_written_still_judges_at_the_level_of_the_look(monkeypatch):
+    shutil.rmtree("reports")
+    Path("tiny.lock").unlink()
+    monkeypatch.setattr("lnlab.store.looks._path", lambda root, name: Path("/proc/nowhere/looks"))
+    assert main(["report", "tiny.yaml", "-q"]) == 0
+    assert set(verdicts()) == {"post_above_pre", "far_above"}
