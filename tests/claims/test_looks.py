@@ -6,7 +6,6 @@ import pytest
 from scipy import stats
 
 import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
-
 from lnlab.claims.claim import judge_claim
 from lnlab.claims.criterion import Null, interval_word
 from lnlab.claims.looks import ALPHA, level, spent
