@@ -100,9 +100,6 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
 
 def _check_numbers(name: str, parameter: Tensor) -> None:
     """Refuse what has no gradient, or none that probes can read."""
-    if parameter.is_meta:
-        what = f"the parameter '{name}' has no values: it is on the device meta"
-        refuse(what, "build the model outside of torch.device('meta'), or give it its values")
     if parameter.is_complex():
         what = f"the parameter '{name}' is {parameter.dtype}, and probes read real numbers"
         refuse(what, "store torch.view_as_real of it, and take torch.view_as_complex in the model")

@@ -20,6 +20,7 @@ from lnlab.nn.models import TokenPairs, models
 from lnlab.nn.site import AddressedModel
 from lnlab.own_model.addresses import parameter_addresses
 from lnlab.own_model.fused import addressed_copy
+from lnlab.own_model.repeatable import check_repeatable
 from lnlab.own_model.stream import stream_points
 
 OwnBuild = TypeVar("OwnBuild", bound=Callable[..., nn.Module])
@@ -28,8 +29,22 @@ OwnBuild = TypeVar("OwnBuild", bound=Callable[..., nn.Module])
 class OwnLanguageModel(AddressedModel):
     """A module from tokens (batch, length) to the logits of every next one, as lnlab's tasks call a model."""
 
+    repeats = False
+    """Whether two passes in evaluation mode have been compared, once for a model."""
+
     def forward(self, batch: TokenPairs) -> Tensor:
-        """The logits (batch, length, size)."""
+        """The logits (batch, length, size).
+
+        Raises:
+            LabError: they have another shape, a pass changes the parameters or, in evaluation mode, draws.
+        """
+        if not self.training and not self.repeats:
+            self.repeats = True
+            with torch.no_grad():
+                check_repeatable("model", lambda: self._logits(batch))
+        return self._logits(batch)
+
+    def _logits(self, batch: TokenPairs) -> Tensor:
         try:
             with self.same_parameters():
                 logits: Any = self.module(batch.target_in)

@@ -49,6 +49,9 @@ class Subject:
         module = inside_wrappers(module)
         wrapped = any(inside_wrappers(part) is not part for part in module.modules())
         structure = module_copy(module, {id(p): p for p in module.parameters()}) if wrapped else module
+        if shape := next((name for name, p in structure.named_parameters() if p.is_meta), None):
+            what = f"the parameter '{shape}' has no values: it is on the device meta"
+            refuse(what, "build the model outside of torch.device('meta'), or give it its values")
         addresses = parameter_addresses(structure, sites)
         points = stream_points(structure, stream)
         paths = printed_paths(structure, addresses)

@@ -1,0 +1,241 @@
+"""An operator whose products are wrong is refused before anything is computed from it, and weight norms are right."""
+
+import pytest
+import torch
+from torch import nn
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import linear, relu, scaled_dot_product_attention
+from torch.nn.utils import parametrizations, weight_norm
+from torch.utils.checkpoint import checkpoint
+
+from lnlab.curvature.dense import dense
+from lnlab.curvature.guards import CurvatureError
+from lnlab.curvature.hessian import hessian
+from lnlab.curvature.operators import Sharded
+
+X = torch.randn(7, 4, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+
+
+def total(model, x):
+    return model(x).square().sum(), x.shape[0]
+
+
+def by_differences(model, loss, batch, step=1e-6):
+    """The Hessian by central differences of the gradient, column by column, in float64."""
+    parameters = list(model.parameters())
+
+    def gradient():
+        value, count = loss(model, batch)
+        parts = torch.autograd.grad(value / count, parameters, allow_unused=True, materialize_grads=True)
+        return torch.cat([part.flatten() for part in parts])
+
+    columns = []
+    for p in parameters:
+        flat = p.data.view(-1)
+        for i in range(p.numel()):
+            kept = flat[i].item()
+            ends = []
+            for sign in (1, -1):
+                flat[i] = kept + sign * step
+                ends.append(gradient())
+            flat[i] = kept
+            columns.append((ends[0] - ends[1]) / (2 * step))
+    return torch.stack(columns, 1)
+
+
+def old(module, dim=0):
+    with pytest.warns(FutureWarning, match="weight_norm"):
+        return weight_norm(module, dim=dim)
+
+
+@pytest.mark.parametrize(
+    "normed",
+    [
+        lambda: parametrizations.weight_norm(nn.Linear(4, 3)),
+        lambda: parametrizations.weight_norm(nn.Linear(4, 3), dim=1),
+        lambda: parametrizations.weight_norm(nn.Linear(4, 3), dim=None),
+        lambda: nn.Sequential(nn.Unflatten(1, (1, 4)), parametrizations.weight_norm(nn.Conv1d(1, 2, 2)), nn.Flatten()),
+        lambda: old(nn.Linear(4, 3)),
+        lambda: old(nn.Linear(4, 3), dim=None),
+    ],
+)
+def test_a_weight_norm_has_the_hessian_of_its_formula(normed):
+    """Torch's second derivative of the fused weight norm takes the norm for a constant: it is not symmetric."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), normed(), nn.Tanh()).double()
+    loss = lambda m, x: total(m[1:], torch.tanh(m[0](x)))  # noqa: E731
+    operator = hessian(model, loss, [X])
+    found = dense(operator.matvec, operator.size)
+    torch.testing.assert_close(found, by_differences(model, loss, X), rtol=1e-5, atol=1e-6)
+
+
+class Fused(nn.Module):
+    """Calls torch's fused function by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.v, self.g = nn.Parameter(torch.randn(3, 4).double()), nn.Parameter(torch.rand(3, 1).double())
+
+    def forward(self, x):
+        return linear(x, torch._weight_norm(self.v, self.g, 0)).tanh()
+
+
+class Cut(torch.autograd.Function):
+    """sin, with a slope that is cut off from the graph."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos().detach()
+
+
+class Once(torch.autograd.Function):
+    """sin, to be differentiated once; torch leaves its second derivative out without a word."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+
+class Right(torch.autograd.Function):
+    """sin."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+
+class Applies(nn.Module):
+    def __init__(self, function, after=lambda x: x):
+        super().__init__()
+        torch.manual_seed(1)
+        self.l, self.o, self.function, self.after = nn.Linear(4, 5), nn.Linear(5, 2), function, after
+
+    def forward(self, x):
+        return self.o(self.after(self.function.apply(self.l(x))))
+
+
+def test_a_fused_function_with_a_wrong_second_derivative_is_refused_by_name():
+    torch.manual_seed(2)
+    with pytest.raises(CurvatureError, match=r"expected one number.*WeightNormInterfaceBackward0") as raised:
+        hessian(Fused(), total, [X])
+    assert "by its formula" in raised.value.remedy
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("function", [Cut, Once])
+def test_a_function_that_cannot_be_differentiated_twice_is_refused(function, dtype):
+    with pytest.raises(CurvatureError, match=rf"(by differences|is symmetric).*{function.__name__}Backward"):
+        hessian(Applies(function).to(dtype), total, [X.to(dtype)])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("after", [torch.tanh, relu])
+def test_a_right_function_passes_also_before_kinks(after, dtype):
+    model = Applies(Right, after).to(dtype)
+    before = [p.clone() for p in model.parameters()]
+    operator = hessian(model, total, [X.to(dtype), 2 * X.to(dtype)])
+    assert all(torch.equal(p, b) for p, b in zip(model.parameters(), before, strict=True))
+    if dtype is torch.float64:
+        twice = lambda m, xs: (sum(total(m, x)[0] for x in xs), 14)  # noqa: E731
+        expected = by_differences(model, twice, [X, 2 * X])
+        torch.testing.assert_close(dense(operator.matvec, operator.size), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_halves_are_not_refused_for_their_rounding(dtype):
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2)).to(dtype)
+    hessian(model, lambda m, x: total(lambda y: m(y.to(dtype)).float(), x), [X])
+
+
+def test_a_loss_under_autocast_is_not_refused_for_its_rounding():
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))
+
+    def loss(m, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return m(x.float()).float().square().sum(), len(x)
+
+    hessian(model, loss, [X])
+
+
+def test_the_check_costs_two_products(monkeypatch):
+    rows = []
+    matvec = Sharded.matvec
+    monkeypatch.setattr(Sharded, "matvec", lambda self, block: rows.append(len(block)) or matvec(self, block))
+    hessian(nn.Linear(4, 3).double(), total, [X])
+    assert rows == [2]
+
+
+class Attends(nn.Module):
+    def __init__(self, again):
+        super().__init__()
+        torch.manual_seed(4)
+        self.qkv, self.out, self.again = nn.Linear(4, 12), nn.Linear(4, 2), again
+
+    def attend(self, x):
+        q, k, v = self.qkv(x)[None].chunk(3, -1)
+        return scaled_dot_product_attention(q, k, v)[0]
+
+    def forward(self, x):
+        y = checkpoint(self.attend, x, use_reentrant=False) if self.again else self.attend(x)
+        return self.out(y)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_attention_below_a_checkpoint_is_taken_by_its_formula_again(keep):
+    again, plain = (hessian(Attends(a).double(), total, [X], keep=keep) for a in (True, False))
+    torch.testing.assert_close(dense(again.matvec, again.size), dense(plain.matvec, plain.size))
+
+
+class Unbatched(torch.autograd.Function):
+    """A function without a batched form: its backward leaves torch."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.square()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        if g.sum() == torch.inf:  # a branch on a value, which torch cannot batch
+            return g
+        return 2 * g * x
+
+
+def test_rows_that_cannot_go_together_go_one_after_another():
+    model = Applies(Unbatched).double()
+    operator = hessian(model, total, [X])
+    torch.testing.assert_close(
+        dense(operator.matvec, operator.size), by_differences(model, total, X), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_a_matrix_that_is_not_finite_is_refused_before_it_is_diagonalized():
+    class Penalized(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l, self.w = nn.Linear(4, 3).double(), nn.Parameter(torch.zeros(3, 3).double())
+
+    loss = lambda m, x: (m.l(x).square().sum() + torch.linalg.norm(m.w), len(x))  # noqa: E731
+    with pytest.raises(CurvatureError, match="product that is not finite"):
+        hessian(Penalized(), loss, [X])
+    with pytest.raises(CurvatureError, match="product that is not finite"):
+        dense(lambda block: block * torch.nan, 3)
