@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.error_bounds import error_sentence
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
 
 VERDICT_SYMBOLS = {
@@ -66,11 +67,5 @@ def statistic_text(verdict: Verdict) -> str:
 
 
 def multiplicity_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How far to trust a page with several verdicts at once."""
-    primary = [v for v in verdicts if v.primary]
-    judged, what = (primary, "primary claim") if primary else (verdicts, "claim")
-    wrong = 0.05 * len(judged)
-    return (
-        f"{count_noun(len(judged), what).capitalize()}, each wrong at most 5 % of the time; "
-        f"if every one of them lay on the edge of its region, {wrong:.2g} wrong verdicts would be expected."
-    )
+    """How far to trust a page with several verdicts at once, computed from the verdicts."""
+    return error_sentence(verdicts)

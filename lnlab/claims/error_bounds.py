@@ -1,0 +1,125 @@
+"""How often the verdicts of a page may be wrong, computed from the verdicts: their bounds, their sum, and Holm's test.
+
+    error_sentence(verdicts)     the sentence for a page
+    error_bound(verdict)         the probability that a verdict's word is wrong, whatever the truth
+    joint_decisions(verdicts)    how many verdicts stay decided at a joint 5 % (Holm, 1979)
+
+The bounds add up whatever the dependence between claims (Boole). They hold for other seeds, with everything else fixed.
+"""
+
+import math
+from collections.abc import Sequence
+
+from scipy.special import bdtr, stdtr
+
+from lnlab.analyse.statistics.intervals import t_quantile
+from lnlab.claims.claim import Verdict
+from lnlab.claims.intersection_union import holm_rejections
+from lnlab.claims.looks import ALPHA
+
+DECIDED = ("supported", "contradicted", "smaller")
+_WITHOUT_SEEDS = ("cited", "edges")
+"""Kinds that judge other verdicts."""
+EXACT_STATISTIC = "worst sample"
+"""That of a bound on every sample, which is decided by counting."""
+
+
+def error_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How many claims there are, and how often their verdicts may be wrong; nothing without a claim about seeds."""
+    judged = [verdict for verdict in verdicts if is_about_seeds(verdict)]
+    if not judged:
+        return ""
+    decided = sum(verdict.verdict in DECIDED for verdict in judged)
+    again = sum(verdict.look > 1 for verdict in judged)
+    bounds = [error_bound(verdict) for verdict in judged]
+    total = math.fsum(bounds)
+    counts = f"{_count(len(judged), 'claim')}, {decided} decided, {again} looked at more than once."
+    each = (
+        "With other seeds, whatever the truth, a claim gets a wrong word with probability at most "
+        f"{_range(bounds)}: at most {total:.2g} of the {len(judged)} "
+        f"{'is' if total <= 1 else 'are'} expected to be wrong"
+    )
+    none = f", and with probability at least {1 - total:.2g} none is" if total < 1 else ""
+    joint = f" {joint_decisions(judged)} stay decided at a joint {100 * ALPHA:g} % (Holm)." if decided else ""
+    return f"{counts} {each}{none}.{joint}"
+
+
+def is_about_seeds(verdict: Verdict) -> bool:
+    """Whether a verdict could have been another with other seeds, and no rule forbids it."""
+    return verdict.kind not in _WITHOUT_SEEDS and verdict.statistic != EXACT_STATISTIC
+
+
+def error_bound(verdict: Verdict) -> float:
+    """The largest probability that the word of a verdict is wrong, over all looks.
+
+    Both words can be wrong only where both have an edge, or where the margin is ours; with one edge and the margin of
+    the source, one of the two is right, and only half the level is at stake.
+    """
+    one_sided = (verdict.region_low is None) != (verdict.region_high is None)
+    return verdict.bound / 2 if one_sided and verdict.margin == "source" else verdict.bound
+
+
+def joint_decisions(verdicts: Sequence[Verdict]) -> int:
+    """How many verdicts stay decided if none of all may be wrong with more than 5 % probability (Holm, 1979)."""
+    p_values = [
+        decision_p_value(v) * ALPHA / v.level if v.verdict in DECIDED else 1.0 for v in verdicts if is_about_seeds(v)
+    ]
+    return sum(holm_rejections(p_values, ALPHA))
+
+
+def decision_p_value(verdict: Verdict) -> float:
+    """Two-sided p of a decided verdict against the edge that it is decided by, from what is stored of it.
+
+    Where the stored numbers do not determine it (a margin of ours that is missed on the other side), the level.
+    """
+    if verdict.detail in ("the other way", "no effect that matters") or verdict.low is None or verdict.high is None:
+        return verdict.level
+    edges = [edge for edge in (verdict.region_low, verdict.region_high) if edge is not None]
+    if not edges or verdict.estimate is None:
+        return verdict.level
+    if verdict.measure == "share":
+        return min(verdict.level, max(_share_p(verdict.inside, verdict.n, edge) for edge in edges))
+    if verdict.about == "median":
+        p_values = [_sign_p(list(verdict.seeds.values()), verdict.n, verdict.estimate, edge) for edge in edges]
+    else:
+        p_values = [_student_p(verdict, edge) for edge in edges]
+    # inside, both edges are cleared; outside, the nearer one
+    p = max(p_values) if verdict.verdict == "supported" else min(p_values)
+    return min(p, verdict.level)
+
+
+def _share_p(k: int, n: int, share: float) -> float:
+    return 2 * min(float(bdtr(k, n, share)), float(1 - bdtr(k - 1, n, share)) if k else 1.0)
+
+
+def _sign_p(numbers: Sequence[float], n: int, estimate: float, edge: float) -> float:
+    """Seeds without a finite number count as those on the wrong side."""
+    right = sum((number > edge) == (estimate > edge) for number in numbers)
+    return 2 * float(bdtr(n - right, n, 0.5))
+
+
+def _student_p(verdict: Verdict, edge: float) -> float:
+    low, estimate, high = verdict.low, verdict.estimate, verdict.high
+    if low is None or estimate is None or high is None or verdict.n < 2:
+        return verdict.level
+    if (
+        low > 0
+        and edge > 0
+        and abs(math.log(low) + math.log(high) - 2 * math.log(estimate)) < 1e-6 * (1 + abs(math.log(estimate)))
+    ):
+        low, estimate, high, edge = (math.log(x) for x in (low, estimate, high, edge))
+    if not math.isfinite(high - low):
+        return verdict.level
+    error = (high - low) / 2 / t_quantile(verdict.n - 1, 1 - verdict.level)
+    if error == 0:
+        return 0.0
+    return 2 * float(stdtr(verdict.n - 1, -abs(estimate - edge) / error))
+
+
+def _range(bounds: Sequence[float]) -> str:
+    low, high = (f"{100 * bound:.3g}" for bound in (min(bounds), max(bounds)))
+    return f"{high} %" if low == high else f"{low} to {high} %"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
