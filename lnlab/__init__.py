@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.errors import LabError as LabError
     from lnlab.own_model.measured import Measurements as Measurements
     from lnlab.own_model.measuring import measure_model as measure
+    from lnlab.own_model.opening import from_frame as from_frame
     from lnlab.own_model.opening import open_runs as open_runs
     from lnlab.recording.recorder import Recorder as Recorder
 
@@ -31,6 +32,7 @@ __all__ = [
     "Measurements",
     "Recorder",
     "check",
+    "from_frame",
     "judge",
     "measure",
     "open_runs",
@@ -46,6 +48,7 @@ _HOMES = {
     "run": ("lnlab.app.running", "run"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
     "Measurements": ("lnlab.own_model.measured", "Measurements"),
+    "from_frame": ("lnlab.own_model.opening", "from_frame"),
     "open_runs": ("lnlab.own_model.opening", "open_runs"),
     "Recorder": ("lnlab.recording.recorder", "Recorder"),
     "LabError": ("lnlab.errors", "LabError"),

@@ -20,6 +20,7 @@ from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.recorded.runs import SITE_COLUMNS, RecordedRun, described, results_of_runs
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
+from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.wording import join_words
 from lnlab.report.write import Report, write_report
@@ -202,6 +203,29 @@ class Measurements:
             **asked.fields,
         )
         return write_report(into, facts, self.results, verdicts, claims=asked.claims, single_file=True)
+
+    def paper(
+        self,
+        folder: str | Path,
+        claims: Entries = (),
+        *,
+        sections: Entries | None = None,
+        title: str | None = None,
+        question: str | None = None,
+        style: PaperStyle | None = None,
+    ) -> list[Path]:
+        """Write what a paper includes, the article first: figures as PDF, tables, numbers and references.
+
+        Arguments as of ``report``, whose page is written beside it, in a folder of the same name, and ``style``, of
+        figures and tables.
+
+        Raises:
+            LabError: as of ``report``; or a section cannot be made.
+        """
+        into = Path(folder)
+        page = into / into.resolve().name
+        self.report(page, claims, sections=sections, title=title, question=question)
+        return write_paper([page], into, style or PaperStyle())
 
     def _question(self, claims: Entries, sections: Entries, title: str, question: str | None) -> Question:
         values: dict[str, list[Json]] = {}

@@ -1,12 +1,14 @@
-"""``lnlab.open_runs``: the runs that recorders have written, as one set of measurements."""
+"""``lnlab.open_runs`` and ``lnlab.from_frame``: what something else has trained, as one set of measurements."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 from lnlab.errors import LabError, Problem
 from lnlab.own_model.measured import Measurements
 from lnlab.recorded.folder import RUN_FILE
+from lnlab.recorded.from_table import runs_of_table
 from lnlab.recorded.runs import read_run, refuse_one_run_twice
 
 
@@ -31,3 +33,34 @@ def open_runs(folders: str | Path | Iterable[str | Path], *, ended: bool = False
     runs = [read_run(path, ended=ended) for path in paths]
     refuse_one_run_twice(runs)
     return Measurements.of_runs(runs)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    axes: Sequence[str],
+    seed: str = "seed",
+    step: str | None = None,
+    values: Sequence[str] | None = None,
+    split: Mapping[str, str] | None = None,
+    status: str | None = None,
+    steps: int | None = None,
+) -> Measurements:
+    """Results that something else has measured: ``frame``, ``plot``, ``judge``, ``report``, ``paper``.
+
+    Args:
+        frame: one row a run, or one a run and step; of polars or pandas, or columns by name.
+        axes: columns that say what a run is; ``seed``: which replicate. Together with the step they tell rows apart.
+        seed: the column of whole numbers that tells replicates apart.
+        step: the column of updates made; None: there is one row a run.
+        values: columns with numbers; None: every number that is none of the others and varies within runs.
+        split: by column the split it is of; ``val_``, ``val/`` and ``eval_`` mean validation.
+        status: the column with how a run ended; None: a number that is not finite is a failure.
+        steps: updates planned; None: the largest step. A run with fewer is left out of claims after step 0.
+
+    Raises:
+        LabError: a column is missing, or has words for numbers; a row has no seed; or two rows are of one run and step.
+    """
+    arguments: dict[str, Any] = {"seed": seed, "step": step, "values": values, "split": split}
+    runs = runs_of_table(frame, axes=axes, status=status, steps=steps, **arguments)
+    return Measurements.of_runs(runs, list(axes))

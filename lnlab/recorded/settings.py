@@ -11,6 +11,9 @@ from lnlab.specfile.values import value_label
 
 _TAKEN = frozenset({*COLUMNS, METHOD, TIMES, REFERENCE, "quantity", "measurement", "trajectory", "for_each", "grid"})
 
+SPLIT_OF = {"val": "validation", "eval": "validation", "validation": "validation", "test": "test", "train": "train"}
+"""Beginnings of the names of numbers, and the split that they are of."""
+
 
 def nested_settings(settings: Mapping[str, Any]) -> dict[str, Json]:
     """Settings by dotted path as nested mappings.
@@ -62,3 +65,12 @@ def differing_settings(old: Mapping[str, Json], new: Mapping[str, Json]) -> str:
 
 def _shown(values: Mapping[str, Json], path: str) -> str:
     return value_label(values[path]) if path in values else "not given"
+
+
+def split_and_quantity(name: str) -> tuple[str, str]:
+    """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss."""
+    for mark in ("/", "_"):
+        beginning, found, rest = name.partition(mark)
+        if found and rest and beginning in SPLIT_OF:
+            return SPLIT_OF[beginning], rest
+    return "train", name

@@ -38,12 +38,10 @@ from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
-from lnlab.recorded.settings import differing_settings, nested_settings
+from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
 from lnlab.recording.training_state import with_training
 from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
 
-SPLIT_OF = {"val": "validation", "eval": "validation", "validation": "validation", "test": "test", "train": "train"}
-"""Beginnings of the names of numbers, and the split that they are of."""
 COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
 _WRITING: "WeakValueDictionary[Path, Recorder]" = WeakValueDictionary()
@@ -225,7 +223,7 @@ class Recorder:
             LabError: the optimizer updates no parameter of this model; the folder has later records and ``step`` is 0;
                 a probe needs the weights at step 0, and they are not there.
         """
-        while not isinstance(optimizer, torch.optim.Optimizer) and hasattr(optimizer, "optimizer"):
+        while isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):  # accelerate's own wraps one
             optimizer = optimizer.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
             _refuse("attach", f"the optimizer is {type(optimizer).__name__}", "give a torch.optim.Optimizer")
@@ -573,15 +571,6 @@ def unwrapped(model: Any) -> nn.Module:
     if not isinstance(model, nn.Module):
         _refuse("rec", f"the model is {type(model).__name__}, expected an nn.Module", "give the model first")
     return inside_wrappers(model)
-
-
-def split_and_quantity(name: str) -> tuple[str, str]:
-    """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss."""
-    for mark in ("/", "_"):
-        beginning, found, rest = name.partition(mark)
-        if found and rest and beginning in SPLIT_OF:
-            return SPLIT_OF[beginning], rest
-    return "train", name
 
 
 def _curve(quantity: str, split: str, value: float) -> Block:

@@ -1,0 +1,135 @@
+"""Tables from elsewhere, by what numpy makes of the same cells."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lnlab
+from lnlab.errors import LabError
+
+METHODS = {"adam": 1.0, "sgd": 1.5, "lion": 0.9, "muon": 0.7}
+
+
+def long_table(*, seeds=5, steps=(0, 100, 200, 300, 400, 500)):
+    generator = np.random.default_rng(0)
+    rows = [
+        {"method": m, "seed": s, "step": t, "val/loss": scale * 3 / (1 + t / 100) * np.exp(0.05 * generator.normal())}
+        for m, scale in METHODS.items()
+        for s in range(1, seeds + 1)
+        for t in steps
+    ]
+    return pl.DataFrame(rows)
+
+
+CLAIM = {
+    "id": "sgd_is_worse",
+    "kind": "ratio",
+    "of": {"quantity": "loss", "method": "sgd", "step": "last", "split": "validation"},
+    "to": {"method": "adam"},
+    "at_least": 1.2,
+}
+
+
+def of_optimizer(table):
+    return table.rename({"method": "optimizer"})
+
+
+def claim_of_optimizer(**changed):
+    of = {"quantity": "loss", "optimizer": "sgd", "step": "last", "split": "validation"}
+    return {**CLAIM, "of": of, "to": {"optimizer": "adam"}, **changed}
+
+
+def test_a_long_table_is_judged_by_its_own_cells():
+    table = of_optimizer(long_table())
+    runs = lnlab.from_frame(table, axes=["optimizer"], step="step")
+    (verdict,) = runs.judge([claim_of_optimizer()])
+    last = table.filter(pl.col("step") == 500).sort("seed")
+    a, b = (last.filter(pl.col("optimizer") == m)["val/loss"].to_numpy() for m in ("sgd", "adam"))
+    assert verdict.verdict == "supported"
+    assert verdict.estimate == pytest.approx(np.exp(np.log(a / b).mean()), rel=1e-12)
+
+
+def test_one_row_a_run_and_columns_by_name():
+    table = of_optimizer(long_table(steps=(0,))).drop("step").rename({"val/loss": "error"})
+    columns = {name: table[name].to_list() for name in table.columns}
+    runs = lnlab.from_frame(columns, axes=["optimizer"])
+    claim = {**claim_of_optimizer(), "of": {"quantity": "error", "optimizer": "sgd"}}
+    (verdict,) = runs.judge([claim])
+    assert verdict.verdict == "supported"
+    assert runs.frame("error").columns[:2] == ["optimizer", "seed"]
+
+
+def test_rows_of_a_tracker_fill_one_another_s_gaps():
+    """A history has a row a logged number, with blanks elsewhere, and nested names."""
+    rows = []
+    for lr in (0.1, 0.2):
+        for seed in (1, 2, 3):
+            for step in (1, 2):
+                rows.append({"config.lr": lr, "seed": float(seed), "_step": step, "loss": lr * step, "val_loss": None})
+                rows.append({"config.lr": lr, "seed": float(seed), "_step": step, "loss": None, "val_loss": lr + step})
+    runs = lnlab.from_frame(pl.DataFrame(rows), axes=["config.lr"], step="_step")
+    losses = runs.frame("loss")
+    assert losses.filter(pl.col("split") == "validation")["value"].to_list()[:2] == pytest.approx([1.1, 2.1])
+    assert losses.filter(pl.col("split") == "train").height == 12
+    assert runs.axes == ["config.lr"]
+
+
+def test_a_run_that_ends_early_is_left_out_of_the_last_step():
+    """One run that ends at 300 of 500 gave *supported* once, at its own last step."""
+    table = of_optimizer(long_table(seeds=6))
+    table = table.filter(~((pl.col("optimizer") == "sgd") & (pl.col("seed") == 2) & (pl.col("step") > 300)))
+    (verdict,) = lnlab.from_frame(table, axes=["optimizer"], step="step").judge([claim_of_optimizer()])
+    assert sorted(map(int, verdict.seeds)) == [1, 3, 4, 5, 6]
+    early = table.filter(pl.col("seed") != 2)
+    (whole,) = lnlab.from_frame(early, axes=["optimizer"], step="step").judge([claim_of_optimizer()])
+    assert verdict.estimate == pytest.approx(whole.estimate, rel=1e-12)
+
+
+def test_a_number_that_is_none_is_a_failed_seed_and_a_missing_one_pending_or_absent():
+    table = of_optimizer(long_table(seeds=6))
+    nan = (pl.col("optimizer") == "sgd") & (pl.col("seed") == 2) & (pl.col("step") == 500)
+    table = table.with_columns(pl.when(nan).then(float("nan")).otherwise(pl.col("val/loss")).alias("val/loss"))
+    (verdict,) = lnlab.from_frame(table, axes=["optimizer"], step="step").judge([claim_of_optimizer()])
+    assert 2 not in set(map(int, verdict.seeds))
+    status = pl.when(pl.col("seed") == 3).then(pl.lit("crashed")).otherwise(pl.lit("finished"))
+    runs = lnlab.from_frame(table.with_columns(state=status), axes=["optimizer"], step="step", status="state")
+    assert runs.results.runs.filter(pl.col("status") == "failed")["seed"].unique().to_list() == [3]
+
+
+def refused(text, table, **given):
+    with pytest.raises(LabError) as caught:
+        lnlab.from_frame(table, **{"axes": ["optimizer"], "step": "step", **given})
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_mistakes_have_one_line():
+    table = of_optimizer(long_table(seeds=2))
+    refused("there is no column 'sed'; did you mean 'seed'", table, seed="sed")
+    refused("the column 'seed' has words (s1, s2)", table.with_columns(seed="s" + pl.col("seed").cast(pl.String)))
+    refused("row 1 has no seed", table.with_columns(seed=pl.when(pl.col("step") > 0).then("seed")))
+    refused("row 2 has no step", table.with_columns(step=pl.when(pl.col("step") != 100).then("step")))
+    refused("has fractions", table.with_columns(seed=pl.col("seed") / 2))
+    both = pl.concat([table.with_columns(warmup=pl.lit(w)) for w in ("yes", "no")])
+    refused("two rows have optimizer adam, seed 1, step 0, and differ in warmup; name it in axes=", both)
+    again = pl.concat([table, table.with_columns(pl.col("val/loss") * 2)])
+    refused("differ in val/loss alone", again)
+    refused("and are the same; leave one of them out", pl.concat([table, table]))
+    refused("the setting 'x' has the name of a column", table.rename({"optimizer": "x"}), axes=["x"])
+    refused("has words (adam, lion, muon)", table.with_columns(m=pl.col("optimizer")), values=["m"])
+    refused("the table has no rows", table.clear())
+    refused("the table is int", 3)
+    refused("has sleeping for one run", table.with_columns(s=pl.lit("sleeping")), status="s")
+
+
+def test_a_page_and_its_words(tmp_path):
+    runs = lnlab.from_frame(of_optimizer(long_table()), axes=["optimizer"], step="step")
+    sections = [{"kind": "curves", "quantity": "loss", "where": {"split": "validation"}}]
+    report = runs.report(tmp_path / "page", [claim_of_optimizer()], sections=sections)
+    assert report.failed == []
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Trained elsewhere" in page
+    for false in ("Measured from Python", "Random numbers are keyed", "Dropout is off", "parameters)"):
+        assert false not in page
+    files = runs.paper(tmp_path / "paper", [claim_of_optimizer()], sections=sections)
+    assert [file.name for file in files if file.suffix == ".pdf"] == ["paper-figure-1.pdf"]

@@ -1,0 +1,118 @@
+"""Runs opened together: against the rows that went in, hand-made statistics, and pages."""
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+import lnlab
+from lnlab.errors import LabError
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, loop, small, some_batches):
+    root = tmp_path_factory.mktemp("runs")
+    for lr in (0.01, 0.003):
+        for seed in (1, 2, 3, 4, 5):
+            rec = lnlab.Recorder(
+                root / f"{lr}-{seed}",
+                settings={"optimizer.lr": lr, "width": 8},
+                seed=seed,
+                probes=["displacement", {"kind": "gradient_norm", "every": 6}],
+                batches=some_batches(99, 1),
+                loss=small.token_loss,
+                sites=small.NANO_SITES,
+                every=2,
+                hooks_every=2,
+            )
+            loop(rec, seed=seed, steps=8, optimizer=lambda m, lr=lr: torch.optim.AdamW(m.parameters(), lr=lr))
+            rec.close()
+    return lnlab.open_runs(root / "*")
+
+
+def test_settings_that_differ_are_axes_and_steps_a_column(runs):
+    assert runs.axes == ["optimizer.lr"]
+    frame = runs.frame("total_displacement")
+    assert frame.columns[:3] == ["optimizer.lr", "seed", "step"]
+    assert frame["step"].unique().sort().to_list() == [2, 4, 6, 8]
+    assert frame.height == 2 * 5 * 4
+
+
+def test_a_claim_over_runs_is_the_statistic_of_their_rows(runs):
+    claim = {
+        "id": "farther",
+        "kind": "ratio",
+        "of": {"quantity": "total_displacement", "step": "last", "optimizer.lr": 0.01},
+        "to": {"optimizer.lr": 0.003},
+        "at_least": 1.5,
+    }
+    (verdict,) = runs.judge([claim])
+    assert verdict.verdict == "supported"
+    last = runs.frame("total_displacement").filter(pl.col("step") == 8).sort("seed")
+    a, b = (last.filter(pl.col("optimizer.lr") == lr)["value"].to_numpy() for lr in (0.01, 0.003))
+    assert verdict.estimate == pytest.approx(np.exp(np.log(a / b).mean()), rel=1e-9)
+    over = {**claim, "id": "rises", "of": {"quantity": "total_displacement", "optimizer.lr": 0.01}, "over": "step"}
+    del over["to"]
+    (verdict,) = runs.judge([{**over, "kind": "trend", "direction": "up", "at_least": 1.2}])
+    assert verdict.verdict == "supported", verdict.reason
+
+
+def test_derived_quantities_are_had_everywhere(runs):
+    frame = runs.frame("gradient_growth")
+    norms = runs.frame("gradient_norm").filter(pl.col("tensor") == "w1", pl.col("step") == 6, pl.col("seed") == 2)
+    one, two = norms.filter(pl.col("optimizer.lr") == 0.01).sort("layer")["value"]
+    at = [pl.col("tensor") == "w1", pl.col("step") == 6, pl.col("seed") == 2, pl.col("optimizer.lr") == 0.01]
+    assert frame.filter(*at)["value"].item() == pytest.approx(two / one, rel=1e-12)
+    for x in (None, "step", "optimizer.lr"):
+        runs.plot("gradient_growth", x=x).to_dict()
+        runs.plot("loss", x=x).to_dict()
+    with pytest.raises(LabError, match="there is no x 'layers'"):
+        runs.plot("loss", x="layers")
+    with pytest.raises(LabError, match="nothing called 'los' was measured; did you mean 'loss'"):
+        runs.frame("los")
+
+
+def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
+    of = {"quantity": "loss", "step": "last"}
+    claims = [{"id": "a", "kind": "bound", "of": of, "over": "optimizer.lr", "at_most": 99}]
+    report = runs.report(tmp_path / "page", claims, title="Mine")
+    assert report.failed == []
+    page = (tmp_path / "page" / "index.html").read_text()
+    for false in ("Measured from Python", "Random numbers are keyed", "with the weights that they had", "by its rule"):
+        assert false not in page
+    assert "Trained elsewhere" in page
+    assert "dropout and after clipping" in page
+
+
+def test_a_run_that_ended_early_is_not_compared_at_its_own_last_step(tmp_path, loop, small, some_batches):
+    """``step: last`` of a run that was closed at 4 of 6 updates would be its step 4."""
+    for lr in (0.01, 0.003):
+        for seed in range(1, 7):
+            steps = 4 if (lr, seed) == (0.01, 3) else 6
+            rec = lnlab.Recorder(tmp_path / f"{lr}-{seed}", settings={"lr": lr}, seed=seed, hooks_every=1)
+            loop(rec, seed=seed, steps=steps, optimizer=lambda m, lr=lr: torch.optim.AdamW(m.parameters(), lr=lr))
+            rec.close()
+    runs = lnlab.open_runs(tmp_path / "*")
+    of = {"quantity": "loss", "step": "last", "lr": 0.01}
+    (verdict,) = runs.judge([{"id": "a", "kind": "ratio", "of": of, "to": {"lr": 0.003}, "at_most": 99}])
+    assert verdict.n == 5
+    assert sorted(map(int, verdict.seeds)) == [1, 2, 4, 5, 6]
+    ended = runs.results.runs.filter(pl.col("done") == 4)
+    assert ended["reason"].to_list() == ["ended at step 4 of 6"]
+    assert ended["steps"].to_list() == [6]
+
+
+def test_looks_at_several_steps_are_joined(small, some_batches):
+    torch.manual_seed(1)
+    model = small.NanoGPT()
+    looks = []
+    for step in (0, 10):
+        looks.append(lnlab.measure(model, some_batches(1, 1), small.token_loss, probes=["parameter_size"], step=step))
+        with torch.no_grad():
+            model.head.weight.mul_(2.0)
+    joined = lnlab.Measurements.of_runs(looks)
+    norms = joined.frame("parameter_norm").filter(pl.col("path") == "wte.weight").sort("step")
+    assert norms["step"].to_list() == [0, 10]
+    assert norms["value"][1] == pytest.approx(2 * norms["value"][0], rel=1e-6)
+    with pytest.raises(LabError, match="both have step 10"):
+        lnlab.Measurements.of_runs([looks[1], looks[1]])
