@@ -65,7 +65,9 @@ class Measurements:
         schema: dict[str, Any] = {"run": pl.String, **site_schema, "path": pl.String}
         paths = pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
         probes = {canonical(choice): dict(choice) for run in single for choice in run.probes}
-        return cls(results, paths, _kinds(results, list(probes.values())), list(probes.values()), tuple(single))
+        choices = list(probes.values())
+        kinds = _kinds(results, choices)
+        return cls(results=results, paths=paths, kinds=kinds, probes=choices, runs=tuple(single))
 
     @property
     def axes(self) -> list[str]:

@@ -99,7 +99,7 @@ def _as_frame(table: Any) -> pl.DataFrame:
     return pl.DataFrame({str(k): list(v) for k, v in table.items()}, strict=False, nan_to_null=False)
 
 
-def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Expr:
+def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
     column = rows[name]
     if column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
