@@ -1,7 +1,9 @@
 """The one reader of files that a user names: kind and size are checked before a byte is read."""
 
+import json
 import stat
 from pathlib import Path
+from typing import Any
 
 from lnlab.errors import LabError, Problem, nearest
 
@@ -40,6 +42,33 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise LabError(Problem(str(path), f"cannot be read ({cause.lower()})")) from error
+
+
+def parse_json(content: bytes) -> Any:
+    """The value of a JSON file that anybody may have written.
+
+    Raises:
+        ValueError: it is no UTF-8, no JSON, holds NaN or an infinity, half a character, or is nested too deeply; the
+            message says where.
+    """
+    try:
+        value = json.loads(content.decode(), parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start + 1:,} is not UTF-8") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("it holds half a character (a lone surrogate)") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"line {error.lineno:,}, column {error.colno:,}: {error.msg[:1].lower()}{error.msg[1:]}"
+        ) from error
+    except RecursionError as error:
+        raise ValueError("its lists and mappings are nested too deeply") from error
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is no number of JSON")
 
 
 def user_path(text: str) -> Path:

@@ -127,6 +127,7 @@ def report(
     single_file: bool = False,
     png: bool = False,
     templates: Folder = None,
+    replace: bool = False,
 ) -> "Report":
     """Write page, notebook, figures and tables of a spec that was run. Nothing is computed.
 
@@ -142,6 +143,7 @@ def report(
         single_file: write the page as one file.
         png: write every figure as PNG as well.
         templates: a folder whose templates come before those of lnlab.
+        replace: write over the report of another question as well.
 
     Returns:
         The files, the page first, and the sections that could not be made.
@@ -159,9 +161,11 @@ def report(
         stored,
         _path(out) or plan_report_folder(stored),
         request.plugins,
+        request.spec if request.text is None else None,
         single_file=single_file,
         png=png,
         templates=_path(templates),
+        replace=replace,
     )
 
 

@@ -45,7 +45,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
         while True:
             plan, document = compile_request(request, known, decisions)
             facts = plan_facts(request, plan, document, known)
-            stored = store.save_plan(plan, request.spec, facts, content=request.content)
+            stored = store.keep_plan(plan, request.spec, facts, content=request.content)
             done = compute_round(store, plan, stored, request, known, manner, where)
             new_decisions = decide_open_choices(plan, store)
             if done.interrupted or not new_decisions:
@@ -71,7 +71,7 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
             decisions = (*decisions, *new_decisions)
         if store.found(plan).runs["status"].null_count() == len(plan.runs):
             return None
-        return store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+        return store.keep_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     except SpecError:
         raise
     except LabError:
@@ -101,7 +101,7 @@ def compute_lacking(store: Store, request: Request, folder: Path, manner: RunOpt
     whole = RunSource(store, request.plugins).plan(document, folder, facts, known)
     committed = CommittedRuns(folder=folder, facts=facts, results=results, plan=whole, name=setting_namer(known))
     plan = committed.lacking(known)
-    stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    stored = store.keep_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     with _machines(manner) as where:
         return compute_round(store, plan, stored, request, known, manner, where)
 
@@ -141,6 +141,8 @@ def compute_round(
     """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
     where = where or ThisMachine(manner.workers)
     due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
+    if due_units:
+        store.require_stored(stored)
     before = compute_sources(store, plan, due_units, request, known, manner, where)
     if before is not None:
         store.used(stored)

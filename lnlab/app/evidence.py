@@ -6,6 +6,7 @@ plan, and a file that has changed since is refused. A report keeps what it read,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import polars as pl
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, digest_bytes
+from lnlab.report.contents import read_file
 from lnlab.specfile.citations import Citation, citations_of, find_verdicts, verdicts_path
 from lnlab.tables import Results, frame
 
@@ -37,7 +39,7 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
     def row(_: str, citation: Citation) -> _Row:
         path = next((path for path in digests if path == verdicts_path(path.parents[3], citation)), None)
         path = path or find_verdicts(Path(stored.spec), citation)
-        content = path.read_bytes() if path.is_file() else None
+        content = _verdicts_in(path)
         before = digests.get(path, "")
         if (digest_bytes(content) if content is not None else "") != before:
             what = "is not what it was when this was run" if before else "was not there when this was run"
@@ -61,8 +63,8 @@ def renewed_evidence(claims: _Claims, folder: Path, profile: str | None, kept: p
 
     def row(citing: str, citation: Citation) -> _Row:
         path = verdicts_path(reports, citation)
-        if path.is_file():
-            return _cited_row(path.read_bytes(), citation)
+        if (content := _verdicts_in(path)) is not None:
+            return _cited_row(content, citation)
         spec, profile, claim = citation.spec, citation.profile, citation.claim
         before = kept.filter(citing=citing, spec=spec, profile=profile, claim=claim).to_dicts()
         return before[0] if before else _cited_row(None, citation)
@@ -76,13 +78,22 @@ def _evidence(claims: _Claims, row: Callable[[str, Citation], _Row]) -> pl.DataF
     return frame("evidence", [{**row(citing, citation), "citing": citing} for citing, citation in cited])
 
 
+def _verdicts_in(path: Path) -> bytes | None:
+    """The file of verdicts of a report, if it has one.
+
+    Raises:
+        ReportError: it is no regular file, or too large.
+    """
+    return read_file(path.parents[1], f"data/{path.name}")
+
+
 def _cited_row(content: bytes | None, citation: Citation) -> _Row:
     """What a file of verdicts says of a claim; without a file, or without the claim in it, why there is nothing."""
     place = {"spec": citation.spec, "profile": citation.profile, "claim": citation.claim}
     report = f"reports/{citation.spec}/{citation.profile}"
     if content is None:
         return {**place, "reason": f"{report} is not there"}
-    verdicts = pl.read_parquet(content).with_row_index("number", offset=1).filter(claim=citation.claim)
+    verdicts = pl.read_parquet(BytesIO(content)).with_row_index("number", offset=1).filter(claim=citation.claim)
     place["sha256"] = digest_bytes(content)
     if verdicts.is_empty():
         return {**place, "reason": f"{report} is older than this claim"}

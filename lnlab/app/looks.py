@@ -11,12 +11,13 @@ from lnlab.claims.look_book import LookBook
 from lnlab.errors import LabError
 from lnlab.files import replacing
 from lnlab.keys import Json
-from lnlab.report.facts import facts_from_json, facts_text
+from lnlab.report.contents import EXPERIMENT_FILE, read_file
+from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
+from lnlab.report.folder import read_facts
 
 Looks = Mapping[str, Sequence[Mapping[str, Any]]]
 LOOKS_TABLE = "looks"
 """The table of a lock: claim -> its looks, as JSON."""
-_EXPERIMENT = Path("data", "experiment.json")
 
 
 def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[Looks, Looks]:
@@ -35,13 +36,12 @@ def add_past_looks(folder: Path, past: Looks) -> None:
     belong to the claim as it is today.
 
     Raises:
-        ReportError: the report is of a later format.
-        OSError: it cannot be read or written.
+        ReportError: the report cannot be read.
+        OSError: it cannot be written.
     """
-    path = folder / _EXPERIMENT
-    facts = facts_from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
+    facts = _facts(folder)
     book = LookBook.from_json(past, facts.looks)
-    with replacing(path) as file:
+    with replacing(folder / EXPERIMENT_FILE) as file:
         file.write(facts_text(replace(facts, looks=book.to_json())).encode())
 
 
@@ -50,10 +50,15 @@ def locked_looks(looks: Looks) -> dict[str, Json]:
     return {claim: json.dumps([dict(look) for look in entries], sort_keys=True) for claim, entries in looks.items()}
 
 
+def _facts(folder: Path) -> ReportFacts:
+    content = read_file(folder, EXPERIMENT_FILE)
+    return facts_from_json(read_facts(folder, content), str(folder / EXPERIMENT_FILE))
+
+
 def _looks_of_folder(folder: Path, name: str, profile: str | None) -> Looks:
     try:
-        facts = facts_from_json(json.loads((folder / _EXPERIMENT).read_text(encoding="utf-8")), str(folder))
-    except (OSError, ValueError, LabError):
+        facts = _facts(folder)
+    except LabError:
         return {}
     return facts.looks if (facts.name, facts.profile) == (name, profile) else {}
 

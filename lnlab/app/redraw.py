@@ -17,13 +17,15 @@ from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import Front, compile_front, setting_namer, sound_claims
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, digest
+from lnlab.printable import path_as_shown, shown_path
 from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
 from lnlab.report.committed.matching import MatchedRuns, match_runs
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.folder import data_files, read_folder
 from lnlab.report.held_rows import is_drawable, missing_rows_sentence, section_selections
 from lnlab.report.question import claims_with_choices, question_fields
+from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spec_text
 
@@ -68,20 +70,28 @@ class RejudgeSummary:
 
 
 def judge_tables(
-    folder: Path, into: Path, spec: Path | None, known: "Registries", source: RunSource | None = None
-) -> RejudgeSummary:
-    """Judge the claims of a spec on the tables of a report, and write tables, verdicts and spec into a folder.
+    folder: Path,
+    into: Path,
+    spec: Path | None,
+    known: "Registries",
+    source: RunSource | None = None,
+    *,
+    replacing: bool | None = None,
+) -> tuple[dict[str, bytes], RejudgeSummary]:
+    """Judge the claims of a spec on the tables of a report: its files ``data/*`` as they are now, and a summary.
 
     Args:
         folder: the report.
-        into: where the tables are written; the same folder, or another.
+        into: where they will be written; the same folder, or another.
         spec: its path; None: the file that the report names, or else the text in the report.
         known: the registries of both wings.
         source: where the runs are that the spec asks for and the tables lack; None: they stay absent.
+        replacing: whether ``into`` may hold the report of another question; None: it is a copy for comparison, in which
+            the report says what it says in its own folder.
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: the report cannot be read or written, would lose runs that the spec does not ask for, or has runs
+        ReportError: the report cannot be read, would lose runs that the spec does not ask for, or has runs
             that would be computed in another way today than those to be added.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
@@ -107,8 +117,10 @@ def judge_tables(
     new = replace(_facts_of_today(report, today, before.kept_rows), looks=book.to_json())
     if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
         new = replace(new, digest=extended.digest, version=__version__)
-    save_folder(into, new, matched.results, judged.verdicts)
-    return RejudgeSummary(
+    if replacing is not None:
+        new = _in_folder(new, today, folder, into, spec, replacing=replacing)
+    data = data_files(new, matched.results, judged.verdicts, into)
+    return data, RejudgeSummary(
         today.path,
         len(judged.verdicts) - len(judged.carried),
         carried=len(judged.carried),
@@ -116,6 +128,20 @@ def judge_tables(
         added=None if source is None else 0 if extended is None else len(extended.added),
         untestable=0 if source is None else _newly_untestable(verdicts, judged.verdicts),
     )
+
+
+def _in_folder(
+    facts: ReportFacts, today: "_SpecOfToday", folder: Path, into: Path, spec: Path | None, *, replacing: bool
+) -> ReportFacts:
+    """The facts as the folder has them that they are written into, if it is another one or the spec has moved.
+
+    Raises:
+        ReportError: it holds the report of another question.
+    """
+    elsewhere = into.resolve() != folder.resolve()
+    if elsewhere and not replacing:
+        refuse_other_question(into, facts, today.file)
+    return with_origin(into, facts, today.file) if elsewhere or spec is not None else facts
 
 
 @dataclass(frozen=True)
@@ -138,6 +164,7 @@ class _SpecOfToday:
         front: what it asks, with the profile, the overrides and the choices on tuning seeds of the report.
         claims: its claims, resolved.
         fields: of ``ReportFacts``, which state its question.
+        file: the file of the spec; None where only the text in the report is at hand.
     """
 
     path: str
@@ -145,17 +172,18 @@ class _SpecOfToday:
     front: Front
     claims: "Sequence[Claim]"
     fields: Mapping[str, Any]
+    file: Path | None
 
 
 def _spec_of_today(report: _Report, spec: Path | None, known: "Registries") -> _SpecOfToday:
     """The spec at a path, or the one that the report names, compiled as far as its claims need it."""
     facts = report.facts
-    path, document = _document(report.folder, facts, spec)
+    path, file, document = _document(report.folder, facts, spec)
     decisions = [decision(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     fields = question_fields(front.experiment, front.sections, known)
-    return _SpecOfToday(path, document, front, claims=claims, fields=fields)
+    return _SpecOfToday(path, document, front, claims=claims, fields=fields, file=file)
 
 
 def _matched_runs(
@@ -207,14 +235,22 @@ def _newly_untestable(before: "Sequence[Verdict]", verdicts: "Sequence[Verdict]"
     return sum(verdict.verdict == _UNTESTABLE and verdict.claim in testable for verdict in verdicts)
 
 
-def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, SpecDocument]":
-    """The path of the spec as the page names it, and the spec."""
+def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, Path | None, SpecDocument]":
+    """The path of the spec as the page names it, its file, and the spec."""
     if spec is not None:
-        return spec.as_posix(), load_spec(spec)
-    for place in (Path(), *folder.resolve().parents):
-        if (place / facts.path).is_file():
-            return facts.path, parse_spec(read_spec_text(place / facts.path), place / facts.path)
-    return facts.path, parse_spec(facts.spec, Path(facts.path))
+        return shown_path(spec), spec, load_spec(spec)
+    file = find_spec(folder, facts)
+    if file is not None:
+        return facts.path, file, parse_spec(read_spec_text(file), file)
+    return facts.path, None, parse_spec(facts.spec, Path(facts.path))
+
+
+def find_spec(folder: Path, facts: ReportFacts) -> Path | None:
+    """The spec that a report names, below the working folder or one that holds the report; else where it was then."""
+    here = Path(path_as_shown(facts.path))
+    if here.is_file():
+        return here
+    return spec_of_report(folder, facts.path) or spec_of_report(folder, facts.path, facts.origin)
 
 
 def _claims_before(facts: ReportFacts, known: "Registries") -> "Mapping[str, Claim]":

@@ -21,7 +21,7 @@ def plan_report_folder(stored: "StoredPlan") -> Path:
 
 
 def write_plan_report(
-    store: "Store", stored: "StoredPlan", into: Path, plugins: Sequence[Path], **drawing: Any
+    store: "Store", stored: "StoredPlan", into: Path, plugins: Sequence[Path], spec: Path | None = None, **drawing: Any
 ) -> "Report":
     """Write the report of a stored plan.
 
@@ -30,10 +30,12 @@ def write_plan_report(
         stored: the plan.
         into: the folder.
         plugins: files that register pieces.
-        drawing: ``single_file``, ``png`` and ``templates`` of ``write_report``.
+        spec: its file as it was named; None: the file that it was run from.
+        drawing: ``single_file``, ``png``, ``templates`` and ``replace`` of ``write_report``.
 
     Raises:
-        ReportError: nothing is chosen yet, plugins are missing, or the folder cannot be written.
+        ReportError: nothing is chosen yet, plugins are missing, the folder holds the report of another question, or it
+            cannot be written.
     """
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
@@ -48,7 +50,9 @@ def write_plan_report(
     book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))
     verdicts = plan_verdicts(store, stored, results, plugins, book)
     facts = replace(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
-    return write_report(into, facts, results, verdicts, claims=stored.facts["claims"], **drawing)
+    return write_report(
+        into, facts, results, verdicts, claims=stored.facts["claims"], spec=spec or Path(stored.spec), **drawing
+    )
 
 
 def _refuse_undecided(stored: "StoredPlan") -> None:

@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.added_runs import RunSource
-from lnlab.app.redraw import judge_tables
+from lnlab.app.redraw import find_spec, judge_tables
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.app.request import load_registries
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
 from lnlab.errors import LabError, Problem, ReportError
-from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.folder import data_files, read_folder
 from lnlab.report.page.html import template_folders
-from lnlab.report.write import render_report
+from lnlab.report.same_question import refuse_other_question, with_origin
+from lnlab.report.write import Drawing, write_drawn
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
@@ -31,6 +32,7 @@ class RedrawRequest:
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
         store: where the runs are taken from that a spec asks for and its report lacks; None: they stay absent.
+        replace: whether the target may hold the report of another question.
     """
 
     paths: tuple[Path, ...]
@@ -38,6 +40,7 @@ class RedrawRequest:
     plugins: tuple[Path, ...] = ()
     as_judged: bool = False
     store: "Store | None" = None
+    replace: bool = False
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -99,12 +102,17 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
         what = "was measured from Python, and no spec asks for further runs"
         raise ReportError(Problem(str(folder), what, "leave --add-runs out"))
     if request.as_judged or not facts.path:  # measurements from Python have no spec
-        save_folder(into, facts, results, verdicts)
+        if into != folder:
+            spec_file = find_spec(folder, facts)
+            if not request.replace:
+                refuse_other_question(into, facts, spec_file)
+            facts = with_origin(into, facts, spec_file)
+        data = data_files(facts, results, verdicts, into)
         note, path = "", facts.path
     else:
         source = None if request.store is None else RunSource(request.store, request.plugins)
-        judged = judge_tables(folder, into, spec, known, source)
+        data, judged = judge_tables(folder, into, spec, known, source, replacing=request.replace)
         note, path = judged.summary, judged.path
-    report = render_report(into, **drawing.options)
+    report = write_drawn(into, data, Drawing(**drawing.options))
     print_report(report, into, path, drawing, note)
     return report

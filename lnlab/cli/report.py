@@ -50,6 +50,9 @@ def report_run(
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Write over the report of another question as well.")
+    ] = False,
     single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write every figure as PNG as well.")] = False,
     templates: Annotated[
@@ -61,7 +64,8 @@ def report_run(
 ) -> None:
     """Write page, notebook, figures and tables.
 
-    Of SPEC, or of the last run of this store. Nothing is computed.
+    Of SPEC, or of the last run of this store. Nothing is computed. A report is replaced whole or not at all. The folder
+    of another question's report, which is of another file of a spec, is left alone without --replace.
 
     With --from, of the tables that a report has in its folder data, without store and corpora, in any working folder:
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
@@ -79,7 +83,7 @@ def report_run(
 
         reports = (source, *(paths or ()))
         store_of_runs = open_store(folder) if add_runs else None
-        request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs)
+        request = RedrawRequest(reports, target, tuple(plugins), as_judged, store_of_runs, replace=replace)
         raise typer.Exit(redraw(request, drawing))
     spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
     store = open_store(folder)
@@ -87,7 +91,7 @@ def report_run(
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
     into = target or plan_report_folder(stored)
-    written_report = write_plan_report(store, stored, into, plugins, **drawing.options)
+    written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, **drawing.options)
     print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
         print_json([file.as_posix() for file in written_report.files])

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 
@@ -12,7 +14,7 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
-_OPTIONAL: Mapping[str, Json] = {"transfers": [], "seeds": [], "looks": {}}
+_OPTIONAL: Mapping[str, Json] = {"transfers": [], "seeds": [], "looks": {}, "origin": ""}
 """Fields that are written only where they say anything, and what they are where they are absent."""
 
 
@@ -46,6 +48,8 @@ class ReportFacts:
         seeds: of the experiment, where single claims are judged on others; else nothing.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         kept: which rows the tables beside it hold, see ``held_rows.record_kept_rows``; nothing before they are written.
+        origin: the spec as seen from the folder of the report, where ``path`` does not lead there from one that holds
+            it; else nothing.
     """
 
     name: str
@@ -73,6 +77,7 @@ class ReportFacts:
     seeds: tuple[int, ...] = ()
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
+    origin: str = ""
 
     @property
     def has_source(self) -> bool:
@@ -106,15 +111,44 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     Raises:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
+    try:
+        return _facts_from_json(data, where)
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
+        raise ReportError(Problem(where, f"is not as a report has it: {error}", _WRITE_AGAIN)) from error
+
+
+def _facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     migrated = {**_OPTIONAL, **_migrated(data)}
     if (number := migrated.pop("format")) != FACTS_FORMAT:
         raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
     names = {f.name for f in fields(ReportFacts)}
     if unexpected := ", ".join(sorted(migrated.keys() ^ names)):
         what = f"unknown or missing fields: {unexpected}"
-        raise ReportError(Problem(where, what, "write the report again from the store"))
+        raise ReportError(Problem(where, what, _WRITE_AGAIN))
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
+    _refuse_wrong_types(values, where)
     return ReportFacts(**values)
+
+
+def _refuse_wrong_types(values: Mapping[str, Any], where: str) -> None:
+    """See to it that every field has its type, and a section and a probe their kind.
+
+    Raises:
+        ReportError: the first that has not, by its place in the file.
+    """
+    try:
+        _TYPES.validate_python(dict(values))
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ReportError(Problem(where, f"{place} is not what a report has there", _WRITE_AGAIN)) from error
+    for name, key in (("sections", "kind"), ("probes", "kind"), ("answers", "says"), ("decisions", "key")):
+        for number, entry in enumerate(values[name]):
+            if not isinstance(entry.get(key), str):
+                raise ReportError(Problem(where, f"{name}.{number} has no {key}", _WRITE_AGAIN))
+
+
+_TYPES = TypeAdapter(ReportFacts)
+_WRITE_AGAIN = "write the report again from the store"
 
 
 def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:

@@ -3,10 +3,11 @@
 Only the rows that the page uses are kept, and nothing that differs between two equal runs (seconds, time of day).
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +16,35 @@ import polars as pl
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
 from lnlab.errors import Problem, ReportError
-from lnlab.files import replacing
+from lnlab.folders import complete_interrupted, replace_folder
+from lnlab.keys import Json
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.compose import build_parts, rows_used
+from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.held_rows import record_kept_rows
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
+from lnlab.userfiles import parse_json
 
 EVIDENCE_TABLE = "evidence"
+_OWN_FOLDERS = ("data", "figures", "tables")
+_WRITE_AGAIN = "write the report again"
 _UNSTABLE_COLUMNS = ("seconds",)
 _RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
-def write_folder(
-    out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], claims: Sequence[Claim] = ()
-) -> list[Path]:
-    """Write ``out/data`` with the rows that the sections and these claims read. What no longer belongs there goes.
+def report_data(
+    facts: ReportFacts,
+    results: Results,
+    verdicts: Sequence[Verdict],
+    claims: Sequence[Claim] = (),
+    before: Path | None = None,
+) -> dict[str, bytes]:
+    """The files ``data/*`` of a report, with the rows that the sections and these claims read.
 
     What is written down of the rows leaves out claims whose verdict does not follow from them, such as one of all
-    quantities at once.
-
-    Raises:
-        ReportError: the folder cannot be written.
+    quantities at once. ``before`` is as in ``data_files``.
     """
     tables = rows_used(build_parts(facts, results, verdicts), claims, results)
     reduced = replace(results, tables=tables)
@@ -47,7 +54,7 @@ def write_folder(
         if verdict_follows(claim, reduced, verdict, verdicts)
     ]
     complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections, facts.seeds))
-    return save_folder(out, complete_facts, replace(reduced, runs=stable_runs(results.runs)), verdicts)
+    return data_files(complete_facts, replace(reduced, runs=stable_runs(results.runs)), verdicts, before)
 
 
 def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
@@ -55,26 +62,32 @@ def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(pl.lit(None, runs.schema[name]).alias(name) for name in _UNSTABLE_COLUMNS)
 
 
+def data_files(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], before: Path | None = None
+) -> dict[str, bytes]:
+    """All of this as the files ``data/*``; a table that lies in the folder ``before`` with equal content stays."""
+    tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
+    optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
+    tables |= {name: table for name, table in optional.items() if not table.is_empty()}
+    files = {f"data/{name}.parquet": _content(before, name, table) for name, table in sorted(tables.items())}
+    return files | {EXPERIMENT_FILE: facts_text(facts).encode()}
+
+
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
-    """Write all of this into ``out/data``; a table that is there with equal content stays as it is.
+    """Write ``data_files`` alone; pages that lie beside them stay as they are.
 
     Raises:
         ReportError: the folder cannot be written.
     """
-    tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
-    optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
-    tables |= {name: table for name, table in optional.items() if not table.is_empty()}
-    files = {f"data/{name}.parquet": _content(out, name, table) for name, table in sorted(tables.items())}
-    return write_files(out, files | {"data/experiment.json": facts_text(facts).encode()}, ("data",))
+    return write_files(out, data_files(facts, results, verdicts, out), ("data",))
 
 
-def _content(out: Path, name: str, table: pl.DataFrame) -> bytes:
+def _content(before: Path | None, name: str, table: pl.DataFrame) -> bytes:
     """A table as bytes: those of the file that is there, if it holds the same and is no larger than a new one."""
-    path = out / "data" / f"{name}.parquet"
     new_content = parquet_bytes(table)
-    with suppress(OSError, pl.exceptions.PolarsError):
-        content = path.read_bytes()
-        if len(content) <= len(new_content) and pl.read_parquet(content).equals(table):
+    with suppress(ReportError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        content = None if before is None else read_file(before, f"data/{name}.parquet", len(new_content))
+        if content is not None and pl.read_parquet(BytesIO(content)).equals(table):
             return content
     return new_content
 
@@ -85,17 +98,56 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
     Raises:
         ReportError: the folder is not that of a report, or a file in it is damaged.
     """
-    path = out / "data" / "experiment.json"
     try:
-        facts = facts_from_json(json.loads(path.read_text(encoding="utf-8")), str(path))
-    except (OSError, ValueError) as error:
-        raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
-    tables = {name: _read(out / "data" / f"{name}.parquet", joined_schema(name)) for name in WRITTEN_BY_WORKERS}
-    runs = _read(out / "data" / "runs.parquet", None)
-    axes = _read(out / "data" / "axes.parquet", table_schema("axes"))
-    verdicts = _read(out / "data" / "verdicts.parquet", table_schema("verdicts"))
-    evidence = _read(out / "data" / f"{EVIDENCE_TABLE}.parquet", table_schema(EVIDENCE_TABLE))
-    return facts, Results(runs, axes, tables, evidence), list(verdicts_from_frame(verdicts))
+        complete_interrupted(out, is_replaced)
+    except OSError as error:
+        what = f"was being replaced when lnlab was stopped, and cannot be completed: {error}"
+        raise ReportError(Problem(str(out), what, "make it writable")) from error
+    return parse_report(partial(read_file, out), out)
+
+
+def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
+    """Everything a report is made of, from its files.
+
+    Args:
+        read: a file by its path below the folder; None where there is none.
+        out: the folder, for messages.
+
+    Raises:
+        ReportError: a file is absent or damaged.
+    """
+    facts = facts_from_json(read_facts(out, read(EXPERIMENT_FILE)), str(out / EXPERIMENT_FILE))
+    table = partial(_table, read, out)
+    tables = {name: table(name, joined_schema(name)) for name in WRITTEN_BY_WORKERS}
+    runs = table("runs", None)
+    axes = table("axes", table_schema("axes"))
+    verdicts = table("verdicts", table_schema("verdicts"))
+    evidence = table(EVIDENCE_TABLE, table_schema(EVIDENCE_TABLE))
+    try:
+        judged = list(verdicts_from_frame(verdicts))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
+        raise _damaged(out, "verdicts", error) from error
+    return facts, Results(runs, axes, tables, evidence), judged
+
+
+def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
+    """The object in ``experiment.json``.
+
+    Raises:
+        ReportError: the file is absent, or holds no JSON object.
+    """
+    where = str(out / EXPERIMENT_FILE)
+    if content is None:
+        raise ReportError(Problem(where, "cannot be read: there is no such file", "name the folder of a report"))
+    if len(content) > LARGEST_FACTS:
+        raise ReportError(Problem(where, f"has {len(content):,} bytes, more than any report", _WRITE_AGAIN))
+    try:
+        value = parse_json(content)
+    except ValueError as error:
+        raise ReportError(Problem(where, f"cannot be read: {error}", _WRITE_AGAIN)) from error
+    if not isinstance(value, dict):
+        raise ReportError(Problem(where, "cannot be read: it holds no JSON object", _WRITE_AGAIN))
+    return value
 
 
 def joined_schema(name: str) -> pl.Schema:
@@ -104,38 +156,53 @@ def joined_schema(name: str) -> pl.Schema:
     return pl.Schema(columns)
 
 
-def _read(path: Path, empty_schema: pl.Schema | None) -> pl.DataFrame:
-    if empty_schema is not None and not path.exists():
-        return pl.DataFrame(schema=empty_schema)
+def _table(read: Callable[[str], bytes | None], out: Path, name: str, empty_schema: pl.Schema | None) -> pl.DataFrame:
+    content = read(f"data/{name}.parquet")
+    if content is None:
+        if empty_schema is not None:
+            return pl.DataFrame(schema=empty_schema)
+        raise ReportError(Problem(str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
     try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise ReportError(Problem(str(path), f"cannot be read: {error}", "write the report again")) from error
+        return pl.read_parquet(BytesIO(content))
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _damaged(out, name, error) from error
+
+
+def _damaged(out: Path, name: str, error: BaseException) -> ReportError:
+    reason = next(iter(str(error).splitlines()), type(error).__name__)[:160]
+    return ReportError(Problem(str(out / f"data/{name}.parquet"), f"cannot be read: {reason}", _WRITE_AGAIN))
+
+
+def is_replaced(name: str) -> bool:
+    """Whether the next report replaces a file of this name, below the folder, or drops it."""
+    folder, _, file = name.partition("/")
+    return folder in _OWN_FOLDERS and file.startswith((*TABLES, *JUDGED, "figure-", "table-"))
 
 
 def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:
-    """Write each file by rename; of ``folders``, drop files that a report writes and this one did not.
+    """Put these files into a folder, all at once or none; of ``folders``, drop what a report wrote there before.
 
     Raises:
-        ReportError: a file cannot be written.
+        ReportError: the folder cannot be written, or leads elsewhere by a link; it is as it was.
     """
+    _refuse_links(out, files, folders)
     try:
-        for name, content in files.items():
-            _replace(out / name, content)
-        for folder in folders:
-            for old in sorted((out / folder).iterdir()) if (out / folder).is_dir() else ():
-                if f"{folder}/{old.name}" not in files and old.name.startswith((*TABLES, *JUDGED, "figure-", "table-")):
-                    old.unlink()
+        replace_folder(out, files, lambda name: name.partition("/")[0] in folders and is_replaced(name))
     except OSError as error:
-        raise ReportError(
-            Problem(str(out), f"cannot be written: {error}", "choose another folder with --out")
-        ) from error
+        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        raise ReportError(Problem(str(out), what, "choose another folder with --out")) from error
     return [out / name for name in files]
 
 
-def _replace(path: Path, content: bytes) -> None:
-    if path.exists() and path.read_bytes() == content:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as file:
-        file.write(content)
+def _refuse_links(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> None:
+    """See to it that a report is written into its folder: nothing that it consists of may be a link or a device."""
+    tops = {name.partition("/")[0] for name in files} | set(folders)
+    for top in sorted(tops & {path.name for path in out.iterdir()} if out.is_dir() else ()):
+        path = out / top
+        inner = [entry.name for entry in list_files(path)[1]] if path.is_dir() and not path.is_symlink() else []
+        wrong = [path / name for name in inner if is_replaced(f"{top}/{name}")]
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            wrong = [path]
+        if wrong:
+            what = "is a link" if wrong[0].is_symlink() else "is no regular file"
+            raise ReportError(Problem(str(wrong[0]), f"{what}, and a report is written into its folder", "remove it"))

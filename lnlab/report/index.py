@@ -3,6 +3,7 @@
 Nothing of it depends on the day or on the order in which a file system lists its folders.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,8 @@ from markupsafe import Markup
 from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
+from lnlab.printable import shown_path
+from lnlab.report.contents import read_file
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import html
@@ -116,7 +119,7 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
     Raises:
         ReportError: there is no report in ``root``.
     """
-    questions = sorted(filter(Path.is_dir, root.iterdir())) if root.is_dir() else []
+    questions = _folders(root) if root.is_dir() else []
     chosen = [folder for question in questions if (folder := _chosen_report(question, profiles))]
     if not chosen:
         of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
@@ -126,16 +129,21 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
 
 def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
     """The folder of the report that stands for a question; one that lost its tables or its page is one, too."""
-    subfolders = {path.name: path for path in sorted(question.iterdir()) if path.is_dir()}
+    subfolders = {path.name: path for path in _folders(question)}
     preferred = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
     folders = (*preferred, *(() if profiles else (question, *subfolders.values())))
     return next((f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()), None)
 
 
+def _folders(folder: Path) -> list[Path]:
+    """The folders below a folder by name; a hidden one is no report, as one that is just being written."""
+    return sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
+
+
 def _card(root: Path, folder: Path) -> Card:
-    place = folder.relative_to(root).as_posix()
-    page = quote(f"{place}/index.html") if (folder / "index.html").is_file() else ""
-    card = Card(folder.relative_to(root).parts[0], place, page)
+    place = shown_path(folder.relative_to(root))
+    page = _address(folder.relative_to(root) / "index.html") if (folder / "index.html").is_file() else ""
+    card = Card(shown_path(folder.relative_to(root).parts[0]), place, page)
     try:
         facts, results, verdicts = read_folder(folder)
         return replace(
@@ -155,6 +163,11 @@ def _card(root: Path, folder: Path) -> Card:
     except _UNREADABLE as error:
         what = "; ".join(p.what for p in error.problems) if isinstance(error, LabError) else f"unreadable: {error!r}"
         return replace(card, error=what.replace(str(folder), place))
+
+
+def _address(path: Path) -> str:
+    """The address of a file from the index: its bytes, those that an address cannot hold escaped."""
+    return quote(os.fsencode(path.as_posix()))
 
 
 def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> CardAnswer:
@@ -179,9 +192,10 @@ def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
     """The first drawing that lies beside the page; none where the report has tables only."""
     numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
     for path in (folder / "figures" / f"figure-{number}.svg" for number in numbers):
-        with suppress(OSError), path.open("rb") as file:
-            if size := _SIZE.search(file.read(2048)):
-                return Thumbnail(quote(path.relative_to(root).as_posix()), int(size[1]), int(size[2]))
+        with suppress(ReportError):
+            drawing = read_file(folder, f"figures/{path.name}") or b""
+            if size := _SIZE.search(drawing[:2048]):
+                return Thumbnail(_address(path.relative_to(root)), int(size[1]), int(size[2]))
     return None
 
 

@@ -1,7 +1,8 @@
 """From a folder of tables to everything a reader sees: page, notebook, figures, tables. The command line calls this."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,16 +11,20 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame
+from lnlab.errors import Problem, ReportError
+from lnlab.files import replacing
 from lnlab.keys import digest_bytes
 from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.contents import read_file
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder, write_files, write_folder
+from lnlab.report.folder import parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
+from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.report.words.quantity_words import using_words
 from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
@@ -52,6 +57,15 @@ class Report:
     failed: list[ReportPart]
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """How a report is drawn, see ``write_report``."""
+
+    single_file: bool = False
+    png: bool = False
+    templates: Path | None = None
+
+
 def report_folder(root: Path, name: str, profile: str | None) -> Path:
     """``root/name`` for the default profile, ``root/name/profile`` for another."""
     return root / name / profile if profile else root / name
@@ -67,6 +81,8 @@ def write_report(
     single_file: bool = False,
     png: bool = False,
     templates: Path | None = None,
+    spec: Path | None = None,
+    replace: bool = False,
 ) -> Report:
     """Write ``out/data`` from the results, then everything else from ``out/data`` alone.
 
@@ -79,17 +95,21 @@ def write_report(
         single_file: put the script and the figures into the page instead of beside it.
         png: also draw each figure as PNG.
         templates: a folder whose templates are taken before the shipped ones.
+        spec: the file of the spec, by which a report of another question in ``out`` is recognised.
+        replace: whether such a one is replaced.
 
     Returns:
         what was written, and which sections could not be made.
 
     Raises:
-        ReportError: the folder cannot be written, or the templates are not there.
+        ReportError: the folder cannot be written or holds the report of another question, or the templates are not
+            there.
     """
-    html.template_folders(templates)
-    data = write_folder(out, facts, results, verdicts, claims)
-    report = render_report(out, single_file=single_file, png=png, templates=templates)
-    return Report([*report.files, *data], report.failed)
+    if not replace:
+        refuse_other_question(out, facts, spec)
+    facts = with_origin(out, facts, spec)
+    drawing = Drawing(single_file=single_file, png=png, templates=templates)
+    return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
 
 def render_report(out: Path, *, single_file: bool = False, png: bool = False, templates: Path | None = None) -> Report:
@@ -97,10 +117,24 @@ def render_report(out: Path, *, single_file: bool = False, png: bool = False, te
 
     Arguments, return value and errors as in ``write_report``.
     """
-    folders = html.template_folders(templates)
-    facts, results, verdicts = read_folder(out)
+    return write_drawn(out, {}, Drawing(single_file=single_file, png=png, templates=templates))
+
+
+def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Report:
+    """Draw everything that a reader sees, from these data alone, and put both into a folder, all at once or nothing.
+
+    Args:
+        out: the folder.
+        data: the files ``data/*``; without any, those that lie there.
+        drawing: how it is drawn.
+
+    Raises:
+        ReportError: as of ``write_report``; the folder is as it was.
+    """
+    folders = html.template_folders(drawing.templates)
+    facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)
     reports = _root(out, facts)
-    root = None if single_file else _seen_from(out, reports)
+    root = None if drawing.single_file else _seen_from(out, reports)
     parts = build_parts(facts, results, verdicts, root)
     with using_words(facts.words), mean_over(loss_item(results)):
         section = forest_section(verdicts)
@@ -108,7 +142,8 @@ def render_report(out: Path, *, single_file: bool = False, png: bool = False, te
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections = drawn_parts[: len(parts)]
     overview = drawn_parts[-1] if section else None
-    shared = None if single_file else _share(reports / "assets", html.page_script(folders))
+    script = html.page_script(folders).encode()
+    shared = None if drawing.single_file else reports / "assets" / f"vega-{digest_bytes(script)[:16]}.js"
     page = html.render_page(
         folders,
         facts,
@@ -121,13 +156,17 @@ def render_report(out: Path, *, single_file: bool = False, png: bool = False, te
     )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
-        files |= figures.figure_files(figure, png=png)
+        files |= figures.figure_files(figure, png=drawing.png)
     files |= _tables(drawn_parts, verdicts)
-    written = write_files(out, files, ("figures", "tables"))
+    if shared is not None:
+        _share(shared, script)  # before the page that reads it
+    written = write_files(out, {**files, **data}, ("figures", "tables", *(("data",) if data else ())))
+    pages = written[: len(files)]
     if shared is not None:
         _drop_unused_scripts(shared.parent)
+        pages.append(shared)
     unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
-    return Report(written if shared is None else [*written, shared], unmade)
+    return Report([*pages, *written[len(files) :]], unmade)
 
 
 def _root(out: Path, facts: ReportFacts) -> Path:
@@ -140,20 +179,29 @@ def _seen_from(out: Path, path: Path) -> str:
     return Path(os.path.relpath(path, out)).as_posix()
 
 
-def _share(assets: Path, script: str) -> Path:
-    content = script.encode()
-    (path,) = write_files(assets, {f"vega-{digest_bytes(content)[:16]}.js": content}, ())
-    return path
+def _share(path: Path, content: bytes) -> None:
+    """Write the script; its name says what it holds."""
+    try:
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as file:
+                file.write(content)
+    except OSError as error:
+        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        raise ReportError(Problem(str(path), what, "choose another folder with --out, or --single-file")) from error
 
 
 def _drop_unused_scripts(assets: Path) -> None:
     """Remove scripts of earlier versions that no page of these reports reads any more."""
     scripts = sorted(assets.glob("vega-*.js"))
     if len(scripts) > 1:
-        pages = [page.read_text(encoding="utf-8") for page in assets.parent.glob("**/index.html")]
+        pages = []
+        for path in assets.parent.glob("**/index.html"):
+            with suppress(ReportError):  # what is no regular file is no page of ours
+                pages.append(read_file(path.parent, path.name) or b"")
         for script in scripts:
-            if not any(script.name in page for page in pages):
-                script.unlink()
+            if not any(script.name.encode() in page for page in pages):
+                script.unlink(missing_ok=True)
 
 
 def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> dict[str, bytes]:

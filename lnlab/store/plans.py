@@ -14,6 +14,7 @@ import polars as pl
 
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.digests import Input
+from lnlab.errors import StoreError
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.specfile.values import value_label
 from lnlab.store import files
@@ -73,6 +74,27 @@ class StoredPlan:
         return (self.text, self.profile, self.overrides) == (other.text, other.profile, other.overrides)
 
 
+@dataclass(frozen=True)
+class HeldPlan:
+    """A plan that could not be stored, as the store is read-only or its disk is full; its runs can still be read.
+
+    Attributes:
+        stored: the plan as it would have been stored.
+        tables: ``runs``, ``axes`` and ``needs``.
+        error: why it could not be stored.
+    """
+
+    stored: StoredPlan
+    tables: Mapping[str, pl.DataFrame]
+    error: StoreError
+
+
+def hold_plan(plan: "Plan", spec: Path, facts: Json, content: bytes | None, error: StoreError) -> HeldPlan:
+    """A plan as ``save_plan`` would have stored it; ``error`` says why it did not."""
+    tables = plan_frames(plan)
+    return HeldPlan(_as_stored(plan, spec, facts, content, {}), tables, error)
+
+
 def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
     """Store a plan: its tables first, then ``plan.json``, which makes it visible.
 
@@ -94,7 +116,13 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, conte
         encoded = encode_parquet(rows)
         files.replace(folder / f"{table}.parquet", encoded)
         digests[f"{table}.parquet"] = digest_bytes(encoded)
-    stored = StoredPlan(
+    stored = _as_stored(plan, spec, facts, content, digests)
+    files.replace(folder / PLAN_FILE, to_checksummed_json(asdict(stored)))
+    return stored
+
+
+def _as_stored(plan: "Plan", spec: Path, facts: Json, content: bytes | None, digests: Mapping[str, str]) -> StoredPlan:
+    return StoredPlan(
         digest=plan.digest,
         quick=plan.quick,
         name=plan.name,
@@ -108,8 +136,6 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, conte
         decisions=tuple(decisions_to_json(plan.decisions)),
         undecided=bool(plan.undecided),
     )
-    files.replace(folder / PLAN_FILE, to_checksummed_json(asdict(stored)))
-    return stored
 
 
 def load_plan(root: Path, digest: str) -> StoredPlan:

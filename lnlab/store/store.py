@@ -1,7 +1,7 @@
 """The store as everybody else sees it."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,10 +34,12 @@ class Store:
     Attributes:
         root: the folder.
         period: seconds without a sign of life after which somebody else's lease is void.
+        unsaved: by digest the plans that could not be stored.
     """
 
     root: Path
     period: float = LEASE_PERIOD
+    unsaved: dict[str, plans.HeldPlan] = field(default_factory=dict, repr=False, compare=False)
 
     def open_unit(self, key: str) -> StoreUnit | None:
         """Where to put the rows of the trajectory ``key``; None while another process works on it.
@@ -120,6 +122,27 @@ class Store:
         """
         return plans.save_plan(self.root, plan, spec, facts, content=content)
 
+    def keep_plan(self, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
+        """Store a plan, or hold it in this object where the store cannot be written.
+
+        So what lies in somebody else's store can be judged and reported; ``require_stored`` says whether more can.
+        """
+        try:
+            return self.save_plan(plan, spec, facts, content=content)
+        except StoreError as error:
+            held = plans.hold_plan(plan, spec, facts, content, error)
+            self.unsaved[plan.digest] = held
+            return held.stored
+
+    def require_stored(self, stored: StoredPlan) -> None:
+        """See to it that a plan of which something is to be computed is stored.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if held := self.unsaved.get(stored.digest):
+            raise held.error
+
     def remembered(self, quick: str) -> StoredPlan | None:
         """The plan that the same call made before, if it is intact and the files behind its keys are what they were."""
         same_call = (stored for stored in plans.plans_newest_first(self.root) if stored.quick == quick)
@@ -141,6 +164,8 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
         """
+        if held := self.unsaved.get(digest):
+            return join_results(self.root, dict(held.tables))
         whole = compact.read_compacted(self.root, digest)
         if whole is not None:
             return whole
@@ -178,6 +203,8 @@ class Store:
         verdicts.write_verdicts(self.root, digest, judged)
 
     def _tables(self, stored: StoredPlan) -> dict[str, pl.DataFrame]:
+        if held := self.unsaved.get(stored.digest):
+            return dict(held.tables)
         try:
             return plans.plan_tables(self.root, stored)
         except CorruptFile as error:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -190,14 +189,14 @@ def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
     assert 'id="figure-1"' in page
 
 
-def test_a_file_that_cannot_be_renamed_leaves_the_old_one_and_no_temporary_one(tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_temporary_one(tmp_path, monkeypatch):
     write_files(tmp_path, {"tables/a.csv": b"old"}, ())
 
-    def refuse(self, target):
+    def refuse(path, flags=0):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(ReportError, match="No space left"):
+    monkeypatch.setattr("lnlab.folders.sync", refuse)
+    with pytest.raises(ReportError, match="no space left"):
         write_files(tmp_path, {"tables/a.csv": b"new"}, ())
     assert contents(tmp_path) == {"tables/a.csv": b"old"}
 

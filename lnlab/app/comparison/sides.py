@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.comparison.revisions import checked_out
-from lnlab.app.locks.folder_contents import EXPERIMENT_FILE, read_committed, seeds_text
+from lnlab.app.locks.folder_contents import read_committed, seeds_text
 from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.claims.claim import Verdict
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec, read_spec_text
@@ -73,7 +74,7 @@ def read_side(name: str, profile: str | None, known: "Registries | None" = None)
         LabError: there is no such thing, or it cannot be read.
     """
     with checked_out(name) as path:
-        if (path / EXPERIMENT_FILE).is_file():
+        if is_report(path):
             yield _report_side(name, path)
         elif path.suffix == LOCK_SUFFIX:
             yield _lock_side(name, read_lock(path))
@@ -157,7 +158,7 @@ def _lock_side(label: str, lock: Lock) -> Side:
 def _is_as_locked(lock: Lock) -> bool:
     """Whether the data of its report are those that were locked."""
     try:
-        digests = read_committed(lock.folder).digests
+        digests = read_committed(lock.folder, lock.tables["files"]).digests
     except LabError:
         return False
     return all(digests.get(name) == key for name, key in lock.tables["files"].items() if name.startswith("data/"))

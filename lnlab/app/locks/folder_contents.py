@@ -7,8 +7,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 
@@ -19,12 +19,15 @@ from lnlab.app.locks.row_digests import DIGITS, digests_by_variant
 from lnlab.app.looks import locked_looks
 from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError, Problem, ReportError
+from lnlab.folders import leftovers_beside
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
+from lnlab.report.folder import read_facts
 from lnlab.report.rounding import rounded
 
 _NOT_OF_RUNS = ("verdicts", "evidence")
-EXPERIMENT_FILE = "data/experiment.json"
+_LEFT = "was left by a report that was not finished, and goes with the next one"
 _SCRIPT = re.compile(rb"vega-[0-9a-f]{16}\.js")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
 
@@ -36,10 +39,14 @@ class CommittedReport:
     Attributes:
         folder: of the report.
         contents: every file by its path below the folder; the script that pages share by its path from there.
+        foreign: what lies there and belongs to no report, by its path, and why.
+        unread: files that were not asked for.
     """
 
     folder: Path
     contents: Mapping[str, bytes]
+    foreign: Mapping[str, str] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
@@ -54,7 +61,7 @@ class CommittedReport:
         """
         where = str(self.folder / EXPERIMENT_FILE)
         try:
-            return facts_from_json(json.loads(self.contents[EXPERIMENT_FILE]), where)
+            return facts_from_json(read_facts(self.folder, self.contents.get(EXPERIMENT_FILE)), where)
         except _UNREADABLE as error:
             raise _unreadable(where, error) from error
 
@@ -75,24 +82,41 @@ class CommittedReport:
         return [Path(name).stem for name in self.contents if name.startswith("data/") and name.endswith(".parquet")]
 
 
-def read_committed(folder: Path) -> CommittedReport:
-    """Every file of a report; hidden ones are not part of it.
+def read_committed(folder: Path, names: Collection[str] | None = None) -> CommittedReport:
+    """A report as it lies in its folder.
+
+    Args:
+        folder: of the report.
+        names: the files that are read; None: all of them, and nothing else may lie there.
 
     Raises:
-        ReportError: there is no such folder, or a file in it cannot be read.
+        ReportError: there is no such folder, it cannot be listed, or something lies there that no report writes.
     """
-    if not (folder / EXPERIMENT_FILE).is_file():
+    if not is_report(folder):
         raise ReportError(Problem(str(folder), f"is not the folder of a report: it lacks {EXPERIMENT_FILE}"))
-    try:
-        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        names = {path.relative_to(folder).as_posix(): path for path in paths}
-        contents = {
-            name: path.read_bytes() for name, path in names.items() if not any(p[0] == "." for p in name.split("/"))
-        }
-        scripts = {os.path.relpath(path, folder): path.read_bytes() for path in _scripts(folder, contents)}
-    except OSError as error:
-        raise ReportError(Problem(str(error.filename or folder), f"cannot be read: {error.strerror}")) from error
-    return CommittedReport(folder, contents | {Path(name).as_posix(): text for name, text in scripts.items()})
+    found, entries = list_files(folder)
+    foreign = {entry.name: f"is {entry.what}, and no file of a report" for entry in entries}
+    foreign |= {name: "is hidden, and no file of a report" for name in found if _is_hidden(name)}
+    foreign |= {f"../{path.name}": _LEFT for path in leftovers_beside(folder)}
+    contents: dict[str, bytes] = {}
+    for name in found:
+        if name not in foreign and (names is None or name in names):
+            try:
+                contents[name] = read_file(folder, name) or b""
+            except ReportError as error:
+                foreign[name] = error.problems[0].what
+    if names is None and foreign:
+        where = {name: os.path.normpath(folder / name) for name in foreign}
+        raise ReportError(*(Problem(where[name], what, "remove it") for name, what in sorted(foreign.items())))
+    unread = tuple(name for name in found if name not in contents and name not in foreign)
+    for path in _scripts(folder, contents):
+        script = read_file(path.parent, path.name)
+        contents[Path(os.path.relpath(path, folder)).as_posix()] = script or b""
+    return CommittedReport(folder, contents, foreign, unread)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
 
 
 def _scripts(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:

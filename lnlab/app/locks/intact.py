@@ -12,6 +12,7 @@ from lnlab.app.locks.lock_report import Lock, recorded_digest
 from lnlab.app.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.errors import LabError
 from lnlab.keys import Json, digest_bytes
+from lnlab.printable import shown_path
 from lnlab.specfile.load import read_spec_text
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def differences_from_lock(lock: Lock) -> list[Discrepancy]:
     """Everything in which the committed files differ from a lock, or a lock from what lnlab writes."""
     differences = [*_lock_differences(lock), *_spec_differences(lock)]
     try:
-        report = read_committed(lock.folder)
+        report = read_committed(lock.folder, lock.tables["files"])
     except LabError as error:
         line = line_of_entry(lock.text, ("report",))
         return [*differences, *(Discrepancy(f"{lock.path}:{line}", str(problem)) for problem in error.problems)]
@@ -74,12 +75,14 @@ def _spec_differences(lock: Lock) -> Iterator[Discrepancy]:
 
 def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Discrepancy]:
     locked = lock.tables["files"]
-    present = report.digests
-    for name in sorted(locked.keys() | present.keys()):
-        if locked.get(name) != present.get(name):
+    present = report.digests | dict.fromkeys(report.unread, "")
+    for name in sorted(locked.keys() | present.keys() | report.foreign.keys()):
+        where = shown_path(os.path.normpath(report.folder / name))
+        if name in report.foreign:
+            yield Discrepancy(where, report.foreign[name])
+        elif locked.get(name) != present.get(name):
             what = "is not the file that was locked" if name in locked else "is not in the lock"
             line = line_of_entry(lock.text, ("files", name))
-            where = Path(os.path.normpath(report.folder / name)).as_posix()
             yield Discrepancy(where, f"{what if name in present else 'is missing'} ({lock.path}:{line})")
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab import __version__
-from lnlab.app.locks.folder_contents import EXPERIMENT_FILE, derived_tables, read_committed
+from lnlab.app.locks.folder_contents import derived_tables, read_committed
 from lnlab.app.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.compile.digests import source_digest
 from lnlab.errors import CorpusError, LabError, Problem, ReportError
 from lnlab.files import replacing
 from lnlab.keys import Json, digest
+from lnlab.report.contents import is_report
 from lnlab.specfile.load import read_spec_text
 from lnlab.userfiles import read_user_file
 
@@ -154,7 +155,7 @@ def report_of_spec(spec: Path, profile: str | None) -> Path:
     """
     name = Path("reports", spec.stem, *([profile] if profile else []))
     for place in (Path(), *(Path(os.path.relpath(parent)) for parent in spec.resolve().parents)):
-        if (place / name / EXPERIMENT_FILE).is_file():
+        if is_report(place / name):
             return place / name
     flag = f" --profile {profile}" if profile else ""
     remedy = f"lnlab report {spec.as_posix()}{flag} first"

@@ -20,7 +20,7 @@ from lnlab.claims.claim import Verdict
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import read_folder, save_folder
+from lnlab.report.folder import parse_report, read_folder, save_folder
 from lnlab.report.words.wording import count_noun, format_number
 from lnlab.tables import Results
 
@@ -133,8 +133,8 @@ def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: 
     with TemporaryDirectory() as scratch:
         folder = Path(scratch, *lock.folder.parts[-2:])
         save_folder(folder, facts, results, before)
-        judge_tables(folder, folder, lock.spec, load_registries(()))
-        _, _, now = read_folder(folder)
+        data, _ = judge_tables(folder, folder, lock.spec, load_registries(()))
+        _, _, now = parse_report(data.get, folder)
     old = {verdict.claim: verdict for verdict in before}
     for verdict in now:
         if verdict.verdict != old[verdict.claim].verdict:

@@ -39,7 +39,7 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
 def _weight(path: Path) -> int:
     """Bytes of the data of a report, which its drawing takes time with; 0 where its lock cannot be read."""
     try:
-        return sum(file.stat().st_size for file in (read_lock(path).folder / "data").glob("*"))
+        return sum(file.stat().st_size for file in (read_lock(path).folder / "data").iterdir())
     except (LabError, OSError):
         return 0
 
@@ -48,7 +48,7 @@ def rendering_differences(path: Path) -> list[Discrepancy]:
     """What differs between the committed files of a locked report and those that its data and its spec give today."""
     try:
         lock = read_lock(path)
-        committed = read_committed(lock.folder)
+        committed = read_committed(lock.folder, lock.tables["files"])
         with TemporaryDirectory() as scratch:
             drawn = _draw(lock, committed, Path(scratch))
     except LabError as error:
@@ -63,13 +63,13 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     """The files that a report consists of when it is drawn from its data in another folder."""
     from lnlab.app.redraw import judge_tables
     from lnlab.app.request import load_registries
-    from lnlab.report.write import render_report
+    from lnlab.report.write import Drawing, write_drawn
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
-    judge_tables(committed.folder, out, None, load_registries(()))
+    data, _ = judge_tables(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
     png = any(name.endswith(".png") for name in committed.contents)
-    render_report(out, single_file=not has_script, png=png)
+    write_drawn(out, data, Drawing(single_file=not has_script, png=png))
     return read_committed(out).contents
 
 

@@ -42,7 +42,7 @@ def compute_sources(
         if before is not None and before.interrupted:
             return before
         ready = with_weights(store, source, lacking)
-        stored = store.save_plan(source, request.spec, content=request.content)
+        stored = store.keep_plan(source, request.spec, content=request.content)
         last = compute_units(store, source, stored, ready, request, known, manner, where)
         if last.interrupted:
             return last

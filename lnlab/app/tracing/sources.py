@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.app.comparison.sides import variant_names
-from lnlab.app.locks.folder_contents import EXPERIMENT_FILE
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.compile.front import sound_claims
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, Problem, ReportError, nearest
+from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_folder
 from lnlab.report.question import claims_with_choices
@@ -103,18 +103,18 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     Raises:
         LabError: there is no such experiment.
     """
-    if (Path(address.source) / EXPERIMENT_FILE).is_file():
+    if is_report(Path(address.source)):
         return report_source(Path(address.source))
     name = Path(address.source).stem
     profiles = [profile] if profile else ["real", ""]
     for folder in (reports / name / chosen for chosen in profiles):
-        if (folder / EXPERIMENT_FILE).is_file():
+        if is_report(folder):
             return report_source(folder)
     plans = [plan for plan in plans_newest_first(store.root) if plan.name == name and not plan.undecided]
     for plan in plans:
         if profile is None or plan.profile == profile:
             return store_source(store, plan)
-    known = [*(path.name for path in reports.glob("*") if path.is_dir()), *(plan.name for plan in plans)]
+    known = [*(path.relative_to(reports).parts[0] for path in reports_below(reports)), *(plan.name for plan in plans)]
     what = f"no report below {reports.as_posix()} and no run in {store.root} is of {name}"
     raise LabError(Problem(address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)))
 
@@ -147,12 +147,17 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
             tables = plan_tables(store.root, plan)
             for match in _matches(prefix, tables["runs"], tables["axes"], partial(store_source, store, plan)):
                 matches.setdefault(match.run, match)
-    for path in sorted(reports.glob("**/data/runs.parquet")):
-        runs = _runs_with(pl.read_parquet(path), prefix)
-        if not runs.is_empty():
-            axes = pl.read_parquet(path.with_name("axes.parquet"))
-            for match in _matches(prefix, runs, axes, partial(report_source, path.parents[1])):
-                matches.setdefault(match.run, match)
+    unreadable: list[Problem] = []
+    for folder in reports_below(reports):
+        try:
+            _, results, _ = read_folder(folder)
+        except ReportError as error:
+            unreadable += error.problems
+            continue
+        for match in _matches(prefix, _runs_with(results.runs, prefix), results.axes, partial(report_source, folder)):
+            matches.setdefault(match.run, match)
+    if unreadable and not matches:  # it may be of one of these
+        raise ReportError(*unreadable)
     return matches
 
 

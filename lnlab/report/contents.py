@@ -1,0 +1,153 @@
+"""The one door to the files of a report: regular files of bounded size, below its folder, over no link.
+
+A folder may come from anybody. A pipe in it does not block, a link leads nowhere, a file of holes is not read, and no
+name is a pattern.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lnlab.errors import Problem, ReportError
+
+LARGEST_FILE = 512 * 1024 * 1024
+"""Bytes of a file of a report."""
+LARGEST_FACTS = 64 * 1024 * 1024
+"""Bytes of ``experiment.json``."""
+MOST_FILES = 100_000
+"""Files of a report."""
+EXPERIMENT_FILE = "data/experiment.json"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_REMEDY = "remove it, or draw the report again"
+
+
+@dataclass(frozen=True)
+class ForeignEntry:
+    """Something below the folder of a report that cannot be a file of it: its path there, and what it is."""
+
+    name: str
+    what: str
+
+
+def is_report(folder: Path) -> bool:
+    """Whether a folder holds the tables of a report, as far as names say."""
+    with suppress(OSError):
+        return stat.S_ISREG((folder / EXPERIMENT_FILE).lstat().st_mode)
+    return False
+
+
+def read_file(folder: Path, name: str, largest: int = LARGEST_FILE) -> bytes | None:
+    """A file of a report; None where there is none.
+
+    Args:
+        folder: of the report; the path to it may lead over links.
+        name: below the folder, with forward slashes.
+        largest: bytes.
+
+    Raises:
+        ReportError: it is no regular file, too large, reached over a link, or cannot be read.
+    """
+    where = str(folder / name)
+    *parents, last = name.split("/")
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            for parent in parents:
+                inner = os.open(parent, _FOLDER, dir_fd=handle)
+                os.close(handle)
+                handle = inner
+            status = os.stat(last, dir_fd=handle, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                raise ReportError(Problem(where, f"is {_kind(status.st_mode)} and no file of a report", _REMEDY))
+            file = os.open(last, _FILE, dir_fd=handle)
+        finally:
+            os.close(handle)
+        with open(file, "rb") as opened:  # noqa: PTH123 - by its descriptor
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):  # exchanged since
+                raise ReportError(Problem(where, f"is {_kind(status.st_mode)} and no file of a report", _REMEDY))
+            if status.st_size > largest:
+                what = f"has {status.st_size:,} bytes; a file of a report has at most {largest:,}"
+                raise ReportError(Problem(where, what, _REMEDY))
+            return opened.read(largest)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReportError(Problem(where, _cause(folder, parents, error), _REMEDY)) from error
+
+
+def _cause(folder: Path, parents: list[str], error: OSError) -> str:
+    """Why a file cannot be read: a link on the way, or what the operating system says."""
+    path = folder
+    for parent in parents:
+        path = path / parent
+        with suppress(OSError):
+            if path.is_symlink():
+                return f"is reached over a link, {path.name}, and a report has none"
+            if not path.is_dir():
+                return f"cannot be read: {path.name} is no folder"
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
+
+
+def list_files(folder: Path) -> tuple[list[str], list[ForeignEntry]]:
+    """The regular files below the folder of a report by name, hidden ones included, and whatever else lies there.
+
+    The folders of other reports below it are not part of it, and no link is followed.
+
+    Raises:
+        ReportError: a folder cannot be read, or there are too many files.
+    """
+    names: list[str] = []
+    foreign: list[ForeignEntry] = []
+    try:
+        for name, mode in _entries(folder, ""):
+            if stat.S_ISREG(mode):
+                names.append(name)
+            else:
+                foreign.append(ForeignEntry(name, _kind(mode)))
+            if len(names) + len(foreign) > MOST_FILES:
+                raise ReportError(Problem(str(folder), f"holds more than {MOST_FILES:,} files", "name a report"))
+    except OSError as error:
+        where = str(error.filename or folder)
+        raise ReportError(Problem(where, f"cannot be read: {(error.strerror or str(error)).lower()}")) from error
+    return sorted(names), sorted(foreign, key=lambda entry: entry.name)
+
+
+def _entries(folder: Path, below: str) -> Iterator[tuple[str, int]]:
+    for entry in os.scandir(folder / below):
+        name = f"{below}/{entry.name}" if below else entry.name
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if not stat.S_ISDIR(mode):
+            yield name, mode
+        elif not is_report(folder / name):
+            yield from _entries(folder, name)
+
+
+def reports_below(root: Path) -> Iterator[Path]:
+    """The folders of reports below a folder, by name; hidden folders and links are left out."""
+    try:
+        folders = sorted(
+            entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."
+        )
+    except OSError:
+        return
+    for name in folders:
+        if is_report(root / name):
+            yield root / name
+        yield from reports_below(root / name)
+
+
+def _kind(mode: int) -> str:
+    names = {
+        stat.S_IFLNK: "a link",
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    return names.get(stat.S_IFMT(mode), "no regular file")

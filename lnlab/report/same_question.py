@@ -1,0 +1,92 @@
+"""Whose report a folder holds: the question of a report is the file of its spec.
+
+``path`` of a report is the spec as the command line named it. Where that does not lead to the file from a folder that
+holds the report, ``origin`` does, from the folder of the report. A spec that was edited is the same question, and so is
+a copy with the same text; one that is gone, or was written in Python, is told by its name and title. A report that was
+measured from Python has no spec, and replaces its like.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
+from lnlab.printable import path_as_shown, shown_path
+from lnlab.report.contents import EXPERIMENT_FILE, read_file
+from lnlab.report.facts import ReportFacts
+from lnlab.userfiles import parse_json
+
+
+def spec_of_report(folder: Path, path: str, origin: str = "") -> Path | None:
+    """The file of the spec of a report, or None where it is gone.
+
+    Args:
+        folder: of the report.
+        path: of its facts.
+        origin: of its facts.
+    """
+    whole = Path(os.path.realpath(folder))
+    if origin:
+        return _file(whole, origin)
+    return next((file for place in whole.parents if (file := _file(place, path))), None)
+
+
+def _file(place: Path, path: str) -> Path | None:
+    """The file at a path as a report has it."""
+    candidates = (place / path, place / path_as_shown(path))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def with_origin(folder: Path, facts: ReportFacts, spec: Path | None) -> ReportFacts:
+    """The facts of a report in this folder, with ``origin`` where ``path`` alone does not lead to the spec."""
+    if spec is None or not spec.is_file():
+        return replace(facts, origin="")
+    found = spec_of_report(folder, facts.path)
+    if found is not None and found.samefile(spec):
+        return replace(facts, origin="")
+    return replace(facts, origin=shown_path(os.path.relpath(os.path.realpath(spec), os.path.realpath(folder))))
+
+
+def refuse_other_question(folder: Path, facts: ReportFacts, spec: Path | None) -> None:
+    """See to it that a report replaces none of another question.
+
+    One that cannot be read is nobody's: the remedy for it is to write it again.
+
+    Args:
+        folder: where the report will be written.
+        facts: of the report.
+        spec: the file of its spec, where it has one.
+
+    Raises:
+        ReportError: the folder holds the report of another question.
+    """
+    before = _facts_there(folder)
+    if before is None or _is_same(folder, before, facts, spec):
+        return
+    of = f"{before.get('path') or 'Python'}, “{before.get('title')}”"
+    remedy = "choose another folder with --out, or replace it with --replace"
+    raise ReportError(Problem(str(folder), f"holds the report of another question: of {of}", remedy))
+
+
+def _facts_there(folder: Path) -> dict[str, Json] | None:
+    """What the report in a folder says of itself, also in a format that this lnlab does not read."""
+    try:
+        content = read_file(folder, EXPERIMENT_FILE)
+        value = None if content is None else parse_json(content)
+    except (ReportError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_same(folder: Path, before: dict[str, Json], facts: ReportFacts, spec: Path | None) -> bool:
+    path = before.get("path")
+    if not path or not facts.path:
+        return not path and not facts.path
+    if before.get("spec") == facts.spec:
+        return True
+    if spec is not None and spec.is_file():
+        own = spec_of_report(folder, str(path), str(before.get("origin", ""))) or _file(Path(), str(path))
+        if own is not None:
+            return own.samefile(spec)
+    return (before.get("name"), before.get("title")) == (facts.name, facts.title)

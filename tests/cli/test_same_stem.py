@@ -1,0 +1,130 @@
+"""Two specs of one name write to one folder: the second report does not replace the first unasked."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import TINY
+
+pytestmark = pytest.mark.usefixtures("without_workers")
+OTHER = TINY.replace("Does it run?", "Does it run differently?").replace("seeds: 3", "seeds: 2", 1)
+
+
+@pytest.fixture
+def two(workdir, lnlab):
+    """``v1/tiny.yaml``, run and reported, and ``v2/tiny.yaml``, run."""
+    for folder, text in (("v1", TINY), ("v2", OTHER)):
+        (workdir / folder).mkdir()
+        (workdir / folder / "tiny.yaml").write_text(text)
+        assert lnlab("run", f"{folder}/tiny.yaml", "-w", 1, "-q").code == 0
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+    return workdir
+
+
+def facts(folder):
+    return json.loads(Path(folder, "data/experiment.json").read_text())
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+
+
+def test_the_report_of_another_spec_of_the_same_name_is_left_alone(two, lnlab):
+    before = contents("reports/tiny")
+    said = lnlab("report", "v2/tiny.yaml")
+    assert said.code == 2
+    assert "reports/tiny: holds the report of another question: of v1/tiny.yaml, “A tiny experiment”" in said.err
+    assert "--out" in said.err
+    assert "--replace" in said.err
+    assert said.err.count("\n") == 1
+    assert contents("reports/tiny") == before
+
+
+def test_what_was_asked_for_is_replaced_or_written_elsewhere(two, lnlab):
+    assert lnlab("report", "v2/tiny.yaml", "--out", "reports/second").code == 0
+    assert facts("reports/tiny")["path"] == "v1/tiny.yaml"
+    assert lnlab("report", "v2/tiny.yaml", "--replace").code == 0
+    assert facts("reports/tiny")["path"] == "v2/tiny.yaml"
+    assert lnlab("report", "v1/tiny.yaml").code == 2  # it is the other's now
+
+
+def test_the_same_question_replaces_itself_when_its_claims_and_its_title_are_edited(two, lnlab):
+    spec = two / "v1/tiny.yaml"
+    spec.write_text(TINY.replace("A tiny experiment", "Another title").replace("at_least: 1.1", "at_least: 1.2"))
+    assert lnlab("run", "v1/tiny.yaml", "-w", 1, "-q").code == 0
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+    assert facts("reports/tiny")["title"] == "Another title"
+
+
+def test_the_spec_is_the_same_file_however_it_is_named(two, lnlab, monkeypatch):
+    assert lnlab("report", two / "v1/tiny.yaml").code == 0  # absolute
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+    monkeypatch.chdir(two / "v1")
+    assert lnlab("report", "tiny.yaml", "--store", "../.lnlab", "--out", "../reports/tiny").code == 0
+    monkeypatch.chdir(two / "v2")
+    said = lnlab("report", "tiny.yaml", "--store", "../.lnlab", "--out", "../reports/tiny")
+    assert said.code == 2  # the same words, and another file
+    monkeypatch.chdir(two)
+    assert lnlab("report", "v2/tiny.yaml").code == 2
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", ["v1", "v1/../v1", "./v1"])
+def test_a_report_written_from_the_folder_of_its_spec_knows_its_spec(two, lnlab, monkeypatch, name):
+    shutil.rmtree(two / "reports")
+    monkeypatch.chdir(two / name)
+    assert lnlab("report", "tiny.yaml", "--store", "../.lnlab", "--out", "../reports/tiny").code == 0
+    monkeypatch.chdir(two)
+    assert lnlab("report", "v2/tiny.yaml").code == 2
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+
+
+def test_a_spec_that_moved_is_told_by_its_title(two, lnlab):
+    Path("v1").rename("moved")
+    assert lnlab("run", "moved/tiny.yaml", "-w", 1, "-q").code == 0
+    assert lnlab("report", "moved/tiny.yaml").code == 0
+
+
+def test_a_report_moved_with_its_spec_knows_its_spec(two, lnlab, monkeypatch):
+    (two / "away").mkdir()
+    for name in ("v1", "v2", "reports", ".lnlab"):
+        Path(name).rename(f"away/{name}")
+    monkeypatch.chdir(two / "away")
+    assert lnlab("report", "v2/tiny.yaml").code == 2
+    assert lnlab("report", "v1/tiny.yaml").code == 0
+
+
+def test_a_report_made_again_into_a_folder_of_another_question_is_refused(two, lnlab):
+    assert lnlab("report", "v2/tiny.yaml", "--out", "reports/second").code == 0
+    for more in ((), ("--as-judged",)):
+        said = lnlab("report", "--from", "reports/second", "--out", "reports/tiny", *more)
+        assert said.code == 2
+        assert "another question" in said.err
+        assert facts("reports/tiny")["path"] == "v1/tiny.yaml"
+    assert lnlab("report", "--from", "reports/second", "--out", "reports/tiny", "--replace").code == 0
+    assert facts("reports/tiny")["path"] == "v2/tiny.yaml"
+
+
+def test_a_report_that_cannot_be_read_is_nobodys(two, lnlab):
+    (two / "reports/tiny/data/experiment.json").write_text("{")
+    assert lnlab("report", "v2/tiny.yaml").code == 0
+
+
+def test_of_python_a_function_refuses_and_replaces_as_well(two):
+    import lnlab as library
+
+    with pytest.raises(library.LabError, match="another question"):
+        library.report("v2/tiny.yaml")
+    assert library.report("v2/tiny.yaml", replace=True).files
+
+
+def test_committed_reports_that_their_path_finds_say_nothing_more(two):
+    """``origin`` is written only where it is needed: a report moves with its repository."""
+    assert "origin" not in facts("reports/tiny")
+
+
+def test_a_copy_of_a_spec_is_the_same_question(two, lnlab):
+    shutil.copytree(two / "v1", two / "copy")
+    assert lnlab("report", "copy/tiny.yaml").code == 0

@@ -1,0 +1,224 @@
+"""The folder of a report may come from anybody: nothing in it blocks, leads elsewhere, or is read without end."""
+
+import json
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.errors import ReportError
+from lnlab.report.contents import LARGEST_FILE, is_report, list_files, read_file, reports_below
+from lnlab.report.folder import read_folder, save_folder, write_files
+from lnlab.report.index import read_cards
+from lnlab.report.paper.write import PaperStyle, write_paper
+from lnlab.report.write import render_report
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, small):
+    out = tmp_path_factory.mktemp("door") / "reports" / "r1"
+    save_folder(out, *small)
+    return out
+
+
+@pytest.fixture
+def report(written, tmp_path):
+    """A copy of a report that is slow to make."""
+    return shutil.copytree(written.parent, tmp_path / "reports") / "r1"
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def link(path):
+    path.symlink_to("/etc/passwd")
+
+
+def broken_link(path):
+    path.symlink_to("nothing there")
+
+
+def loop(path):
+    path.symlink_to(path.parent)
+
+
+def hole(path):
+    with path.open("wb") as file:
+        file.truncate(2 * LARGEST_FILE)
+
+
+def sock(path):
+    with socket.socket(socket.AF_UNIX) as opened:
+        here = Path.cwd()
+        os.chdir(path.parent)  # the path of a socket is short
+        opened.bind(path.name)
+        os.chdir(here)
+
+
+def subfolder(path):
+    path.mkdir()
+
+
+def damaged(path):
+    path.write_bytes(b"PAR1 nothing else")
+
+
+def brackets(path):
+    path.write_text("[" * 100_000)
+
+
+PLANTED = [pipe, link, broken_link, loop, hole, sock, subfolder, damaged]
+
+
+@pytest.mark.parametrize("name", ["data/sites.parquet", "data/verdicts.parquet", "data/runs.parquet"])
+@pytest.mark.parametrize("plant", PLANTED)
+def test_whatever_stands_for_a_table_is_one_message_with_its_place(report, name, plant):
+    (report / name).unlink()
+    plant(report / name)
+    with pytest.raises(ReportError) as caught:
+        read_folder(report)
+    (problem,) = caught.value.problems
+    assert problem.where == str(report / name)
+    assert problem.remedy
+
+
+@pytest.mark.parametrize("plant", PLANTED)
+def test_every_command_that_reads_a_report_goes_through_the_door(report, plant, tmp_path):
+    (report / "data/axes.parquet").unlink()
+    plant(report / "data/axes.parquet")
+    with pytest.raises(ReportError):
+        render_report(report)
+    with pytest.raises(ReportError):
+        write_paper([report], tmp_path / "paper", PaperStyle())
+    assert read_cards(report.parent)[0].error
+
+
+@pytest.mark.parametrize("name", ["data", "data/experiment.json"])
+def test_a_link_in_place_of_the_data_is_refused(report, name, tmp_path):
+    shutil.move(report / name, tmp_path / "elsewhere")
+    (report / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReportError, match="link"):
+        read_folder(report)
+
+
+@pytest.mark.parametrize("name", ["data", "figures", "tables", "index.html", "tables/verdicts.csv"])
+def test_a_report_is_written_into_its_folder_and_not_through_a_link(report, name, tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "mine").write_bytes(b"mine")
+    place = report / name
+    place.parent.mkdir(exist_ok=True)
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.symlink_to(target if "." not in name else target / "mine")
+    with pytest.raises(ReportError, match="is a link"):
+        write_files(report, {"index.html": b"a", "tables/verdicts.csv": b"b", "data/runs.parquet": b""}, ("figures",))
+    assert {path.name: path.read_bytes() for path in target.iterdir()} == {"mine": b"mine"}
+    assert place.is_symlink()
+
+
+def test_a_report_folder_that_is_itself_reached_over_a_link_is_a_report(report, tmp_path):
+    (tmp_path / "shortcut").symlink_to(report)
+    assert read_folder(tmp_path / "shortcut")[0] == read_folder(report)[0]
+
+
+def test_the_listing_has_hidden_files_and_names_what_is_none(report):
+    (report / ".hidden").write_text("x")
+    (report / "data" / ".git").mkdir()
+    (report / "data" / ".git" / "config").write_text("x")
+    os.mkfifo(report / "pipe")
+    loop(report / "loop")
+    other = report / "real"
+    shutil.copytree(report / "data", other / "data")
+    names, foreign = list_files(report)
+    assert {".hidden", "data/.git/config", "data/experiment.json"} <= set(names)
+    assert {(entry.name, entry.what) for entry in foreign} == {("pipe", "a pipe"), ("loop", "a link")}
+    assert not any(name.startswith("real/") for name in names)  # a report of its own
+    assert list(reports_below(report.parent)) == [report, other]
+
+
+@pytest.mark.parametrize("name", ["r[1]", "r*", "r?", "{r1}", "[!a]", "**"])
+def test_no_name_of_a_folder_is_a_pattern(report, name, small):
+    """Beside ``r1`` lies a folder whose name, as a pattern, would be ``r1``."""
+    facts, results, verdicts = read_folder(report)
+    other = report.with_name(name)
+    save_folder(other, facts, results.__class__(results.runs.head(1), results.axes, results.tables), verdicts)
+    assert read_folder(other)[1].runs.height == 1
+    assert read_folder(report)[1].runs.height == results.runs.height
+    assert {card.name for card in read_cards(report.parent)} == {"r1", name}
+
+
+WRONG = {
+    "[]": "JSON object",
+    "null": "JSON object",
+    '"text"': "JSON object",
+    "[" * 100_000: "nested too deeply",
+    '{"a":' * 100_000: "nested too deeply",
+    "": "line 1, column 1",
+    "{": "line 1, column 2",
+    '{"format": NaN}': "NaN",
+    '{"format": Infinity}': "Infinity",
+    '{"title": "\\ud800"}': "surrogate",
+    '{"format": "6"}': "",
+    '{"format": 7}': "update lnlab",
+    '{"format": 1e999}': "",
+    "{}": "unknown or missing fields",
+    "9" * 5000: "",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:20])
+def test_a_file_of_facts_that_is_none_is_one_message_with_its_place(report, text):
+    (report / "data/experiment.json").write_text(text)
+    with pytest.raises(ReportError) as caught:
+        read_folder(report)
+    (problem,) = caught.value.problems
+    assert problem.where == str(report / "data/experiment.json")
+    assert WRONG[text] in str(problem)
+    assert "pydantic" not in str(problem)
+
+
+def test_bytes_that_are_no_text_are_one_message(report):
+    (report / "data/experiment.json").write_bytes(b'{"title": "caf\xe9"}')
+    with pytest.raises(ReportError, match="byte 15 is not UTF-8"):
+        read_folder(report)
+
+
+@pytest.mark.parametrize("value", [None, 1, True, [], {}, "text", [1], [[]], {"a": 1}, [{"a": 1}], [None]])
+def test_a_field_of_another_type_is_one_message_or_is_drawn(report, value):
+    """Every field in turn holds every value; what is no traceback is right."""
+    path = report / "data/experiment.json"
+    whole = json.loads(path.read_text())
+    refused = []
+    for name in whole:
+        path.write_text(json.dumps(whole | {name: value}))
+        try:
+            read_folder(report)
+        except ReportError as error:
+            refused.append([problem.where for problem in error.problems])
+    assert len(refused) >= 10
+    assert refused == [[str(path)]] * len(refused)
+
+
+@pytest.mark.parametrize("name", ["../outside", "data/../../outside"])
+def test_no_file_outside_is_a_file_of_a_report_that_is_listed(report, name):
+    (report.parent / "outside").write_text("x")
+    assert name not in list_files(report)[0]
+
+
+def test_a_table_of_other_columns_is_no_table_of_a_report(report):
+    pl.DataFrame({"a": [1]}).write_parquet(report / "data/verdicts.parquet")
+    with pytest.raises(ReportError, match=r"verdicts\.parquet: cannot be read"):
+        read_folder(report)
+
+
+def test_a_folder_without_facts_is_no_report(tmp_path):
+    (tmp_path / "data").mkdir()
+    assert not is_report(tmp_path)
+    os.mkfifo(tmp_path / "data/experiment.json")
+    assert not is_report(tmp_path)
+    assert read_file(tmp_path, "data/runs.parquet") is None
