@@ -17,7 +17,7 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
 from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
-from lnlab.recorded.runs import SITE_COLUMNS, RecordedRun, described, results_of_runs
+from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, described, results_of_runs
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
@@ -83,8 +83,8 @@ class Measurements:
         """The rows of a quantity, stored or derived, or of all of a probe.
 
         Returns:
-            the settings that tell runs apart, ``seed``, ``step`` where there are several, the table's own columns, and
-            ``path``, the parameter's name.
+            the settings that tell runs apart, ``seed``, ``step`` where there are several, ``statistics`` where a model
+            has norms over batches, the table's own columns, and ``path``, the parameter's name.
 
         Raises:
             LabError: nothing of that name was measured, nor can be derived.
@@ -99,13 +99,17 @@ class Measurements:
             of_axis = self.results.axes.filter(pl.col("axis") == axis)
             value = "label" if of_axis["number"].has_nulls() else "number"
             settings = settings.join(of_axis.select("run", pl.col(value).alias(axis)), on="run", how="left")
+        stated = {run.key: run.settings[STATISTICS] for run in self.runs if STATISTICS in run.settings}
+        said = [STATISTICS] if stated and STATISTICS not in self.axes else []
+        if said:
+            settings = settings.with_columns(pl.col("run").replace_strict(stated, default=None).alias(STATISTICS))
         rows = rows.join(settings, on="run", how="left", maintain_order="left")
         if set(SITE_COLUMNS) <= set(rows.columns):
             keys = ["run", *SITE_COLUMNS]
             rows = rows.join(self.paths, on=keys, how="left", nulls_equal=True, maintain_order="left")
         internal = ("run", "variant", "measurement", "trajectory")
         step = ["step"] if self.over_steps else []
-        front = [*self.axes, "seed", *step]
+        front = [*self.axes, "seed", *step, *said]
         rows = rows.select(*front, pl.exclude(*front, "step", *internal))
         return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
 

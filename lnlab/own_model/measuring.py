@@ -5,6 +5,7 @@ model on a GPU is measured there, in float32 without TF32.
 """
 
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from lnlab.errors import LabError, Problem, listed
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
 from lnlab.keys import Json
+from lnlab.nn.batch_norm import norms_over_batches
 from lnlab.nn.site import TokenMask
 from lnlab.own_model.boundary import guarded, guarded_probe
 from lnlab.own_model.fused import addressed_copy
@@ -34,6 +36,7 @@ from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
 from lnlab.recorded.runs import RecordedRun, frame_of_rows
 from lnlab.registry import Choice, Flawed
+from lnlab.report.words.wording import join_words
 from lnlab.tables import Row
 
 ModelBuilder = Callable[[int], nn.Module]
@@ -90,30 +93,48 @@ def measure_model(
     work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
     console = stderr_console()
     shown = console.is_terminal or console.is_jupyter
+    runs: dict[tuple[str, str], RecordedRun] = {}
+    copies: dict[str, list[int]] = {}
     with torch.random.fork_rng(), without_tf32():
-        runs = [
-            _run(name, builder, seed, task, choices, sites or {}, stream or {}, mask, statistics, step)
-            for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown)
-        ]
-    return Measurements.of_runs(runs)
+        for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown):
+            began = time.monotonic()
+            subject = _subject(builder, seed, choices, task, sites or {}, stream or {}, mask, statistics)
+            known = (name, subject.fingerprint())
+            if known in runs:
+                copies.setdefault(name, []).append(seed)
+            else:
+                runs[known] = _run(name, subject, seed, task, choices, statistics, step, began)
+    for name, seeds_of_copies in copies.items():
+        warnings.warn(_copies_said(name, seeds_of_copies), stacklevel=2)
+    stated = {"statistics": statistics} if any("statistics" in run.settings for run in runs.values()) else {}
+    told = [
+        replace(run, settings={**run.settings, **stated}, copies=tuple(copies.get(name, ())))
+        for (name, _), run in runs.items()
+    ]
+    return Measurements.of_runs(told, axes=["model"])
 
 
-def _run(
-    name: str,
+def _copies_said(name: str, seeds: Sequence[int]) -> str:
+    """That seeds add nothing."""
+    which = (
+        f"the seeds {join_words([str(seed) for seed in seeds])} have" if len(seeds) > 1 else f"the seed {seeds[0]} has"
+    )
+    remedy = "let build(seed) draw weights from torch's generator, or load another checkpoint for each seed"
+    return f"measure: of '{name}', {which} the parameters of an earlier one, counted once; {remedy}"
+
+
+def _subject(
     build: nn.Module | ModelBuilder,
     seed: int,
-    task: OwnTask,
     choices: Sequence[Choice],
+    task: OwnTask,
     sites: Mapping[str, str],
     stream: Mapping[str, str],
     mask: TokenMask | None,
     statistics: str,
-    step: int,
-) -> RecordedRun:
-    """What every probe says of one model."""
-    began = time.monotonic()
-    draw = Draw(seed)
-    torch.manual_seed(draw("init"))
+) -> Subject:
+    """One model, built and checked."""
+    torch.manual_seed(Draw(seed)("init"))
     with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
         module = build if isinstance(build, nn.Module) else build(seed)
     if not isinstance(module, nn.Module):
@@ -125,22 +146,36 @@ def _run(
         subject = replace(Subject.of(module, sites, stream, mask), remembered=statistics == "running")
     check_precision(module, choices)
     passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
-    subject = check_gradient(subject, task, repeated=passes)
+    return check_gradient(subject, task, repeated=passes)
+
+
+def _run(
+    name: str,
+    subject: Subject,
+    seed: int,
+    task: OwnTask,
+    choices: Sequence[Choice],
+    statistics: str,
+    step: int,
+    began: float,
+) -> RecordedRun:
+    """What every probe says of one model."""
     by_table: dict[str, list[Row]] = {}
     for choice in choices:
-        rows = measured_rows(choice, subject, task, draw)
+        rows = measured_rows(choice, subject, task, Draw(seed))
         by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
-    size = sum(p.numel() for p in module.parameters() if p.requires_grad)
-    seconds = time.monotonic() - began
+    settings: dict[str, Json] = {"model": {"kind": name}}
+    if norms_over_batches(subject.module):
+        settings["statistics"] = statistics
     return RecordedRun(
         name=name,
-        settings={"model": {"kind": name}},
+        settings=settings,
         seed=seed,
         tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
         steps=step or None,
         done=step,
-        parameters=size,
-        seconds=seconds,
+        parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),
+        seconds=time.monotonic() - began,
         paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
         probes=choices,
     )
@@ -205,6 +240,7 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
     if not all(bool(g.isfinite().all()) for g in gradients.values()):
         what = "the loss is finite and its gradient is not"
         raise NotFiniteError(Problem("measure", what, "look for a square root or a logarithm of 0"))
+    subject = replace(subject, loss=loss)
     if not watched:
         return subject
     unwatched = replace(subject, hooked=False)

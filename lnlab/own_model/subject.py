@@ -1,9 +1,11 @@
 """A module with the addresses of what is measured of it, and copies of it that probes may use up."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 
 from lnlab.curvature.copies import inside_wrappers, module_copy
@@ -27,6 +29,7 @@ class Subject:
         structure: the module, or a copy on its parameters without the wrappers of single parts: it has their names.
         hooked: whether copies have the hooks of the module, which its results depend on.
         remembered: whether norms over batches use their running statistics.
+        loss: of the first batch, once that has been checked.
     """
 
     module: nn.Module
@@ -36,6 +39,7 @@ class Subject:
     structure: nn.Module
     hooked: bool = True
     remembered: bool = False
+    loss: float | None = None
 
     @classmethod
     def of(
@@ -65,6 +69,14 @@ class Subject:
         """By site the name of the parameter or the module there."""
         streams = {site: str(point) for site, point in self.points.items()}
         return printed_paths(self.structure, self.addresses) | streams
+
+    def fingerprint(self) -> str:
+        """A digest of parameters, buffers and loss, the same for two models that are copies of one another."""
+        content = hashlib.sha256(repr(self.loss).encode())
+        for name, tensor in (*self.structure.named_parameters(), *self.structure.named_buffers()):
+            content.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            content.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        return content.hexdigest()
 
     def copy(self) -> AddressedModel:
         """A deep copy with its addresses."""

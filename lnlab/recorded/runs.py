@@ -20,6 +20,8 @@ from lnlab.recorded.settings import leaves
 from lnlab.specfile.values import value_label
 from lnlab.tables import ENDED_EARLY, Results, Row, frame, table_schema
 
+STATISTICS = "statistics"
+"""The setting that says what norms over batches used while they were measured."""
 SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
 _KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
@@ -44,6 +46,7 @@ class RecordedRun:
         versions: JSON, or None.
         paths: ``stack layer sublayer tensor path`` of each parameter and module.
         probes: the choices of probes.
+        copies: other seeds of these settings that had the same parameters, and so are no replicates.
     """
 
     name: str
@@ -61,6 +64,7 @@ class RecordedRun:
     versions: str | None = None
     paths: Sequence[Sequence[Any]] = ()
     probes: Sequence[Mapping[str, Json]] = field(default_factory=tuple)
+    copies: tuple[int, ...] = ()
 
     @property
     def key(self) -> str:
@@ -109,7 +113,7 @@ def varying_paths(settings: Sequence[Mapping[str, Json]]) -> list[str]:
     flat = [dict(leaves(one)) for one in settings]
     paths = list(dict.fromkeys(path for one in flat for path in one))
     varying = [path for path in paths if len({canonical(one.get(path)) for one in flat}) > 1]
-    return varying or paths
+    return varying or [path for path in paths if path != STATISTICS] or paths
 
 
 def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
@@ -147,7 +151,8 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
         reason = run.reason
         if run.status == "finished" and run.done < (run.steps or 0):
             reason = ENDED_EARLY.format(run.done, run.steps)
-        setting = canonical({**run.settings, **_with_depths(run)})
+        copies: dict[str, Json] = {"copies": list(run.copies)} if run.copies else {}
+        setting = canonical({**run.settings, **_with_depths(run), **copies})
         outcome = {"status": run.status, "reason": reason, "done": run.done, "seconds": run.seconds}
         outcome |= {"parameters": run.parameters, "last_finite_loss": run.last_finite_loss}
         outcome |= {"device": run.device, "versions": run.versions}

@@ -92,7 +92,17 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
         return f"{text} {loss}" if counts else text
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
-    return f"Measured from Python: {models}, with the weights that they had. {loss if counts else ''}".strip()
+    said = [f"Measured from Python: {models}, with the weights that they had.", loss if counts else ""]
+    for value, used in (("batch", "the statistics of each batch"), ("running", "their running statistics")):
+        if value in by_path.get("statistics", []):
+            said.append(f"Norms over batches use {used}.")
+    joined = results.runs.join(results.axes, on="run").select("label", "setting").unique(maintain_order=True)
+    copies = {label: json.loads(setting).get("copies") for label, setting in joined.iter_rows()}
+    for label, seeds in copies.items():
+        if seeds:
+            noun = "seeds" if len(seeds) > 1 else "seed"
+            said.append(f"The {noun} {number_ranges(seeds)} of {label} had the parameters of an earlier one.")
+    return " ".join(text for text in said if text)
 
 
 def trained_elsewhere(results: Results) -> bool:
