@@ -24,6 +24,11 @@ NORM_JACOBIAN: Mapping[str, QuantityWords] = {
         "growth share", "of the long tokens", "share of tokens above √d whose gradient grows"
     ),
 }
+ROOT_SUM_NORM: Mapping[str, QuantityWords] = {
+    "root_sum_norm_variance": QuantityWords(
+        "variance over width", "ratio", "variance of a normed token over d, with σ = (1/d) √Σ(x − μ)²"
+    ),
+}
 BATCH_DEPENDENCE: Mapping[str, QuantityWords] = {
     "batch_dependence": QuantityWords(
         "dependence on the batch", "relative", "distance between answers in a batch and alone"

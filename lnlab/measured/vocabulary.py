@@ -38,6 +38,7 @@ MEASURED: Mapping[str, QuantityWords] = {
     **hidden_states.RESIDUAL_DEPENDENCY,
     **hidden_states.NORM_CONCENTRATION,
     **norms.NORM_JACOBIAN,
+    **norms.ROOT_SUM_NORM,
     **norms.BATCH_DEPENDENCE,
     **norms.STATISTICS_DISCREPANCY,
     **curvature.SHARPNESS,

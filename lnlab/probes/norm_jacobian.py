@@ -62,7 +62,7 @@ def norm_modules(model: nn.Module) -> list[tuple[Site, nn.Module]]:
 
 
 @contextmanager
-def _record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
+def record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
     """A dict that each forward pass fills with the input and the output of every norm."""
     seen: dict[Site, tuple[Tensor, Tensor]] = {}
     with ExitStack() as hooks:
@@ -77,7 +77,7 @@ def _tokens(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, 
     tokens_by_site: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
     if not norm_modules(state.model):  # ReZero's
         return {}
-    with evaluating(state.model), separated(state.model), torch.enable_grad(), _record_norms(state.model) as seen:
+    with evaluating(state.model), separated(state.model), torch.enable_grad(), record_norms(state.model) as seen:
         for batch in state.batches(batches, split):
             loss, _ = state.task.loss(state.model, batch)
             masks = token_masks(batch)
