@@ -52,6 +52,8 @@ LAST = "last"
 LAYER_ENDS = ("first", LAST)
 """What ``layer`` may also be: the first and the last layer of a run's stack."""
 
+ALL = "all"
+"""Stands in ``for_each`` for every value of an axis, and as ``method`` of a grid for every method."""
 GRID = "grid"
 """The key of a selection that takes the runs of one grid of the sweep, or of several, by name."""
 

@@ -15,14 +15,14 @@ UNKNOWN_EPOCH = 1_000
 """The assumed length of an epoch, in batches, where it is unknown: enough for a list of steps to be in the run."""
 
 _RULES = ("every", "log", "epochs")
-_EXPECTED = "write init, end, a list of steps, {every: k}, {log: n} or {epochs: k}"
+_EXPECTED = "write init, end, a list of steps, [init, end], {every: k}, {log: n} or {epochs: k}"
 _MOST = 2**53 - 1
 _STEP = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _SCHEMA: Json = {
-    "description": "when the probe looks: init, end, a list of steps, {every: k}, {log: n} or {epochs: k}",
+    "description": "when the probe looks: init, end, a list of steps, [init, end], {every: k}, {log: n} or {epochs: k}",
     "anyOf": [
         {"enum": ["init", "end"]},
-        {"type": "array", "minItems": 1, "items": _STEP},
+        {"type": "array", "minItems": 1, "items": {"anyOf": [{"enum": ["init", "end"]}, _STEP]}},
         *(
             {
                 "type": "object",
@@ -41,15 +41,15 @@ def _is_count(value: Json, minimum: int) -> bool:
 
 
 def parse_at(at: Json) -> Json:
-    """``at`` unchanged where it is one of the forms.
+    """``at`` where it is one of the forms; in a list ``init`` is step 0, and ``end`` stands for the last step.
 
     Raises:
         PydanticCustomError: it is none of them.
     """
     if at in ("init", "end"):
         return at
-    if isinstance(at, list | tuple) and at and all(_is_count(step, 0) for step in at):
-        return list(at)
+    if isinstance(at, list | tuple) and at and all(step in ("init", "end") or _is_count(step, 0) for step in at):
+        return [0 if step == "init" else step for step in at]
     if isinstance(at, dict) and len(at) == 1:
         ((rule, number),) = at.items()
         if rule in _RULES and _is_count(number, 1):
@@ -83,7 +83,7 @@ def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]
     if at == "end":
         return (steps,)
     if isinstance(at, list):
-        return tuple(sorted(set(at)))
+        return tuple(sorted({steps if step == "end" else step for step in at}))
     ((rule, number),) = at.items()
     if rule == "epochs" and epoch is not None:
         return tuple(takewhile(lambda step: step <= steps, (ceil(n * number * epoch) for n in count())))
@@ -102,8 +102,9 @@ def due_count(at: Json, steps: int, epoch: float | None = None) -> int:
     if at in ("init", "end"):
         return 1
     if isinstance(at, list):
-        if max(at) > steps:
-            raise ValueError(f"step {max(at)} is beyond the end of the run ({steps} steps)")
+        latest = max(steps if step == "end" else step for step in at)
+        if latest > steps:
+            raise ValueError(f"step {latest} is beyond the end of the run ({steps} steps)")
         return len(at)
     ((rule, number),) = at.items()
     if rule == "epochs":

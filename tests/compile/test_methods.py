@@ -151,3 +151,26 @@ def test_a_name_means_its_paths_in_the_order_of_the_file():
     with pytest.raises(Flawed) as caught:
         method_effects("A", {})
     assert caught.value.flaws[0].remedy == "give it a meaning under 'methods:'"
+
+
+def test_all_stands_for_every_method_in_the_order_of_the_spec(plan, base):
+    listed = plan(base + METHODS + "sweep: [{method: [A, B, C], model.layers: [2, 4]}]\n")
+    for written in ("all", "[all]"):
+        found = plan(base + METHODS + f"sweep: [{{method: {written}, model.layers: [2, 4]}}]\n")
+        assert keys(found) == keys(listed)
+        assert list(found.points.values()) == list(listed.points.values())
+
+
+def test_a_method_that_is_called_all_is_that_one(plan, base):
+    found = plan(base + METHODS.replace("C:", "all:") + "sweep: [{method: all}]\n")
+    assert [point["method"] for point in found.points.values()] == ["all"]
+
+
+def test_a_mistake_in_a_method_that_all_stands_for_is_told_where_the_method_says_it(plan, base):
+    with pytest.raises(SpecError, match=r"unknown key 'plcement' in the method 'A'"):
+        plan(base + METHODS.replace("placement: post", "plcement: post") + "sweep: [{method: all}]\n")
+
+
+def test_all_without_methods_says_what_is_missing(plan, base):
+    with pytest.raises(SpecError, match="no method is called 'all'"):
+        plan(base + "sweep: [{method: all}]\n")

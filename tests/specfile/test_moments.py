@@ -14,7 +14,22 @@ def test_the_forms(at):
 
 
 @pytest.mark.parametrize(
-    "at", ["begin", [], [-1], [True], [1.5], {"every": 0}, {"each": 1}, {"every": 1, "log": 2}, {}, 3, None]
+    "at",
+    [
+        "begin",
+        [],
+        ["begin"],
+        ["init", -1],
+        [-1],
+        [True],
+        [1.5],
+        {"every": 0},
+        {"each": 1},
+        {"every": 1, "log": 2},
+        {},
+        3,
+        None,
+    ],
 )
 def test_anything_else_is_refused(at):
     with pytest.raises(PydanticCustomError, match="write init, end"):
@@ -28,6 +43,9 @@ def test_anything_else_is_refused(at):
         ("end", 10, (10,)),
         ("end", 0, (0,)),
         ([3, 1, 3], 10, (1, 3)),
+        (parse_at(["init", "end"]), 10, (0, 10)),
+        (parse_at(["end", 4, "init"]), 4, (0, 4)),
+        (parse_at(["init", "end"]), 0, (0,)),
         ({"every": 4}, 10, (0, 4, 8)),
         ({"every": 4}, 0, (0,)),
         ({"log": 4}, 1000, (1, 10, 100, 1000)),

@@ -102,7 +102,9 @@ def probe_count(probe: Entry[Any] | None, at: Json, steps: int, epoch: float | N
         ValueError: as ``probe_steps``.
     """
     number = due_count(at, steps, epoch)
-    at_start = at == "init" or (at == "end" and steps == 0) or (isinstance(at, list) and 0 in at)
+    moments = at if isinstance(at, list) else [at]
+    at_start = bool({"init", 0} & {moment for moment in moments if not isinstance(moment, dict)})
+    at_start = at_start or ("end" in moments and steps == 0)
     if probe is not None and probe.facts.trained and at_start:
         raise ValueError(f"'{probe.name}' looks at what training did, and at step 0 it has done nothing")
     return number

@@ -20,14 +20,12 @@ from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flaw, Where
 from lnlab.setting import path_words
-from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES
+from lnlab.specfile.columns import ALL, COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
 from lnlab.specfile.values import value_label
 
 FOR_EACH = "for_each"
 """The key of a claim that is written out once for each value of its axes."""
-ALL = "all"
-"""Stands in ``for_each`` for every value of an axis."""
 _NOT_PART_OF_A_TEST = (
     *("id", "says", "role", "primary", "because", "source", "published", "calibration", "requires", "looks"),
 )

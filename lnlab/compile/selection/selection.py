@@ -175,7 +175,8 @@ def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> li
         counted = isinstance(condition, int) and not isinstance(condition, bool) and condition >= 0
         if condition == LAST or counted:
             return []
-        return [_no_such_row(key, condition, "count updates from 0, or write last")]
+        remedy = {"init": "write 0", "end": "write last"}.get(str(condition), "count updates from 0, or write last")
+        return [_no_such_row(key, condition, remedy)]
     if known is None or condition is None or condition in known:
         return []
     return [_no_such_row(key, condition, _nearest_value(condition, list(known)))]

@@ -14,7 +14,7 @@ from lnlab.errors import nearest
 from lnlab.keys import Json
 from lnlab.registry import Flaw, Flawed, Where
 from lnlab.setting import path_words
-from lnlab.specfile.columns import METHOD
+from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override
@@ -163,18 +163,25 @@ def _list_grids(merged: MergedSpec) -> None:
         merged.grid_names = tuple(sweep)
         merged.origins = {("sweep", number): ("sweep", name) for number, name in enumerate(sweep)}
         sweep = list(sweep.values())
-    merged.data |= {"sweep": _with_list_axes(sweep)}
+    merged.data |= {"sweep": _with_list_axes(sweep, list(methods_of(merged.data)))}
 
 
-def _with_list_axes(sweep: Json) -> Json:
-    """The sweep, where an axis with a single word, number or truth value has a list of one."""
+def _with_list_axes(sweep: Json, methods: list[str]) -> Json:
+    """The sweep, where an axis with a single word, number or truth value has a list of one.
+
+    ``method: all`` is every method, in the order of the spec, unless one is called so.
+    """
     if not isinstance(sweep, list):
         return sweep
-    single = (str, int, float)  # a bool is an int
+
+    def listed(axis: str, values: Json) -> Json:
+        if axis == METHOD and values in (ALL, [ALL]) and methods and ALL not in methods:
+            return list(methods)
+        single = isinstance(values, str | int | float) and axis != EXCEPT  # a bool is an int
+        return [values] if single else values
+
     return [
-        {axis: [values] if isinstance(values, single) and axis != EXCEPT else values for axis, values in grid.items()}
-        if isinstance(grid, dict)
-        else grid
+        {axis: listed(axis, values) for axis, values in grid.items()} if isinstance(grid, dict) else grid
         for grid in sweep
     ]
 
