@@ -21,6 +21,7 @@ from lnlab.printable import path_as_shown, shown_path
 from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
 from lnlab.report.committed.matching import MatchedRuns, match_runs
+from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, read_folder
 from lnlab.report.held_rows import is_drawable, missing_rows_sentence, section_selections
@@ -115,6 +116,7 @@ def judge_tables(
     book = LookBook.from_json(facts.looks, commit=commit_of(folder))
     judged = judge_again(today.claims, matched, before, partial(_located, report, today), book)
     new = replace(_facts_of_today(report, today, before.kept_rows), looks=book.to_json())
+    new = with_default_sections(new, matched.results, judged.verdicts, today.claims)
     if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
         new = replace(new, digest=extended.digest, version=__version__)
     if replacing is not None:

@@ -1,11 +1,12 @@
 """From a folder of tables to everything a reader sees: page, notebook, figures, tables. The command line calls this."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from lnlab.files import replacing
 from lnlab.keys import digest_bytes
 from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.contents import read_file
+from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
@@ -59,11 +61,15 @@ class Report:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a report is drawn, see ``write_report``."""
+    """How a report is drawn, see ``write_report``.
+
+    ``links`` are the addresses of the index and of other pages that the page may link to; None: those that are there.
+    """
 
     single_file: bool = False
     png: bool = False
     templates: Path | None = None
+    links: Collection[str] | None = None
 
 
 def report_folder(root: Path, name: str, profile: str | None) -> Path:
@@ -91,7 +97,8 @@ def write_report(
         facts: what no table says.
         results: what the experiment found so far.
         verdicts: in the order of the spec.
-        claims: the claims they are of, resolved, in that order, so that the rows they read are kept.
+        claims: the claims they are of, resolved, in that order, so that the rows they read are kept, and a page without
+            sections has those of its claims.
         single_file: put the script and the figures into the page instead of beside it.
         png: also draw each figure as PNG.
         templates: a folder whose templates are taken before the shipped ones.
@@ -107,7 +114,7 @@ def write_report(
     """
     if not replace:
         refuse_other_question(out, facts, spec)
-    facts = with_origin(out, facts, spec)
+    facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
     drawing = Drawing(single_file=single_file, png=png, templates=templates)
     return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
@@ -153,6 +160,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         overview,
         root=root,
         shared=None if shared is None else _seen_from(out, shared),
+        is_there=(lambda address: out.joinpath(unquote(address)).is_file()) if drawing.links is None else drawing.links.__contains__,
     )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):

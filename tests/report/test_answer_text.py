@@ -1,10 +1,15 @@
 """The author's answer is filled in from verdicts, and compared with those that it was written for."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.facts import ReportFacts
-from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import MINUS
 
 NBSP = "\u00a0"
@@ -79,3 +84,37 @@ def test_an_answer_is_about_one_profile():
 def test_a_count_of_edges_is_a_count():
     counted = replace(GROWS, estimate=4.0, low=None, high=None, measure="edges")
     assert fill_answer("{grows} of fourteen", [counted]) == "4 of fourteen"
+
+
+OPEN = SimpleNamespace(verdict="undecided", says="The two are alike.")
+HELD = SimpleNamespace(verdict="supported", says="It grows.")
+
+
+@pytest.mark.parametrize(
+    ("headings", "verdicts", "answer"),
+    [
+        ([("Norms", "LayerNorm grows 4×")], [HELD], "LayerNorm grows 4×."),
+        ([("Norms", "LayerNorm grows 4×.")], [HELD, OPEN], "LayerNorm grows 4×. Undecided: The two are alike."),
+        ([("A", "The loss falls"), ("B", "Pre-LN rises")], [], "A: the loss falls. B: Pre-LN rises."),
+        ([("A", "It falls")], [OPEN, OPEN], "It falls. All 2 claims are undecided."),
+        ([("A", "It falls")], [OPEN, OPEN, HELD], "It falls. 2 of 3 claims are undecided."),
+        ([], [OPEN], ""),
+    ],
+)
+def test_an_answer_that_nobody_wrote_is_made_of_headings_and_says_what_is_open(headings, verdicts, answer):
+    assert answer_of_headings(headings, verdicts) == answer
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "Title"]), st.text("ab ;.", max_size=400)), max_size=4), st.integers(0, 9)
+)
+def test_it_has_at_most_forty_words(headings, n_open):
+    made = answer_of_headings(headings, [OPEN] * n_open + [HELD])
+    assert len(made.split()) <= 40
+
+
+def test_a_long_heading_loses_its_last_clauses():
+    heading = "; ".join(f"variant {n} " + "grows and grows " * 4 for n in range(5))
+    made = answer_of_headings([("", heading)], [])
+    assert made.startswith("variant 0 grows")
+    assert 20 <= len(made.split()) <= 40

@@ -9,7 +9,7 @@ import pytest
 from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.layout import fold_repeated_sentences
-from lnlab.report.write import report_folder, write_report
+from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import frame
 
 
@@ -157,6 +157,11 @@ def test_a_page_leads_to_the_index_and_to_related_questions(small, tmp_path, pro
     root = tmp_path / "reports"
     out = report_folder(root, "mine", profile)
     write_report(out, given, results, verdicts)
+    assert not re.findall(r'href="[^"#]*index\.html', (out / "index.html").read_text())
+    for folder in (root, report_folder(root, "other", profile)):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "index.html").touch()
+    render_report(out)
     page = (out / "index.html").read_text()
     addresses = [address.partition("#") for address in re.findall(r'href="([^"]*index\.html[^"]*)"', page)]
     assert [anchor for _, _, anchor in addresses] == ["question-mine", ""]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from html import unescape
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from lnlab.app.locks.lock_report import Lock, read_lock
 from lnlab.errors import LabError
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_LINK = re.compile(rb'href="([^"#]+)')
 _UNREPEATABLE = (".pdf",)
 """Endings of files whose bytes differ from one drawing to the next."""
 
@@ -69,7 +71,9 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     data, _ = judge_tables(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
     png = any(name.endswith(".png") for name in committed.contents)
-    write_drawn(out, data, Drawing(single_file=not has_script, png=png))
+    # the neighbours of a report may come and go: the page is drawn with the links that the committed one has
+    links = {unescape(match.decode()) for match in _LINK.findall(committed.contents.get("index.html", b""))}
+    write_drawn(out, data, Drawing(single_file=not has_script, png=png, links=frozenset(links)))
     return read_committed(out).contents
 
 

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
-from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
@@ -102,6 +102,7 @@ def render_page(
     *,
     root: str | None,
     shared: str | None,
+    is_there: Callable[[str], bool],
 ) -> str:
     """The page as text.
 
@@ -114,6 +115,7 @@ def render_page(
         overview: all verdicts side by side, drawn.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
         shared: the path of the shared script as the page names it; None puts everything into one file.
+        is_there: whether a file is there, by its path as the page names it; the page links to no other.
     """
     jinja = template_environment(folders)
     style = jinja.get_template("style.css").render()
@@ -124,6 +126,11 @@ def render_page(
     hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
     groups = claim_groups(facts, verdicts, _sections_of_claims(verdicts, parts), results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
+    answers = [_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)]
+    shown = [(str(part["title"]), str(part["heading"])) for part in parts if not part["error"]]
+    made = "" if answers else answer_of_headings(shown, verdicts)
+    if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
+        hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
     for part in parts:
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
     return jinja.get_template("page.html.j2").render(
@@ -132,7 +139,8 @@ def render_page(
         policy=policy(style, inline),
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
-        answers=[_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)],
+        answers=answers,
+        made=made,
         tally=verdict_words.verdict_count_sentence(verdicts),
         counts=verdict_words.verdict_counts(verdicts),
         symbols=verdict_words.VERDICT_SYMBOLS,
@@ -146,8 +154,10 @@ def render_page(
         hero=hero,
         parts=parts,
         overview=None if overview is None else part_of_page(overview, single=single),
-        index=None if root is None else f"{root}/index.html#question-{facts.name}",
-        related=[(what, _address(root, name, facts.profile)) for name, what in facts.related.items()],
+        index=f"{root}/index.html#question-{facts.name}"
+        if root is not None and is_there(f"{root}/index.html")
+        else None,
+        related=[(what, _address(root, name, facts.profile, is_there)) for name, what in facts.related.items()],
         differs=[linked_citations(sentence) for sentence in facts.differs],
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
@@ -178,9 +188,10 @@ def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mappi
     return {"says": fill_answer(answer["says"], verdicts), "changed": changed}
 
 
-def _address(root: str | None, name: str, profile: str | None) -> str | None:
-    """The page of another experiment in the same profile."""
-    return None if root is None else "/".join((root, name, *((profile,) if profile else ()), "index.html"))
+def _address(root: str | None, name: str, profile: str | None, is_there: Callable[[str], bool]) -> str | None:
+    """The page of another experiment in the same profile, if there is one."""
+    address = None if root is None else "/".join((root, name, *((profile,) if profile else ()), "index.html"))
+    return address if address and is_there(address) else None
 
 
 def policy(style: str, inline: str | None, images: str | None = None) -> str:

@@ -159,17 +159,18 @@ def _rule_note(criterion: Mapping[str, str]) -> str:
 
 
 def _own_finding(columns: Sequence[RatesColumn]) -> str:
-    """Up to which learning rate most runs of each column converge."""
+    """Up to which learning rate most seeds of each column converge."""
     several_tables = len({column.table for column in columns}) > 1
     clauses = []
     for column in columns:
         words = [column.table] if several_tables else []
         words += [norm_name(column.word)] if column.word != SINGLE_SERIES else []
         converged = [rate for rate, most in majority_cells(column).items() if most]
-        reach = f"up to a learning rate of {format_value(max(converged))}" if converged else "at no learning rate"
-        clauses.append(f"{', '.join(words) or 'most runs'} converge{'s' if words else ''} {reach}")
-    text = two_at_most(clauses)
-    return text[:1].upper() + text[1:]
+        clauses.append(f"{format_value(max(converged)) if converged else 'none'} with {', '.join(words)}")
+    if len(columns) == 1:
+        rate = clauses[0].split(" ", 1)[0]
+        return "Most seeds converge at no learning rate" if rate == "none" else f"Most seeds converge up to {rate}"
+    return f"The largest learning rate at which most seeds converge is {two_at_most(clauses, sentences=False)}"
 
 
 def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCell]) -> str:

@@ -9,14 +9,60 @@ from collections.abc import Mapping, Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
-from lnlab.report.words.wording import format_interval, format_value, nonbreaking
+from lnlab.report.words.wording import count_noun, format_interval, format_value, nonbreaking
 
+LONGEST_ANSWER = 40
+"""Words of an answer that nobody has written."""
+_LONGEST_CLAIM = 14
+"""Words of a claim that such an answer still names; a longer one is only counted."""
+_NO_NAME = ("The", "A", "An", "In", "At", "With", "Without", "Most", "No", "Of", "On", "After", "Before")
+"""Words at the beginning of a heading that lose their capital behind a title."""
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
 def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
     """The answers that are about the results of this profile, in the order of the spec."""
     return [answer for answer in facts.answers if answer["profile"] == facts.profile]
+
+
+def answer_of_headings(headings: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]) -> str:
+    """What the page says where its author wrote no answer: its first findings, and what is undecided.
+
+    Args:
+        headings: title and heading of each section, in order.
+        verdicts: of all claims.
+
+    Returns:
+        At most ``LONGEST_ANSWER`` words; nothing where not even the first finding fits.
+    """
+    undecided = _undecided_sentence(verdicts)
+    room = LONGEST_ANSWER - len(undecided.split())
+    sentences: list[str] = []
+    for title, heading in headings[:2]:
+        text = heading.rstrip(".")
+        if len(headings) > 1 and title:
+            first = text.split(" ", 1)[0]
+            text = f"{title}: {text[:1].lower() + text[1:] if first in _NO_NAME else text}"
+        while len(text.split()) > room and "; " in text:  # clauses at the end go first
+            text = text.rpartition("; ")[0]
+        if not text or len(text.split()) > room:
+            break
+        room -= len(text.split())
+        sentences.append(f"{text}.")
+    return " ".join(filter(None, (*sentences, undecided))) if sentences else ""
+
+
+def _undecided_sentence(verdicts: Sequence[Verdict]) -> str:
+    """What the seeds could not decide: the claim where it is one, else how many."""
+    undecided = [verdict.says for verdict in verdicts if verdict.verdict == "undecided"]
+    if not undecided:
+        return ""
+    if len(undecided) == 1 and len(undecided[0].split()) <= _LONGEST_CLAIM:
+        return f"Undecided: {undecided[0]}"
+    if len(undecided) == len(verdicts):
+        return "The claim is undecided." if len(verdicts) == 1 else f"All {len(verdicts)} claims are undecided."
+    verb = "is" if len(undecided) == 1 else "are"
+    return f"{len(undecided)} of {count_noun(len(verdicts), 'claim')} {verb} undecided."
 
 
 def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:

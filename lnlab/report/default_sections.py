@@ -1,0 +1,210 @@
+"""The sections of a page whose author wrote none: what the claims are about first, then training, then the probes.
+
+a claim about the spectrum of a matrix:                its density, at each step that was measured
+a claim about a loss, or where a run ends:             its curves
+a claim over a size of the model:                      the quantity against that size
+a claim about what several layers have:                the quantity along the layers
+any other claim:                                       a table, by the axes that vary
+training runs on a grid of learning rates:             at which rates they converge
+training runs:                                         the curves of their validation loss
+each probe:                                            the same by what it measured, place by place
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from lnlab.analyse.quantities.rates import RATE_PATH
+from lnlab.analyse.select.quantity import quantities
+from lnlab.analyse.select.select import select_measured_rows
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.errors import LabError
+from lnlab.keys import Json, canonical
+from lnlab.report.compose import build_parts
+from lnlab.report.facts import ReportFacts
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.words.path_names import site_name
+from lnlab.report.words.quantity_words import quantity_name, using_words
+from lnlab.specfile.columns import CURVES_OF_TRAINING
+from lnlab.tables import Results
+
+MOST_SECTIONS = 12
+"""A page that nobody has arranged shows no more: a reader of more should say which."""
+_FEWEST_LAYERS = 2
+_FEWEST_SIZES = 3
+_FEWEST_RATES = 3
+_FINAL = "final_"
+_PLACE = ("stack", "sublayer", "tensor", "index", "split")
+"""What of the selection of a claim says where, and not which runs."""
+
+
+@dataclass
+class _Candidate:
+    """A section before it is known whether it can be drawn, and the claims that stand beside it."""
+
+    section: dict[str, Json]
+    claims: list[str]
+
+
+def with_default_sections(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], claims: Sequence[Claim]
+) -> ReportFacts:
+    """The facts with sections of the claims and of what was measured, where the author wrote none."""
+    if facts.sections:
+        return facts
+    chosen = []
+    with using_words(facts.words):
+        candidates = list(_candidates(results, claims))
+    for candidate in candidates:
+        section = {"title": None, "heading": None, "claims": candidate.claims, **candidate.section}
+        resolved = FRAME_REGISTRIES["section"].resolve({k: v for k, v in candidate.section.items() if k != "title"})
+        whole = {**resolved, **{name: section[name] for name in ("title", "heading", "claims")}}
+        parts = build_parts(replace(facts, sections=(whole,)), results, verdicts)
+        if parts and not parts[0].error:
+            chosen.append(whole)
+        if len(chosen) == MOST_SECTIONS:
+            break
+    return replace(facts, sections=tuple(chosen))
+
+
+def _candidates(results: Results, claims: Sequence[Claim]) -> list[_Candidate]:
+    """Every section once, in the order in which it is first asked for; those of one figure share their claims."""
+    candidates: dict[str, _Candidate] = {}
+    for claim in claims:
+        for section in _sections_of_claim(results, claim):
+            candidate = candidates.setdefault(canonical(section), _Candidate(section, []))
+            candidate.claims += [claim["id"]] if claim["id"] not in candidate.claims else []
+    for section in [*_sections_of_training(results), *_sections_of_probes(results)]:
+        candidates.setdefault(canonical(section), _Candidate(section, []))
+    return list(candidates.values())
+
+
+def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Json]]:
+    of = claim.get("of") or {}
+    quantity = of.get("quantity")
+    if not isinstance(quantity, str):
+        return
+    derived = quantities.entries.get(quantity)
+    if derived is not None and derived.facts.table == "spectra":
+        yield from _densities(results)
+        return
+    course = quantity.removeprefix(_FINAL)
+    if course in CURVES_OF_TRAINING:
+        yield from _curves(results, course, of.get("split"))
+        return
+    where = {name: of[name] for name in _PLACE if name in of}
+    try:
+        rows = select_measured_rows(results, {"quantity": quantity, **where})
+    except LabError:
+        return
+    over = claim.get("over")
+    if isinstance(over, str) and _levels(results, over) >= _FEWEST_SIZES:
+        if isinstance(of.get("layer"), str | int):
+            where["layer"] = of["layer"]
+        yield from _at_steps(rows, {"kind": "size_plot", "quantity": quantity, "x": over}, where)
+    elif rows["layer"].n_unique() >= _FEWEST_LAYERS:
+        yield from _at_steps(rows, {"kind": "depth_profile", "quantity": quantity, "scale": _scale(rows)}, where)
+    else:
+        yield from _table_by_axes(results, quantity, where)
+
+
+def _sections_of_training(results: Results) -> Iterator[dict[str, Json]]:
+    """Whether runs converge on a grid of rates, and their losses."""
+    if results.runs.filter(pl.col("steps") > 0).is_empty():
+        return
+    recorded = results.tables["curves"]["quantity"]
+    if _levels(results, RATE_PATH) >= _FEWEST_RATES:
+        rule = "learned" if (recorded == "unigram_entropy").any() else "stable"
+        where = {"rule": rule, "split": "train"}
+        yield {"kind": "convergence_table", "where": where, "title": "Learning rates at which the runs converge"}
+    yield from _curves(results, "nll", None)
+
+
+def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:
+    """The course of a loss or another quantity of training: of the split that is named, else where it is validated."""
+    splits = results.tables["curves"].filter(pl.col("quantity") == quantity)["split"].unique().to_list()
+    named = split if split in splits else "validation" if "validation" in splits else next(iter(sorted(splits)), None)
+    if named is not None:
+        yield {"kind": "curves", "quantity": quantity, "where": {"split": named}, "title": _title(quantity, {})}
+
+
+def _sections_of_probes(results: Results) -> Iterator[dict[str, Json]]:
+    yield from _densities(results)
+    for quantity in _first_quantities(results.tables["sites"]):
+        yield from _places(results, quantity)
+    for quantity in _first_quantities(results.tables["histograms"]):
+        yield {"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})}
+
+
+def _first_quantities(table: pl.DataFrame) -> list[str]:
+    """Of each measurement its first quantity, which is the one that its probe is named for."""
+    firsts = table.group_by("measurement", maintain_order=True).agg(pl.col("quantity").first())
+    return firsts["quantity"].unique(maintain_order=True).to_list()
+
+
+def _densities(results: Results) -> Iterator[dict[str, Json]]:
+    """The spectrum of each matrix at each of its steps; of many steps at the first and the last."""
+    if "spectra" not in results.tables:
+        return
+    spectra = results.tables["spectra"]
+    for operator, scope in spectra.select("operator", "scope").unique(maintain_order=True).rows():
+        rows = spectra.filter(pl.col("operator") == operator, pl.col("scope") == scope)
+        yield from _at_steps(rows, {"kind": "spectral_density", "operator": operator, "scope": scope}, {})
+
+
+def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
+    """A profile for each sublayer that several layers have, and tables of what stands in no layer."""
+    rows = results.tables["sites"].filter(pl.col("quantity") == quantity)
+    layered = pl.col("layer").is_not_null()
+    for (stack, sublayer), of_place in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
+        if of_place["layer"].n_unique() >= _FEWEST_LAYERS:
+            profile = {"kind": "depth_profile", "quantity": quantity, "scale": _scale(rows)}
+            yield from _at_steps(of_place, profile, {"stack": stack, "sublayer": sublayer})
+    alone = rows.filter(~layered)
+    shared, listed = "tensor", "sublayer"
+    if alone["tensor"].n_unique() > alone["sublayer"].n_unique():
+        shared, listed = listed, shared
+    axis = next(iter(_varying_axes(results)), "seed")
+    for stack, place in alone.select("stack", shared).unique(maintain_order=True).rows():
+        table = {"kind": "table", "quantity": quantity, "rows": listed, "columns": axis}
+        yield from _at_steps(alone, table, {"layer": None, "stack": stack, shared: place})
+
+
+def _table_by_axes(results: Results, quantity: str, where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+    """A number by the first two axes that vary; of a single axis by training step."""
+    axes = _varying_axes(results)
+    if axes:
+        section = {"kind": "table", "quantity": quantity, "rows": axes[0], "columns": (*axes[1:2], "step")[0]}
+        yield {**section, **({"where": dict(where)} if where else {}), "title": _title(quantity, where)}
+
+
+def _at_steps(rows: pl.DataFrame, section: dict[str, Json], where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+    """The section at the step of the rows; where there are several, at the first and at the last of them."""
+    steps = sorted(rows["step"].unique())
+    quantity = section.get("quantity") or "spectrum"
+    for step in dict.fromkeys((steps[0], steps[-1])) if steps else ():
+        conditions = {**where, **({"step": step} if len(steps) > 1 else {})}
+        moment = "" if len(steps) == 1 else "before training" if step == 0 else f"after {step:,} training steps"
+        yield {**section, **({"where": conditions} if conditions else {}), "title": _title(quantity, where, moment)}
+
+
+def _title(quantity: str, where: Mapping[str, Json], moment: str = "") -> str:
+    """``Gradient norm, decoder feed-forward network w2, before training``."""
+    place = " ".join(site_name(str(where[name])) for name in ("stack", "sublayer", "tensor") if where.get(name))
+    text = ", ".join(filter(None, (quantity_name(quantity), place, moment)))
+    return text[:1].upper() + text[1:]
+
+
+def _scale(rows: pl.DataFrame) -> str:
+    return "log" if (rows["value"] > 0).all() else "linear"
+
+
+def _varying_axes(results: Results) -> list[str]:
+    counts = results.axes.group_by("axis", maintain_order=True).agg(pl.col("value").n_unique())
+    return counts.filter(pl.col("value") > 1)["axis"].to_list()
+
+
+def _levels(results: Results, axis: str) -> int:
+    """How many numbers an axis has."""
+    return int(results.axes.filter(pl.col("axis") == axis)["number"].drop_nulls().n_unique())
