@@ -131,15 +131,17 @@ def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, 
 
 def _sections_of_probes(results: Results) -> Iterator[dict[str, Json]]:
     yield from _densities(results)
-    for quantity in _first_quantities(results.tables["sites"]):
+    for quantity in _first_quantities(results, "sites"):
         yield from _places(results, quantity)
-    for quantity in _first_quantities(results.tables["histograms"]):
+    for quantity in _first_quantities(results, "histograms"):
         yield {"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})}
 
 
-def _first_quantities(table: pl.DataFrame) -> list[str]:
+def _first_quantities(results: Results, table: str) -> list[str]:
     """Of each measurement its first quantity, which is the one that its probe is named for."""
-    firsts = table.group_by("measurement", maintain_order=True).agg(pl.col("quantity").first())
+    if table not in results.tables:
+        return []
+    firsts = results.tables[table].group_by("measurement", maintain_order=True).agg(pl.col("quantity").first())
     return firsts["quantity"].unique(maintain_order=True).to_list()
 
 
