@@ -160,7 +160,9 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         overview,
         root=root,
         shared=None if shared is None else _seen_from(out, shared),
-        is_there=(lambda address: out.joinpath(unquote(address)).is_file()) if drawing.links is None else drawing.links.__contains__,
+        is_there=(lambda address: out.joinpath(unquote(address)).is_file())
+        if drawing.links is None
+        else drawing.links.__contains__,
     )
     files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
     for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
