@@ -6,7 +6,7 @@ SPEC := specs/xiong_fig3.yaml
 # Types are checked beside the first tests: mypy has one core.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test lint types floors unit coverage reference index locks numbers keys power threads torture clean
+.PHONY: demo test lint types floors unit coverage reference index locks numbers error_rates keys power threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -51,6 +51,10 @@ numbers: $(VENV)/.ready
 # What every spec would compute, as digests. A change that is meant to leave all results alone leaves them alone, too.
 keys: $(VENV)/.ready
 	$(BIN)/python tests/compile/spec_keys.py
+
+# How often a verdict is wrong with the truth on the edge: the tables of docs/judging.md.
+error_rates: $(VENV)/.ready
+	$(BIN)/python -m tests.claims.error_rates
 
 # Every fault of docs/faults.md, injected at full size: half an hour on two idle cores for stores and processes, and as
 # long for the texts of specs. What was lost is printed.

@@ -77,14 +77,18 @@ def unjudged_finding(
     statistic: str, sample: Sample, allowed: Region, n_min: int | None, criterion: Criterion
 ) -> Finding | None:
     """The finding where a rule leaves the claim without a verdict whatever the numbers are; None if none does."""
+    undecided = reason_undecided(sample, fewest_seeds_of(sample, n_min, criterion), criterion.about)
+    unfinished = reason_unfinished(sample, criterion.finish)
+    without_mean = reason_without_mean(sample) if criterion.about == "mean" else ""
+    if not (undecided or unfinished or without_mean):
+        return None
     finding = measured_finding(statistic, sample, allowed, criterion)
-    if reason := reason_unfinished(sample, criterion.finish):
-        return replace(_without_mean(finding), verdict="not testable here", reason=reason + exclusion_notes(sample))
-    if undecided := reason_undecided(sample, fewest_seeds_of(sample, n_min, criterion), criterion.about):
-        return replace(finding, reason=undecided + exclusion_notes(sample))
-    if criterion.about == "mean" and (reason := reason_without_mean(sample)):
-        return replace(_without_mean(finding), reason=reason + exclusion_notes(sample))
-    return None
+    notes = exclusion_notes(sample)
+    if unfinished:
+        return replace(_without_mean(finding), verdict="not testable here", reason=unfinished + notes)
+    if undecided:
+        return replace(finding, reason=undecided + notes)
+    return replace(_without_mean(finding), reason=without_mean + notes)
 
 
 def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:
@@ -197,6 +201,7 @@ def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, crite
     return f"about {needed} seeds would decide ({low} to {high or f'more than {MAX_SEEDS_NEEDED}'})"
 
 
+@lru_cache(maxsize=4096)
 def _alike_text(k: int, n: int, coverage: float) -> str:
     """How many seeds would decide if as large a share of them were alike as k of n."""
     share = max(k, n - k) / n

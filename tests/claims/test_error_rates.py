@@ -1,8 +1,9 @@
 """How often a verdict is wrong when the truth lies on the edge of the region: at most 5 % (t3: 8 %), whatever n.
 
-2,000 synthetic experiments each, judged by the code that judges real ones. On the edge every decisive verdict counts as
-false. The noise is Gaussian, log-normal (.5 on the log scale), Student's t with 3 degrees of freedom, or bimodal: 20 %
-of the seeds fail, the others are log-normal.
+Synthetic experiments, judged by the code that judges real ones. On the edge every decisive verdict counts as false. The
+noise is Gaussian, log-normal (.5 on the log scale), Student's t with 3 degrees of freedom, or bimodal: 20 % of the seeds
+fail, the others are log-normal. Several looks and populations whose seeds fail are the tables of docs/judging.md, which
+``error_rates`` makes.
 """
 
 import math
@@ -13,7 +14,7 @@ import pytest
 from scipy import stats
 
 from lnlab.analyse.select.series import SeedSeries
-from lnlab.claims.criterion import interval_word
+from lnlab.claims.criterion import Criterion, interval_word
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import lack_of_fit, log_log_slopes, opposite_trend
@@ -23,12 +24,13 @@ from lnlab.claims.local_exponents import local_exponent_member, local_exponents
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, contrast_sample
 from lnlab.claims.student import judge_sample, share_of_seeds_finding
+from tests.claims import error_rates
 
-REPEATS = 2000
+REPEATS = 400
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
 DECISIVE = ("supported", "contradicted")
 
-every_n = pytest.mark.parametrize("n", [3, 5, 6, 8, 10])
+every_n = pytest.mark.parametrize("n", [3, 5, 10])
 some_n = pytest.mark.parametrize("n", [3, 6, 10])
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 
@@ -60,7 +62,7 @@ def a_series(numbers):
 
 
 def limit(shape="gaussian", sides=2):
-    """The rate that is promised, and three standard errors of 2,000 repeats."""
+    """The rate that is promised, and three standard errors of that many repeats."""
     rate = (0.08 if shape == "t3" else 0.05) * sides / 2
     return rate + 3 * math.sqrt(rate * (1 - rate) / REPEATS)
 
@@ -287,7 +289,7 @@ def test_what_seeds_buy_a_setting_that_trains_nine_times_of_ten(n, least):
     """The binomial figure: the chance that at least as many train as decide."""
     met = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.9
     found = [share_finding(a_tally(row, np.zeros(n, bool)), "", Region(low=0.5)).verdict for row in met]
-    assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.03)
+    assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.075)
 
 
 @pytest.mark.parametrize(("n", "power"), [(5, 0.31), (10, 0.87)])
@@ -295,7 +297,7 @@ def test_what_seeds_buy(n, power):
     """An exponent in the middle of ±.15 with a seed sd of .12: the noncentral figure, simulated independently."""
     rows = 0.12 * noise("gaussian", REPEATS, n)
     found = [judge_sample("", a_sample(row, log=False), Region(-0.15, 0.15), 3).verdict for row in rows]
-    assert found.count("supported") / REPEATS == pytest.approx(power, abs=0.03)
+    assert found.count("supported") / REPEATS == pytest.approx(power, abs=0.075)
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -306,3 +308,35 @@ def test_these_limits_catch_a_normal_quantile(n):
     ends = zip(x.mean(1), half, strict=True)
     found = (interval_word(m - h, m + h, Region(low=0.0))[0] for m, h in ends)
     assert rate(found) > 2 * limit() if n == 3 else rate(found) > 1.5 * limit()
+
+
+@pytest.mark.parametrize("kind", error_rates.KINDS)
+def test_looks_of_every_kind(kind):
+    """Either word on the edge: at most 5 % at one look, open and declared ones; 7.5 % where looks were added."""
+    rates = {schedule: error_rates.look_rate(kind, schedule) for schedule in error_rates.SCHEDULES}
+    allowed = {schedule: 0.075 if schedule.startswith("past") else 0.05 for schedule in rates}
+    error = {schedule: 3 * math.sqrt(p * (1 - p) / error_rates.REPEATS) for schedule, p in allowed.items()}
+    assert {s: rate for s, rate in rates.items() if rate > allowed[s] + error[s]} == {}
+    assert rates["one look"] > 0
+
+
+@pytest.mark.parametrize("population", error_rates.POPULATIONS)
+def test_medians_and_shares_of_seeds_that_fail(population):
+    """At most 2.5 % a side, whatever the distribution."""
+    most = 0.025 + 3 * math.sqrt(0.025 * 0.975 / error_rates.REPEATS)
+    rates = [error_rates.one_sided_rates(population, about, n) for about in ("median", "share") for n in (6, 10, 20)]
+    assert max(max(pair) for pair in rates) <= most
+
+
+def test_nominal_looks_would_be_caught():
+    """The mistake that the levels prevent: 5 % at each of three looks."""
+    judge, _, sizes = error_rates.KINDS["`bound`, mean"]
+    draws = np.random.default_rng(5).normal(size=(error_rates.REPEATS, sizes[-1]))
+    wrong = sum(any(judge(x[:n], Criterion()) in DECISIVE for n in sizes) for x in draws) / error_rates.REPEATS
+    assert wrong > 0.05 + 3 * math.sqrt(0.05 * 0.95 / error_rates.REPEATS)
+
+
+def test_the_tables_of_the_guide_are_these():
+    text = error_rates.DOCUMENT.read_text(encoding="utf-8")
+    rows = [*map(error_rates.look_row, error_rates.KINDS), *map(error_rates.population_row, error_rates.POPULATIONS)]
+    assert [row for row in rows if row not in text] == [], "run `make error_rates`"

@@ -72,7 +72,7 @@ def table(
     if unjudged := unjudged_finding(BOUNDARY_STATISTIC, sample, allowed, N_TRAINED, criterion):
         return replace(unjudged, reason="; ".join((unjudged.reason, *remarks)))
     finding = measured_finding(BOUNDARY_STATISTIC, sample, allowed, criterion)
-    verdict, reason = _verdict(sample, allowed, beyond, criterion)
+    verdict, reason = boundary_verdict(sample, allowed, beyond, criterion)
     reason = "; ".join((reason + exclusion_notes(sample), *remarks))
     return replace(finding, verdict=verdict, reason=reason, tested=True)
 
@@ -90,7 +90,8 @@ def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
     return Sample(boundary_errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
 
 
-def _verdict(sample: Sample, allowed: Region, beyond: float, criterion: Criterion) -> tuple[VerdictLabel, str]:
+def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: Criterion) -> tuple[VerdictLabel, str]:
+    """The verdict on complete seeds, and what decided; between the two edges nothing does."""
     interval = interval_of(sample, criterion)
     text = interval_text(interval, criterion)
     if interval.high <= allowed.top:

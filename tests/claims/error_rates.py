@@ -1,0 +1,207 @@
+"""How often a verdict is wrong with the truth on the edge of the accepted range: the tables of docs/judging.md.
+
+``make error_rates`` writes them. Synthetic experiments are judged by the code that judges real ones, at every look
+until the claim is decided. On the edge every decided verdict counts as wrong, so that either word is counted.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from lnlab.claims.criterion import Criterion, Null
+from lnlab.claims.intersection_union import Member, intersection_union
+from lnlab.claims.kinds.fit import fit_verdict
+from lnlab.claims.kinds.order import contrast_region
+from lnlab.claims.kinds.power_law import log_log_slopes
+from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
+from lnlab.claims.kinds.table import boundary_verdict
+from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.looks import level
+from lnlab.claims.region import Region
+from lnlab.claims.sample import Sample
+from lnlab.claims.student import judge_sample
+
+REPEATS = 1000
+DECIDED = ("supported", "contradicted", "smaller")
+DOCUMENT = Path(__file__).parents[2] / "docs/judging.md"
+MARKS = ("<!-- error rates: written by `make error_rates` -->", "<!-- end of error rates -->")
+Judge = Callable[[np.ndarray, Criterion], str]
+
+SCHEDULES = {
+    "one look": (1, 1),
+    "open, three looks": ("open", 3),
+    "three declared": ("sizes", 3),
+    "past, three looks": (1, 3),
+}
+"""Name -> what was declared, and how many looks there are."""
+
+
+def sample(numbers: np.ndarray, *, log: bool = False) -> Sample:
+    """Numbers by seed; those that are not finite are failed seeds, which rank worst."""
+    kept = {seed: x for seed, x in enumerate(numbers.tolist()) if math.isfinite(x)}
+    lost = [seed for seed in range(len(numbers)) if seed not in kept]
+    share = len(lost) / len(numbers)
+    return Sample(kept, log, False, dict.fromkeys(lost, "diverged"), dict.fromkeys(lost, math.inf), failing=share)
+
+
+def of_numbers(about: str, region: Region, null: Null | None = None, *, log: bool = False) -> Judge:
+    def judge(x: np.ndarray, criterion: Criterion) -> str:
+        criterion = Criterion(criterion.level, about=about)  # type: ignore[arg-type]
+        return judge_sample("", sample(np.exp(x) if log else x, log=log), region, 3, criterion, null).verdict
+
+    return judge
+
+
+def of_order(x: np.ndarray, criterion: Criterion) -> str:
+    region = contrast_region("<", 0.0, log=False)
+    return intersection_union([Member("", sample(column), region) for column in x.T], 3, criterion).verdict
+
+
+def of_trend(x: np.ndarray, criterion: Criterion) -> str:
+    matrix = np.exp(np.linspace(0, math.log(2.5), 6) + 0.05 * x)
+    return trend_verdict(sample(matrix[:, -1] / matrix[:, 0], log=True), matrix, Region(low=2.5), criterion)[0]
+
+
+def of_power_law(x: np.ndarray, criterion: Criterion) -> str:
+    levels = np.array([6.0, 8, 10, 12, 14])
+    slopes = log_log_slopes(levels, np.exp(np.outer(0.15 + 0.12 * x, np.log(levels))))
+    return judge_sample("", sample(slopes), Region(-0.15, 0.15), 3, criterion).verdict
+
+
+def of_fit(x: np.ndarray, criterion: Criterion) -> str:
+    errors = np.full((len(x), 6), 0.01)
+    return fit_verdict(sample(1.1 * np.exp(0.1 * x), log=True), ("a", "b"), (errors, errors), criterion)[0]
+
+
+def of_table(x: np.ndarray, criterion: Criterion) -> str:
+    return boundary_verdict(sample(0.5 + 0.1 * x), Region(high=0.5), 0.5, criterion)[0]
+
+
+def of_status(x: np.ndarray, criterion: Criterion) -> str:
+    return share_finding(_tally(x > 0), "", Region(low=0.5), criterion).verdict
+
+
+def of_mcnemar(x: np.ndarray, criterion: Criterion) -> str:
+    first, alike = x[:, 0] > 0, x[:, 1] > 1
+    return mcnemar_finding(_tally(first | alike), _tally(~first | alike), "", Region(low=0.5), criterion).verdict
+
+
+def _tally(met: np.ndarray) -> SeedTally:
+    return SeedTally(dict(enumerate(met.tolist())), {}, (), {})
+
+
+KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
+    "`bound`, mean": (of_numbers("mean", Region(low=0.0)), (), (5, 10, 20)),
+    "`bound`, mean, two edges": (of_numbers("mean", Region(-1.0, 0.0)), (), (5, 10, 20)),
+    "`bound`, median": (of_numbers("median", Region(low=0.0)), (), (7, 14, 28)),
+    "`bound`, share": (of_numbers("share", Region(low=0.0)), (), (7, 14, 28)),
+    "`ratio`, mean": (of_numbers("mean", Region(low=1.0), log=True), (), (5, 10, 20)),
+    "`bound`, our margin, zone": (
+        of_numbers("mean", Region(low=0.0), Null(-1.0, -1.5, -0.5)),
+        (),
+        (5, 10, 20),
+    ),
+    "`order` of four": (of_order, (3,), (5, 10, 20)),
+    "`trend`": (of_trend, (6,), (5, 10, 20)),
+    "`power_law`": (of_power_law, (), (5, 10, 20)),
+    "`fit`": (of_fit, (), (5, 10, 20)),
+    "`table`": (of_table, (), (5, 10, 20)),
+    "`status`, `everywhere`": (of_status, (), (7, 14, 28)),
+    "`status`, two settings": (of_mcnemar, (2,), (14, 28, 56)),
+}
+"""Kind -> its judge, the shape of one seed's noise, and the sizes of the looks."""
+
+
+@cache
+def look_rate(kind: str, schedule: str) -> float:
+    """How often a claim of a kind is decided with the truth on the edge."""
+    judge, shape, sizes = KINDS[kind]
+    declared, n_looks = SCHEDULES[schedule]
+    rng = np.random.default_rng([list(KINDS).index(kind), list(SCHEDULES).index(schedule)])
+    looks = [
+        (n, Criterion(level(k, sizes if declared == "sizes" else declared))) for k, n in enumerate(sizes[:n_looks], 1)
+    ]
+    draws = rng.normal(size=(REPEATS, looks[-1][0], *shape))
+    wrong = sum(any(judge(x[:n], criterion) in DECIDED for n, criterion in looks) for x in draws)
+    return wrong / REPEATS
+
+
+POPULATIONS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "Gaussian": lambda rng, n: rng.normal(size=n),
+    "one in ten fails": lambda rng, n: np.where(rng.uniform(size=n) < 0.1, 0.0, 1 + 0.1 * rng.normal(size=n)),
+    "two in five fail": lambda rng, n: np.where(rng.uniform(size=n) < 0.4, 0.0, 1 + 0.1 * rng.normal(size=n)),
+    "log-normal": lambda rng, n: np.exp(0.5 * rng.normal(size=n)),
+    "Student's t, 3 degrees": lambda rng, n: rng.standard_t(3, size=n),
+    "one in ten at 10 sd": lambda rng, n: rng.normal(size=n) * np.where(rng.uniform(size=n) < 0.1, 10.0, 1.0),
+    "one in ten at +8": lambda rng, n: rng.normal(size=n) + np.where(rng.uniform(size=n) < 0.1, 8.0, 0.0),
+}
+
+
+@cache
+def median_of(population: str) -> float:
+    """The median of a population, from a million draws."""
+    return float(np.median(POPULATIONS[population](np.random.default_rng(0), 1_000_000)))
+
+
+@cache
+def one_sided_rates(population: str, about: str, n: int) -> tuple[float, float]:
+    """How often "at least the median" and "at most the median" are supported."""
+    rng = np.random.default_rng([list(POPULATIONS).index(population), n])
+    middle = median_of(population)
+    criterion = Criterion(about=about)  # type: ignore[arg-type]
+    counts = [0, 0]
+    for _ in range(REPEATS):
+        numbers = sample(POPULATIONS[population](rng, n))
+        for side, region in enumerate((Region(low=middle), Region(high=middle))):
+            counts[side] += judge_sample("", numbers, region, 3, criterion).verdict == "supported"
+    return counts[0] / REPEATS, counts[1] / REPEATS
+
+
+def look_row(kind: str) -> str:
+    """A line of the first table."""
+    sizes = "/".join(map(str, KINDS[kind][2]))
+    return " | ".join([f"| {kind}", sizes, *(f"{100 * look_rate(kind, s):.1f}" for s in SCHEDULES)]) + " |"
+
+
+def population_row(population: str) -> str:
+    """A line of the second table."""
+    cells = [one_sided_rates(population, about, n) for about in ("median", "share") for n in (6, 10, 20)]
+    return " | ".join([f"| {population}", *(f"{100 * a:.1f}, {100 * b:.1f}" for a, b in cells)]) + " |"
+
+
+def tables() -> str:
+    """Both tables as Markdown."""
+    first = [
+        f"Percent of {REPEATS:,} synthetic experiments that are decided, with the truth on the edge:",
+        "",
+        f"| kind | seeds at the looks | {' | '.join(SCHEDULES)} |",
+        f"|---|---|{'---|' * len(SCHEDULES)}",
+        *map(look_row, KINDS),
+    ]
+    second = [
+        'Percent of one-sided verdicts that are wrong, "at least" and "at most", with the median on the edge:',
+        "",
+        "| seeds' numbers | median, n = 6 | n = 10 | n = 20 | share, n = 6 | n = 10 | n = 20 |",
+        "|---|---|---|---|---|---|---|",
+        *map(population_row, POPULATIONS),
+    ]
+    return "\n".join([*first, "", *second])
+
+
+def written(text: str) -> str:
+    """The document with the tables of today between its marks."""
+    between = re.compile(f"(?<={re.escape(MARKS[0])}\n).*?(?={re.escape(MARKS[1])})", re.DOTALL)
+    return between.sub(lambda _: f"\n{tables()}\n\n", text)
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Write the tables into the document."""
+    DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
