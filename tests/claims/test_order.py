@@ -44,6 +44,33 @@ def test_signs(verdict, written, means, word):
     assert found.verdict == word, found.reason
 
 
+@pytest.mark.parametrize(
+    ("lead", "zone", "word", "detail"),
+    [
+        (0.2, None, "supported", None),
+        (0.05, None, "smaller", "in its direction"),
+        (0.0, None, "smaller", "direction open"),
+        (0.0, 0.03, "contradicted", "no effect that matters"),
+        (-0.05, 0.03, "contradicted", "the other way"),
+        (0.1, None, "undecided", None),
+    ],
+)
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_a_lead_that_is_short_of_a_margin_of_ours_is_smaller(verdict, scale, lead, zone, word, detail):
+    """``a <= b`` by 0.1 at least, where a lies ``lead`` below b: seeds balanced about it, so that no chance decides."""
+    noise = np.tile([-0.004, 0.004], 4)
+    a, b = 1 - lead + noise, np.ones(8)
+    asked = {"order": "a <= b", "delta": -0.1, "scale": scale, "margin": "ours"}
+    factor = {"zone": (1 + zone if scale == "log" else zone)} if zone else {}
+    found = verdict({"a": a, "b": b}, **ORDER, **asked, **factor)
+    assert (found.verdict, found.detail, found.margin) == (word, detail, "ours"), found.reason
+
+
+def test_a_lead_of_the_source_is_contradicted_by_less_of_it(verdict):
+    arms_here = {"a": 0.95 + np.tile([-0.004, 0.004], 4), "b": np.ones(8)}
+    assert verdict(arms_here, **ORDER, order="a <= b", delta=-0.1, scale="linear").verdict == "contradicted"
+
+
 def test_pairing_takes_the_seed_s_noise_out(verdict):
     found = verdict(arms(1, 1.1), **ORDER, order="a < b")
     assert found.verdict == "supported"

@@ -27,6 +27,8 @@ claims:
 OF = "of: {quantity: gradient_norm, stack: decoder, layer: 1, sublayer: feed_forward, tensor: w2, placement: post}"
 ONE = OF.replace("placement: post", "placement: post, model.layers: 2")
 RATIO = f"kind: ratio, {ONE}, to: {{placement: pre}}"
+ORDER = f"kind: order, {ONE.replace('placement: post, ', '')}, over: placement"
+LEAD = f'{ORDER}, order: "post <= pre", delta: -0.1, margin: ours'
 LEARNED = "of: {quantity: learned_fraction, placement: post, model.layers: 2, reference: best}"
 ACCURACY = "of: {quantity: accuracy, placement: post, model.layers: 2, step: last}"
 
@@ -52,6 +54,13 @@ def problems(claim, looks=""):
         (f"{RATIO}, between: [0.5, 2], margin: ours, zone: 1.1", "zone", "a range with one edge"),
         (f"kind: bound, {ONE}, at_least: 2, margin: ours", "margin", "add no_effect"),
         (f"kind: status, {LEARNED}, at_least: 0.9, margin: ours", "margin", "no margin that could be ours"),
+        (f'{ORDER}, order: "post < pre", margin: ours', "margin", "a negative delta"),
+        (f'{ORDER}, order: "post <= pre", delta: 0.1, margin: ours', "margin", "a negative delta"),
+        (f'{ORDER}, order: "post ~ pre", delta: -0.1, margin: ours', "margin", "a negative delta"),
+        (f"{LEAD}, no_effect: 0", "no_effect", "leave it out"),
+        (f"{LEAD}, scale: linear, zone: 0.2", "zone", "reaches beyond the margin, to -0.2 for -0.1"),
+        (f"{LEAD}, scale: log, zone: 0.9", "zone", "a factor above 1"),
+        (f"{LEAD}, scale: log, zone: 1.2", "zone", "reaches beyond the margin"),
         (f"kind: status, {LEARNED}, at_least: 0.9, about: mean", "about", "write share"),
         (f"kind: bound, {LEARNED}, at_least: 0.9, about: mean", "about", "write share or median"),
         (f"kind: bound, {ACCURACY}, at_least: 0.95, about: mean", "about", "within 0.05 of a bound"),
@@ -62,7 +71,7 @@ def problems(claim, looks=""):
         (f"{RATIO}, at_least: 2, looks: true", "looks", "write 1, open, or the numbers of seeds"),
         (f"{RATIO}, at_least: 2, law: [1]", "law", "a number"),
         (f"{RATIO}, at_least: 2, law: one", "law", "write the value that the sentence names"),
-        (f"{RATIO}, at_least: 2, finish: 1.5", "finish", "less than or equal to 1"),
+        (f"{RATIO}, at_least: 2, finish: 1.5", "finish", "a number of at most 1"),
     ],
 )
 def test_a_criterion_that_its_kind_cannot_be_judged_by_is_refused(claim, place, words):
@@ -76,6 +85,9 @@ def test_a_criterion_that_its_kind_cannot_be_judged_by_is_refused(claim, place, 
         f"{RATIO}, at_least: 2, margin: ours, zone: 1.4, law: 3, about: median, finish: 1, looks: [5, 10]",
         f"{RATIO}, at_most: 0.5, margin: ours, zone: 1.4",
         f"{RATIO}, equals: 1, law: 1, margin: ours",
+        f"{LEAD}, scale: linear, zone: 0.05",
+        f"{LEAD}, scale: log, zone: 1.05",
+        f"{LEAD}, zone: 0.05",
         f"kind: bound, {ONE}, at_least: 2, margin: ours, no_effect: 0, zone: 1",
         f"kind: bound, {ACCURACY}, at_least: 0.95, about: median, looks: open",
         f"kind: bound, {ACCURACY}, at_least: 0.9, about: mean",

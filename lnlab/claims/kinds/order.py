@@ -5,6 +5,7 @@ On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -23,7 +24,12 @@ from lnlab.tables import Results
 RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
 
 
-@claims.register("order", levels=lambda claim: parse_order(claim["order"])[0], no_effect=lambda _: None)
+def _no_effect(claim: Mapping[str, Json]) -> float | None:
+    """Of a lead by a margin: no difference, or a ratio of 1; without a scale the rows say which of the two."""
+    return None if claim.get("scale") is None else 1.0 if claim["scale"] == "log" else 0.0
+
+
+@claims.register("order", levels=lambda claim: parse_order(claim["order"])[0], no_effect=_no_effect)
 def order(
     results: Results,
     criterion: Criterion = ONE_LOOK,
@@ -40,7 +46,8 @@ def order(
 
     ``order`` writes it down: ``pre < post``. Where each has several numbers, one a layer say, ``reduce`` makes one of
     them ``along`` that column or path. ``scale`` is by default log at init and for learning rates of a grid, and linear
-    where training went before; ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit).
+    where training went before; ``delta``, the margin of ``<=`` and ``~``, 0.02 (relative) or 0.05 (of the unit). A
+    negative one asks ``<=`` for a lead, which with ``margin: ours`` is measured from no difference.
     Trained values are compared where each finishes; with ``about: median`` or ``share`` a failed seed ranks as the
     largest number.
     """
@@ -62,7 +69,10 @@ def order(
             ranks_zeros=criterion.about != "mean",
         )
         statistic = f"{f'{reduce} of ' if reduce else ''}{names[i]} {'/' if log else '-'} {names[i + 1]}"
-        members.append(Member(statistic, sample, contrast_region(relation, margin, log=log)))
+        allowed = contrast_region(relation, margin, log=log)
+        leads = relation == "<=" and margin < 0
+        null = criterion.null(1.0 if log else 0.0, allowed, ratio=log) if leads else None
+        members.append(Member(statistic, sample, allowed, null=null))
     if relations == ["~"] and criterion.law is None:
         criterion = replace(criterion, law=1.0 if log else 0.0)
     finding = intersection_union(members, N_TRAINED, criterion)

@@ -95,6 +95,9 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
     if no_effect is None or choice.get("exact") or choice.get("probability") is not None:
         yield Flaw(("margin",), f"a claim of kind {choice['kind']} has no margin that could be ours", "leave it out")
         return
+    if "order" in choice:
+        yield from _flaws_of_lead(text, choice)
+        return
     low, high = accepted_edges(choice)
     null = no_effect(choice) if text.no_effect is None else text.no_effect
     if (low is None) == (high is None):  # a tolerance on both sides, or edges that its kind makes
@@ -115,4 +118,20 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
             return
         far = null * text.zone**up if ratio else null + up * text.zone
         if up * far > up * edge:
+            yield Flaw(("zone",), f"reaches beyond the margin, to {far:g} for {edge:g}", "take at most half the margin")
+
+
+def _flaws_of_lead(text: ClaimText, choice: Choice) -> Iterator[Flaw]:
+    """What is wrong with a margin of ours of an order, whose edge is its negative ``delta``."""
+    delta, zone = choice["delta"], text.zone
+    if delta is None or delta >= 0 or "<=" not in choice["order"]:
+        what = "an order has a margin of ours only where one value leads by it"
+        yield Flaw(("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
+    elif text.no_effect is not None:
+        yield Flaw(("no_effect",), "of an order it is no difference", "leave it out")
+    elif zone is not None and choice["scale"] == "log" and zone <= 1:
+        yield Flaw(("zone",), f"{zone:g} leaves no room", "give a factor above 1")
+    elif zone is not None and choice["scale"] is not None:
+        far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
+        if far < edge:
             yield Flaw(("zone",), f"reaches beyond the margin, to {far:g} for {edge:g}", "take at most half the margin")
