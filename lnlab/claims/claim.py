@@ -10,7 +10,7 @@ Nothing here needs scipy, so that stored verdicts print at once.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim_scope import claim_scope, results_of_claim
@@ -22,6 +22,9 @@ from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry, supplied_parameters
 from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
 from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.claims.criterion import Criterion
 
 Claim = Mapping[str, Json]
 VerdictLabel = VerdictWord
@@ -293,7 +296,6 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
         LabError: its parameters are wrong, or no rows could answer it.
     """
     from lnlab.claims.criterion import criterion_of  # it needs scipy
-    from lnlab.claims.looks import spent
 
     entry = claims.entries.get(claim["kind"])
     own = entry.keywords if entry is not None else {}
@@ -306,6 +308,14 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}
     names = supplied_parameters(claims[choice["kind"]].build)
     finding: Finding = claims.builder(choice)(*(supplied[name] for name in names))
+    return stated_finding(finding, claim, criterion, look)
+
+
+def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look: int) -> Finding:
+    """A finding with what it was judged by: its level and all that the claim declares."""
+    from lnlab.claims.looks import spent
+
+    facts = claims[claim["kind"]].facts
     return replace(
         finding,
         measure=finding.measure or facts.measure,

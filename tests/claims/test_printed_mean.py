@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lnlab.claims.claim import judge_claim
 from lnlab.claims.kinds.printed_mean import predicted_means
 
 MEAN = {"kind": "printed_mean", "draws": 10}
@@ -44,6 +45,18 @@ def test_verdicts(verdict, exactly):
     assert near.region_low < 1.2 < near.region_high
     assert near.inside == sum(near.region_low <= x <= near.region_high for x in draws)
     assert f"the mean of our 30 is {draws.mean():.3g}" in near.reason
+
+
+def test_a_further_look_refuses_less_and_accepts_no_more(experiment, exactly):
+    """What the middle 95 % leave out is no support at a look that wants more to contradict."""
+    numbers = exactly(1.0, 0.5, 30)
+    region, wider = predicted_means(numbers.tolist(), 10), predicted_means(numbers.tolist(), 10, 1 - 0.05 / 4)
+    between = (region.high + wider.high) / 2
+    claim = {"id": "it", "says": "", "of": {"quantity": "q", "placement": "a"}, **MEAN}
+    results = experiment({"a": numbers})
+    words = [judge_claim({**claim, "mean": between}, results, look=look).verdict for look in (1, 2)]
+    assert words == ["contradicted", "undecided"]
+    assert judge_claim({**claim, "mean": 1.01 * wider.high}, results, look=2).verdict == "contradicted"
 
 
 def test_the_same_seeds_have_the_same_range(verdict, exactly):

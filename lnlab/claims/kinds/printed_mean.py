@@ -6,6 +6,9 @@
 So drawn, m* has the uncertainty of both samples (the generalized pivots of Krishnamoorthy & Mathew, 2003, for the mean
 of log-normal numbers). The accepted range is the middle 95 % of it: a mean of as many draws of ours lies outside one
 time in twenty. A range that is wide accepts much, and is shown; that the two are equal is not what is judged.
+
+A claim that is looked at more than once is contradicted beyond a wider range only, so that all looks together are wrong
+one time in twenty; between the two ranges it is undecided, as a wider range must not turn a misfit into support.
 """
 
 import math
@@ -16,8 +19,9 @@ import numpy as np
 from pydantic import Field
 
 from lnlab.analyse.select.series import select_series
-from lnlab.claims.claim import Finding, claims
+from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion, level_text
+from lnlab.claims.looks import ALPHA
 from lnlab.claims.region import Region, number_text
 from lnlab.claims.sample import exclusion_notes, one_number_per_seed, series_sample
 from lnlab.claims.student import measured_finding, unjudged_finding
@@ -39,20 +43,24 @@ def printed_mean(
     """``q(0.025) <= m <= q(0.975)``: a printed mean is one of so many draws of ours (Krishnamoorthy, 2003).
 
     ``mean`` is the printed number, an arithmetic mean. ``draws`` is how many numbers it is the mean of. Accepted
-    is the middle 95 % of such means, by the logarithms of our seeds (more of them where it is looked at again).
+    is the middle 95 % of such means, by the logarithms of our seeds.
     """
     observed = select_series(results, of)
     sample = series_sample(observed, one_number_per_seed(observed), log=True)
     statistic = f"printed mean of {draws} draws"
     if unjudged := unjudged_finding(statistic, sample, Region(), None, criterion):
         return replace(unjudged, estimate=mean, low=None, high=None)
-    region = predicted_means(list(sample.numbers.values()), draws, 1 - criterion.level)
+    numbers = list(sample.numbers.values())
+    region, wider = predicted_means(numbers, draws), predicted_means(numbers, draws, 1 - criterion.level)
+    verdict: VerdictLabel = "supported" if mean in region else "undecided" if mean in wider else "contradicted"
     counted = measured_finding(statistic, sample, region)
-    ours = f"the mean of our {len(sample.numbers)} is {number_text(float(np.mean([*sample.numbers.values()])))}"
-    reason = f"of {draws} draws such as ours {level_text(criterion.level)} have a mean {region}; {ours}"
+    ours = f"the mean of our {len(numbers)} is {number_text(float(np.mean(numbers)))}"
+    reason = f"of {draws} draws such as ours {level_text(ALPHA)} have a mean {region}; {ours}"
+    if verdict == "undecided":
+        reason += f"; at this look {level_text(criterion.level)} decide, a mean {wider}"
     return replace(
         counted,
-        verdict="supported" if mean in region else "contradicted",
+        verdict=verdict,
         reason=reason + exclusion_notes(sample),
         estimate=mean,
         low=None,

@@ -1,7 +1,7 @@
 """The claims of a spec judged on the tables of a report: again, or with their last verdict, or not testable."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
@@ -10,16 +10,20 @@ from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
-from lnlab.claims.look_book import LookBook
+from lnlab.claims.kept_numbers import judge_kept_numbers
+from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.specfile.experiment import CRITERION_FIELDS
 from lnlab.tables import Results
 
 DESCRIPTIVE_FIELDS = ("says", "primary", "role", "because", "source", "published", "seeds")
 """Fields of a claim that do not decide its verdict, given the runs that it reads."""
+TEST_FIELDS = ("looks", "law", *CRITERION_FIELDS)
+"""Fields by which a claim is judged, given the number of each seed."""
 UNCOMPARED_FIELDS = ("seeds", "measure", "quantity")
 """Fields of a verdict that are compared apart, or say only what its numbers are."""
 _ROUNDING = 1e-9
@@ -82,6 +86,8 @@ def judge_again(
         elif are_covered(required, available):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             verdicts[name] = _with_rounding_of(last_verdict, verdict)
+        elif last_verdict is not None and (kept := _on_kept_numbers(claim, matched.results, before, looks)):
+            verdicts[name] = kept
         elif last_verdict is not None and _unchanged(claim, matched.results, before):
             carried.append(name)
             descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
@@ -139,13 +145,13 @@ def _equal(a: Json, b: Json) -> bool:
     return math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
 
 
-def _unchanged(claim: Claim, results: Results, before: JudgedReport) -> bool:
-    """Whether a claim is the one that was judged before, on the same runs."""
+def _unchanged(claim: Claim, results: Results, before: JudgedReport, without: Collection[str] = ()) -> bool:
+    """Whether a claim, but for these fields, is the one that was judged before, on the same runs."""
     other = before.claims.get(claim["id"])
     if (
         other is None
         or claim["id"] not in before.verdicts
-        or canonical(_decisive(claim)) != canonical(_decisive(other))
+        or canonical(_decisive(claim, without)) != canonical(_decisive(other, without))
     ):
         return False
     today = results_of_claim(claim, results)
@@ -153,8 +159,29 @@ def _unchanged(claim: Claim, results: Results, before: JudgedReport) -> bool:
     return all(_runs(today, selection) == _runs(then, selection) for selection in claim_selections(claim))
 
 
-def _decisive(claim: Claim) -> dict[str, Json]:
-    return {key: value for key, value in claim.items() if key not in DESCRIPTIVE_FIELDS}
+def _on_kept_numbers(claim: Claim, results: Results, before: JudgedReport, looks: LookBook | None) -> Verdict | None:
+    """The verdict by the numbers that the last one holds, where the rows are those of before and only the test is new.
+
+    An exact bound has no test: each sample keeps it or breaks it, at every look.
+    """
+    other, last = before.claims.get(claim["id"]), before.verdicts[claim["id"]]
+    if other is None or not _unchanged(claim, results, before, without=TEST_FIELDS):
+        return None
+    criterion, seeds = claim_criterion(claim, results)
+    number = looks.number(claim["id"], criterion, seeds) if looks is not None else last.look
+    descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
+    if claim.get("exact"):
+        return replace(last, **descriptive)
+    finding = judge_kept_numbers(claim, last, len(seeds), number)
+    if finding is None:
+        return None
+    if looks is not None and finding.tested:
+        looks.record(claim["id"], criterion, seeds, number, finding.level)
+    return verdict_of(claim, finding, last.scope)
+
+
+def _decisive(claim: Claim, without: Collection[str]) -> dict[str, Json]:
+    return {key: value for key, value in claim.items() if key not in (*DESCRIPTIVE_FIELDS, *without)}
 
 
 def _runs(results: Results, selection: Selection) -> set[str]:

@@ -1,0 +1,40 @@
+"""A verdict whose rows are gone, judged again by the number of each seed that it holds.
+
+A report keeps the rows that its figures and claims need, and of every verdict the number of each seed. Where only the
+level, the margin, the law or the estimand of a claim has changed, these numbers are all that judging it takes.
+"""
+
+from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
+from lnlab.claims.claim import Claim, Finding, Verdict, claims, stated_finding
+from lnlab.claims.criterion import criterion_of
+from lnlab.claims.region import declared_region
+from lnlab.claims.sample import Sample
+from lnlab.claims.student import judge_sample
+
+
+def judge_kept_numbers(claim: Claim, last: Verdict, seeds: int, look: int) -> Finding | None:
+    """The finding of a claim on the numbers of its last verdict; None where they are not enough.
+
+    They are enough for a claim with one number a seed (``ratio``, and ``bound`` without ``over`` or with ``reduce``)
+    if every seed has one, as what became of the others is not in the verdict.
+
+    Args:
+        claim: resolved; its selections are those of the last verdict.
+        last: the verdict.
+        seeds: how many seeds the claim is about.
+        look: which look at its criterion it is.
+    """
+    reduced = claim.get("over") is None or claim.get("reduce") is not None
+    plain = claim["kind"] in ("bound", "ratio") and reduced and not claim.get("each") and not claim.get("requires")
+    if not plain or claim.get("probability") is not None or len(last.seeds) != seeds or last.measure == "share":
+        return None
+    facts = claims[claim["kind"]].facts
+    criterion = criterion_of(claim, facts.about, look, names_law=facts.law)
+    log = claim.get("scale", "log") == "log"
+    edges = [claim.get(word) for word in ("between", "at_least", "at_most")]
+    allowed = declared_region(*edges, positive=log)
+    ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
+    sample = Sample(dict(last.seeds), log=log, trained=True)
+    null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
+    finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
+    return stated_finding(finding, claim, criterion, look)
