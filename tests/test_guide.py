@@ -94,7 +94,9 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
         assert "number 1 of tokens, profile smoke" in by_link
         assert "nothing to remove" in outputs["lnlab gc"]
         again = "lnlab run tokens.yaml -p smoke -q --store colleague"
-        assert "6 units imported, 0 in the store already" in outputs["lnlab import units.tar --store colleague"]
+        assert "6 units at runs; 6 segments" in outputs["lnlab push tokens.yaml runs -p smoke"]
+        pulled = outputs["lnlab pull tokens.yaml runs -p smoke --store colleague"]
+        assert pulled == "6 units pulled, 0 in the store already\n"
         assert "0 units computed, 6 reused" in outputs[again]
     elif page == "verifying":
         assert "have the same rows to the last bit" in outputs["lnlab verify tokens.yaml --level 2"]

@@ -16,7 +16,7 @@ from lnlab import __version__
 from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
-from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, transfer, verify, why
+from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, err, leave_pipe, lose_output, lost_output, one_line, out
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
@@ -82,8 +82,8 @@ for _command, _example in (
     (status.status_of_store, status.STATUS_EXAMPLE),
     (ls.ls, ls.LS_EXAMPLE),
     (gc.gc, gc.GC_EXAMPLE),
-    (transfer.export, transfer.EXPORT_EXAMPLE),
-    (transfer.import_archive, transfer.IMPORT_EXAMPLE),
+    (remotes.push, remotes.PUSH_EXAMPLE),
+    (remotes.pull, remotes.PULL_EXAMPLE),
     (query.query, query.QUERY_EXAMPLE),
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),

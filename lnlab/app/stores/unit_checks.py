@@ -1,16 +1,14 @@
-"""Whether a unit from elsewhere is what it says: its keys follow from its setting, its rows from its record."""
+"""Whether a stretch of work from elsewhere is what it says: its rows are those that its record names."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.compile.content_keys import ContentKeys
-from lnlab.compile.work import needs_next_update
-from lnlab.errors import LabError
-from lnlab.keys import Json, digest, digest_bytes
-from lnlab.registry import Flawed, Roots
+from lnlab.keys import Json, digest_bytes
+from lnlab.store.parquet_sizes import Unsized, parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json
 from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import RECORD_FILE
@@ -20,12 +18,13 @@ from lnlab.tables import table_schema
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lnlab.app.request import Registries
-
 MOST_ROWS = 2_000_000
 """Rows of one file: a few bytes of Parquet can unfold to billions."""
+LARGEST_UNFOLDED = 128 * 1024 * 1024
+"""Bytes of the pages of a file, uncompressed."""
 LONGEST_TEXT = 4_000
-_UNREADABLE = (LabError, Flawed, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
+_KEY = re.compile(r"[0-9a-f]{64}")
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 _FIELDS = {"trajectory": str, "first_step": int, "steps": int, "asked": list, "measurements": list} | {
     "outcome": dict,
     "files": dict,
@@ -36,48 +35,12 @@ class Refused(Exception):
     """A unit is not what it says; the message says where."""
 
 
-class UnitKeys:
-    """Recomputes the keys of units from their settings, with the pieces and corpora of this machine."""
-
-    def __init__(self, known: "Registries", roots: Roots) -> None:
-        self._known = known
-        self._keys = ContentKeys(known, roots)
-
-    def check(self, trajectory: str, setting: Json, seed: int, measurements: Sequence[tuple[str, int, Json]]) -> int:
-        """How many updates the setting asks for, once every key of the unit is the one that follows from it.
-
-        Raises:
-            Refused: a key is another one, or the setting or a probe is unknown here.
-        """
-        try:
-            keys = self._keys.of(setting)
-            state = keys.state(seed)
-            if keys.trajectory(state) != trajectory:
-                raise Refused(f"{trajectory[:16]}: its key does not follow from its setting")
-            for key, step, probe in measurements:
-                ahead = needs_next_update(self._known["probe"], probe)
-                state_key = state if step == 0 and not ahead else trajectory
-                if digest(["measurement", state_key, step, self._keys.choice("probe", probe)]) != key:
-                    raise Refused(f"{trajectory[:16]}: the key of a measurement does not follow from its probe")
-        except _UNREADABLE as error:
-            raise Refused(f"{trajectory[:16]}: its setting cannot be read here ({_reason(error)})") from error
-        return keys.steps
-
-
-def _reason(error: Exception) -> str:
-    problems = error.problems if isinstance(error, LabError) else ()
-    return "; ".join(map(str, problems)) or f"{type(error).__name__}: {str(error)[:120]}"
-
-
-def check_stretch(
-    folder: "Path", contents: Mapping[str, bytes], allowed: Mapping[str, int]
-) -> tuple[Record, dict[str, bytes]]:
+def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> tuple[Record, dict[str, bytes]]:
     """The record and the tables of a stretch of work, once the rows are those that the record says.
 
     Args:
         folder: where it would lie in the store.
         contents: its files by name.
-        allowed: the measurements of its unit, each with its training step.
 
     Raises:
         Refused: something in it is not what it should be.
@@ -87,8 +50,6 @@ def check_stretch(
         record = _record(folder, contents, where)
     except (CorruptFile, *_UNREADABLE) as error:
         raise Refused(f"{where}: {RECORD_FILE} is missing or altered") from error
-    if not set(record.measurements) <= allowed.keys():
-        raise Refused(f"{where}: its record has measurements that its unit does not")
     if record.outcome["status"] not in COMPLETE_STATUSES:
         raise Refused(f"{where}: it ended as {str(record.outcome['status'])[:40]}, which is no result")
     tables = {name: content for name, content in contents.items() if name != RECORD_FILE}
@@ -105,8 +66,8 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
     fields = from_checksummed_json(contents[RECORD_FILE], folder / RECORD_FILE)
     if fields.keys() != _FIELDS.keys() or any(type(fields[name]) is not kind for name, kind in _FIELDS.items()):
         raise Refused(f"{where}: its record lacks a field, or has one of another type")
-    words = [*fields["asked"], *fields["measurements"], *fields["files"].values(), *fields["files"]]
-    if not all(isinstance(word, str) and len(word) <= 64 for word in words):
+    keys = [*fields["asked"], *fields["measurements"], *fields["files"].values()]
+    if not all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys):
         raise Refused(f"{where}: a key in its record is none")
     if fields["trajectory"] != folder.parent.name or not 0 <= fields["first_step"] <= fields["steps"]:
         raise Refused(f"{where}: its record belongs to another unit, or ends before it begins")
@@ -124,6 +85,14 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
 def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
     """The rows of a table belong to the measurements and the trajectory of the record."""
     try:
+        sizes = parquet_sizes(content)
+    except Unsized as error:
+        raise Refused(f"{where}: it cannot be read as Parquet") from error
+    if max(sizes.rows, sizes.values) > MOST_ROWS:
+        raise Refused(f"{where}: it has more than {MOST_ROWS:,} rows")
+    if sizes.unfolded > LARGEST_UNFOLDED:
+        raise Refused(f"{where}: it unfolds to {sizes.unfolded:,} bytes, and may to {LARGEST_UNFOLDED:,}")
+    try:
         rows = pl.scan_parquet(BytesIO(content))
         schema = rows.collect_schema()
         expected = table_schema(table)
@@ -134,6 +103,9 @@ def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
         frame = rows.collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError) as error:
         raise Refused(f"{where}: it cannot be read as Parquet") from error
+    texts = frame.select(pl.col(pl.String).str.len_bytes().max())
+    if any(length is not None and length > LONGEST_TEXT for length in texts.row(0)):
+        raise Refused(f"{where}: it has a text of more than {LONGEST_TEXT:,} bytes")
     for column, values in (("measurement", record.measurements), ("trajectory", (record.trajectory,))):
         if column in expected and not set(frame[column].unique() if column in frame.columns else [None]) <= set(values):
             raise Refused(f"{where}: it has rows of another {column}")

@@ -1,0 +1,270 @@
+"""``lnlab pull``: the units that a spec lacks, taken from another place once each of them is what it says."""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.app.compute import decide_open_choices
+from lnlab.app.formats import format_quantity
+from lnlab.app.plan_facts import plan_facts
+from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.stores.pushing import THREADS
+from lnlab.app.stores.unit_checks import Refused, check_stretch
+from lnlab.errors import Problem, StoreError
+from lnlab.keys import digest_bytes
+from lnlab.store import files
+from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
+from lnlab.store.packing import BLOCK_BYTES, PACK_BYTES, PackWriter, packs_locked
+from lnlab.store.packs import encode_block
+from lnlab.store.records.layout import in_stretch_order, trajectory_folder
+from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
+from lnlab.store.remote import Remote, Untrusted, segment_place
+from lnlab.store.segments import MOST_MANIFESTS, Segment, manifest_names, question_of, read_manifest
+from lnlab.userfiles import LARGEST_SPEC, read_user_file
+
+if TYPE_CHECKING:
+    from lnlab.compile.decisions import Decision
+    from lnlab.store.store import Store
+
+ARRIVALS_FOLDER = "arrivals"
+"""Where segments of a pull lie until all of them are checked; one that was ended goes on from there."""
+_LOCK_FILE = "lock"
+
+
+@dataclass(frozen=True)
+class Pull:
+    """What a pull did: units that are new, that were in the store already, and that are neither here nor there."""
+
+    new: int
+    present: int
+    absent: int
+
+
+Listed = dict[str, dict[str, tuple[Segment, str]]]
+"""Trajectory -> name of a stretch -> the segment, and the place of the manifest that lists it."""
+
+
+def pull_units(
+    store: "Store", request: Request, remote: Remote, limit: int, report: Callable[[int, int], None]
+) -> Pull:
+    """Take the units that a spec lacks from another place, and remember its plan.
+
+    The spec is compiled here, and a unit is taken under the key that follows from it with the pieces and corpora of
+    this machine. Nothing enters the store before every file of every unit of a stage is checked.
+
+    Args:
+        store: the store.
+        request: the question.
+        remote: where from.
+        limit: bytes that may be read of segments.
+        report: called with the bytes that have arrived, and those of all.
+
+    Raises:
+        SpecError: every problem of the spec.
+        Untrusted: something there is not what it says.
+        StoreError: the place cannot be read, or the store cannot be written.
+    """
+    known = load_registries(request.plugins)
+    listing = _Listing(remote, _question(request))
+    decisions: tuple[Decision, ...] = ()
+    new = present = absent = 0
+    while True:
+        plan, document = compile_request(request, known, decisions)
+        pending = {
+            unit.key: TrajectoryRequest(unit.steps, {m.key: m.step for m in unit.measurements})
+            for unit, _ in store.pending(plan)
+        }
+        taken = _pull_stage(store, remote, pending, listing, limit, report) if pending else 0
+        new, absent = new + taken, absent + len(pending) - taken
+        present += len(plan.trajectories) - len(pending)
+        chosen = decide_open_choices(plan, store)
+        if not chosen:
+            break
+        decisions = (*decisions, *chosen)
+    if not new and not present:
+        raise StoreError(listing.nothing_of(request))
+    store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
+    return Pull(new, present, absent)
+
+
+def _question(request: Request) -> str:
+    content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
+    return question_of(digest_bytes(content), request.profile, request.overrides)
+
+
+@dataclass
+class _Listing:
+    """What manifests list: first those of this question, then, for what they lack, those of all others."""
+
+    remote: Remote
+    question: str
+    found: Listed = field(default_factory=dict)
+    _read: set[str] = field(default_factory=set)
+
+    def of(self, wanted: Mapping[str, TrajectoryRequest]) -> Listed:
+        """The segments of these units, as far as they are listed."""
+        self._read_all(manifest_names(self.remote, self.question))
+        if not wanted.keys() <= self.found.keys():
+            for name, size in manifest_names(self.remote):
+                if wanted.keys() <= self.found.keys():
+                    break
+                self._read_all([(name, size)])
+        return {trajectory: self.found[trajectory] for trajectory in wanted if trajectory in self.found}
+
+    def _read_all(self, names: list[tuple[str, int]]) -> None:
+        for name, size in names:
+            if name in self._read:
+                continue
+            if len(self._read) >= MOST_MANIFESTS:
+                raise Untrusted(self.remote.url, f"has more than {MOST_MANIFESTS:,} manifests")
+            self._read.add(name)
+            place = self.remote.place(name)
+            for trajectory, segments in read_manifest(self.remote, name, size).items():
+                stretches = self.found.setdefault(trajectory, {})
+                for segment in segments:
+                    other, _ = stretches.setdefault(segment.stretch, (segment, place))
+                    if other != segment:
+                        raise Untrusted(place, f"lists {trajectory[:16]}/{segment.stretch} with other bytes")
+
+    def nothing_of(self, request: Request) -> Problem:
+        """Why nothing was there."""
+        if not self._read:
+            return Problem(self.remote.url, "holds no runs", "name the place that lnlab push wrote to")
+        what = f"has no run of {request.spec} as it is computed here"
+        return Problem(self.remote.url, what, "another version of lnlab, of a piece or of a corpus has other keys")
+
+
+def _pull_stage(
+    store: "Store",
+    remote: Remote,
+    pending: Mapping[str, TrajectoryRequest],
+    listing: _Listing,
+    limit: int,
+    report: Callable[[int, int], None],
+) -> int:
+    """Take what the plan of a stage lacks; how many units came."""
+    reader = StoreReader(store.root)
+    lacking: dict[str, dict[str, tuple[Segment, str]]] = {}
+    for trajectory, stretches in listing.of(pending).items():
+        here = {record.folder.name for record in reader.read(trajectory).records}
+        lacking[trajectory] = {name: entry for name, entry in stretches.items() if name not in here}
+    segments = {segment.sha256: segment for stretches in lacking.values() for segment, _ in stretches.values()}
+    total = sum(segment.size for segment in segments.values())
+    if total > limit:
+        what = f"{format_quantity(total, 'B')} would be read, and {format_quantity(limit, 'B')} may be"
+        raise StoreError(Problem(remote.url, what, "allow more with --limit if you trust where it comes from"))
+    if not segments:
+        return 0
+    with _arrivals(store) as folder:
+        _fetch(remote, folder, segments, report)
+        useful = {}
+        for trajectory in sorted(lacking):
+            arrived = _checked(store, folder, trajectory, lacking[trajectory])
+            if _adds(arrived, reader.read(trajectory), pending[trajectory]):
+                useful[trajectory] = lacking[trajectory]
+        _put(store, folder, useful)
+    return len(useful)
+
+
+@contextmanager
+def _arrivals(store: "Store") -> Iterator[Path]:
+    """The folder for what arrives. It is gone afterwards, but where the way was cut off, so that it can be gone on."""
+    folder = store.root / ARRIVALS_FOLDER
+    files.make_folder(folder)
+    with files.locked(folder / _LOCK_FILE, wait=False) as acquired:
+        if not acquired:
+            what = "another lnlab pulls into this store"
+            raise StoreError(Problem(str(store.root), what, "wait until it is done, then pull again"))
+        try:
+            yield folder
+        except Untrusted:
+            _clear(folder)
+            raise
+        _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.name != _LOCK_FILE:
+            files.remove(path)
+
+
+def _fetch(remote: Remote, folder: Path, segments: Mapping[str, Segment], report: Callable[[int, int], None]) -> None:
+    """Have every segment in the folder; those of a pull that was ended are there."""
+    total, arrived = sum(segment.size for segment in segments.values()), 0
+
+    def fetch(segment: Segment) -> int:
+        path = folder / segment.sha256
+        if not (path.is_file() and digest_bytes(path.read_bytes()) == segment.sha256):
+            files.replace(path, remote.read(segment_place(segment.sha256), segment.size))
+        return segment.size
+
+    threads = ThreadPoolExecutor(THREADS)
+    try:
+        for size in threads.map(fetch, segments.values()):
+            arrived += size
+            report(arrived, total)
+    finally:
+        threads.shutdown(cancel_futures=True)
+
+
+def _checked(
+    store: "Store", folder: Path, trajectory: str, stretches: Mapping[str, tuple[Segment, str]]
+) -> list[tuple[Record, dict[str, bytes]]]:
+    """The records and tables of a unit, once its rows are those of its records.
+
+    Raises:
+        Untrusted: they are not.
+    """
+    home = trajectory_folder(store.root, trajectory)
+    checked = []
+    for name in in_stretch_order(stretches):
+        segment, place = stretches[name]
+        try:
+            checked.append(check_stretch(home / name, segment.split((folder / segment.sha256).read_bytes())))
+        except Refused as error:
+            raise Untrusted(place, str(error)) from error
+    return checked
+
+
+def _adds(
+    arrived: list[tuple[Record, dict[str, bytes]]], stored: TrajectoryContents, request: TrajectoryRequest
+) -> bool:
+    """Whether a unit lacks less with these stretches than without them."""
+    before = missing_of_request(stored, request)
+    by_name = {record.folder.name: record for record in [*stored.records, *(record for record, _ in arrived)]}
+    records = [by_name[name] for name in in_stretch_order(by_name)]
+    after = missing_of_request(TrajectoryContents(records), request)
+    return before is not None and (after is None or len(after.measurements) < len(before.measurements))
+
+
+def _put(store: "Store", folder: Path, units: Mapping[str, Mapping[str, tuple[Segment, str]]]) -> None:
+    """Make what was checked visible, as packs, each of them at once."""
+    writer = PackWriter(store.root)
+    pending: list[tuple[str, str, str, bytes]] = []
+    with packs_locked(store.root) as acquired:
+        if not acquired:
+            what = "another lnlab is changing the packs of this store"
+            raise StoreError(Problem(str(store.root), what, "wait until it is done, then pull again"))
+        for trajectory, stretches in units.items():
+            for name, (segment, _) in stretches.items():
+                contents = segment.split((folder / segment.sha256).read_bytes())
+                pending += [(trajectory, name, file, content) for file, content in contents.items()]
+            if sum(len(content) for *_, content in pending) >= BLOCK_BYTES:
+                _flush(writer, pending)
+                pending = []
+            if writer.size >= PACK_BYTES:
+                writer.close()
+        if pending:
+            _flush(writer, pending)
+        writer.close()
+
+
+def _flush(writer: PackWriter, entries: list[tuple[str, str, str, bytes]]) -> None:
+    holds: dict[str, tuple[str, ...]] = {}
+    for trajectory, stretch in dict.fromkeys((entry[0], entry[1]) for entry in entries):
+        holds[trajectory] = (*holds.get(trajectory, ()), stretch)
+    writer.add(encode_block(entries), holds)

@@ -1,0 +1,151 @@
+"""``lnlab push``: the finished units of a spec, sent to another place: only what is not there yet."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import digest_bytes
+from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
+from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
+from lnlab.store.records.coverage import COMPLETE_STATUSES
+from lnlab.store.records.records import StoreReader, TrajectoryContents
+from lnlab.store.remote import MANIFESTS, Remote, segment_place
+from lnlab.store.segments import (
+    Segment,
+    encode_manifest,
+    encode_segment,
+    manifest_names,
+    question_of,
+    read_manifest,
+)
+
+if TYPE_CHECKING:
+    from lnlab.store.store import Store
+
+THREADS = 8
+"""Files on their way at once."""
+BATCH_BYTES = 32 * 1024 * 1024
+"""Bytes of segments in memory at once, about."""
+MANIFEST_UNITS = 2_000
+"""Units of one manifest; what was sent before is listed even if the push is ended then."""
+
+
+@dataclass
+class Push:
+    """What was sent.
+
+    Attributes:
+        units: finished units that the place holds now.
+        sent: segments that it did not hold before.
+        size: bytes of these.
+        unfinished: units that the store has not finished, and that were left out.
+    """
+
+    units: int = 0
+    sent: int = 0
+    size: int = 0
+    unfinished: int = 0
+
+
+@dataclass
+class _Sending:
+    """What goes to a place, and what of it was there."""
+
+    remote: Remote
+    question: str
+    report: Callable[[int], None]
+    listed: dict[str, set[str]]
+    done: Push = field(default_factory=Push)
+    _pending: list[tuple[str, bytes]] = field(default_factory=list)
+    _unlisted: dict[str, list[Segment]] = field(default_factory=dict)
+    _there: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, trajectory: str, contents: TrajectoryContents) -> None:
+        """Send the segments of a unit that are not there, and list it."""
+        self.done.units += 1
+        segments = []
+        for record, tables in zip(contents.records, contents.tables, strict=True):
+            if record.outcome["status"] not in COMPLETE_STATUSES:
+                continue  # a failed attempt, which says nothing to others
+            segment, content = encode_segment(record, tables)
+            segments.append(segment)
+            if self._folder(segment.sha256).get(segment.sha256) != len(content):
+                self._pending.append((segment.sha256, content))
+        if not {segment.sha256 for segment in segments} <= self.listed.get(trajectory, set()):
+            self._unlisted[trajectory] = segments
+        if sum(len(content) for _, content in self._pending) >= BATCH_BYTES:
+            self._flush()
+        if len(self._unlisted) >= MANIFEST_UNITS:
+            self.close()
+
+    def close(self) -> None:
+        """Send what is left, and last of all the manifest."""
+        self._flush()
+        if self._unlisted:
+            content = encode_manifest(self._unlisted)
+            self.remote.write(f"{MANIFESTS}/{self.question}/{digest_bytes(content)}", content)
+            self._unlisted = {}
+
+    def _folder(self, sha256: str) -> dict[str, int]:
+        prefix = sha256[:2]
+        if prefix not in self._there:
+            self._there[prefix] = self.remote.digests(segment_place(sha256).rpartition("/")[0])
+        return self._there[prefix]
+
+    def _flush(self) -> None:
+        with ThreadPoolExecutor(THREADS) as threads:
+            for size in threads.map(self._send, self._pending):
+                self.done.sent += 1
+                self.done.size += size
+                self.report(size)
+        self._pending = []
+
+    def _send(self, entry: tuple[str, bytes]) -> int:
+        sha256, content = entry
+        self.remote.write(segment_place(sha256), content)
+        return len(content)
+
+
+def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Callable[[int], None]) -> Push:
+    """Send the finished units of a plan, and of the tuning runs that decided it.
+
+    Args:
+        store: the store.
+        stored: the plan.
+        remote: where to.
+        report: called with the bytes of each segment that has arrived.
+
+    Raises:
+        LabError: no unit is finished.
+        StoreError: the store cannot be read, or the place cannot be written, or what lists its units is altered.
+    """
+    question = question_of(stored.text, stored.profile, stored.overrides)
+    listed: dict[str, set[str]] = {}
+    for name, size in manifest_names(remote, question):
+        for trajectory, segments in read_manifest(remote, name, size).items():
+            listed.setdefault(trajectory, set()).update(segment.sha256 for segment in segments)
+    sending = _Sending(remote, question, report, listed)
+    reader = StoreReader(store.root)
+    for trajectory, steps in sorted(_units(store, stored)):
+        contents = reader.read(trajectory)
+        if missing_of_request(contents, TrajectoryRequest(steps)) is None:
+            sending.add(trajectory, contents)
+        else:
+            sending.done.unfinished += 1
+    if not sending.done.units:
+        what = f"no unit of it is finished ({sending.done.unfinished:,} are not)"
+        raise LabError(Problem(stored.spec, what, f"lnlab run {stored.spec} first"))
+    sending.close()
+    return sending.done
+
+
+def _units(store: "Store", stored: StoredPlan) -> Iterator[tuple[str, int]]:
+    """Each trajectory of the stages of a question, with the updates of its longest run."""
+    steps: dict[str, int] = {}
+    for plan in plans_newest_first(store.root):
+        if plan.asks_the_same(stored):
+            for trajectory, number in plan_tables(store.root, plan)["runs"].select("trajectory", "steps").iter_rows():
+                steps[trajectory] = max(number, steps.get(trajectory, 0))
+    yield from steps.items()

@@ -1,0 +1,110 @@
+"""``lnlab push`` and ``lnlab pull``: the finished runs of a spec sent to another place, and taken from there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from lnlab.app.formats import format_count, format_quantity
+from lnlab.app.request import Request, open_store, stored_plan
+from lnlab.cli.options import Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
+from lnlab.cli.terminal import err, out
+
+PUSH_EXAMPLE = "Example: [bold]lnlab push specs/xiong_fig3.yaml s3://bucket/runs[/bold]"
+PULL_EXAMPLE = "Example: [bold]lnlab pull specs/xiong_fig3.yaml /shared/runs[/bold], then [bold]lnlab report[/bold]"
+_GIB = 2**30
+
+Destination = Annotated[
+    str,
+    typer.Argument(
+        metavar="DESTINATION", help="A folder, or s3://, gs://, az://, hf://, ssh:// ... as fsspec reaches it."
+    ),
+]
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="What lnlab push wrote to: a folder or a URL.")]
+
+
+def push(
+    spec: Spec,
+    overrides: Overrides,
+    folder: StoreFolder,
+    plugins: Plugins,
+    destination: Destination,
+    profile: Profile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Send the finished runs of a spec to another place, so that nobody has to compute them again.
+
+    What goes are the rows of every finished unit (a run that diverged is finished), tuning runs included; no logs, no
+    checkpoints, no settings and no paths of this machine. Only what is not there yet is sent; a push that was ended
+    goes on where it was. Nothing there is ever changed or removed, so several people may push at once.
+    """
+    from lnlab.app.stores.pushing import push_units
+    from lnlab.store.remote import open_remote
+
+    store = open_store(folder)
+    remote = open_remote(destination)
+    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins)))
+    with _bytes_shown("sent", quiet=quiet) as show:
+        pushed = push_units(store, stored, remote, lambda size: show(size, None))
+    if pushed.unfinished:
+        err().print(f"{format_count(pushed.unfinished, 'unit')} left out: not finished")
+    what = f"{format_count(pushed.sent, 'segment')} ({format_quantity(pushed.size, 'B')})" if pushed.sent else "nothing"
+    out().print(f"{format_count(pushed.units, 'unit')} at {remote.url}; {what} sent")
+
+
+def pull(
+    spec: Spec,
+    overrides: Overrides,
+    folder: StoreFolder,
+    plugins: Plugins,
+    source: Source,
+    profile: Profile = None,
+    limit: Annotated[
+        float, typer.Option("--limit", min=0.001, metavar="GIB", help="Refuse to read more than this.")
+    ] = 2.0,
+    quiet: Quiet = False,
+) -> None:
+    """Take the runs that a spec lacks from another place into the store.
+
+    The place is not trusted: names there are digests and nothing else, sizes are checked before anything is read, and
+    every row must be the one whose digest its record has. The spec is compiled here, and a unit is taken under the key
+    that follows from it with the pieces and corpora of this machine; what was computed with another version of a piece,
+    or on another corpus, has another key and stays there. What the store has already stays as it is. Refused, it leaves
+    the store as it was; ended by a signal or a lost line, the same command goes on. That the numbers themselves are
+    right shows only who computes them again: lnlab verify --level 2.
+    """
+    from lnlab.app.stores.pulling import pull_units
+    from lnlab.store.remote import open_remote
+
+    store = open_store(folder)
+    remote = open_remote(source)
+    request = Request(spec, profile, tuple(overrides), tuple(plugins))
+    with _bytes_shown("arrived", quiet=quiet) as show:
+        pulled = pull_units(store, request, remote, int(limit * _GIB), show)
+    out().print(f"{format_count(pulled.new, 'unit')} pulled, {pulled.present:,} in the store already")
+    if pulled.absent:
+        err().print(f"{format_count(pulled.absent, 'unit')} not there: {request.command('run')} computes the rest")
+
+
+@contextmanager
+def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
+    """A line that counts bytes, on a terminal.
+
+    It is called with a number of them, and those of all if that is known: then the number is of all so far, else of
+    those that are new.
+    """
+    from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = err()
+    columns = TextColumn("{task.description}", markup=False), DownloadColumn(), TransferSpeedColumn()
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+
+        def show(number: int, total: int | None) -> None:
+            if total is None:
+                bars.advance(task, number)
+            else:
+                bars.update(task, completed=number, total=total)
+
+        yield show

@@ -1,0 +1,228 @@
+"""Another place that fsspec reaches: a folder, an object store, a machine over SSH. Nothing there is believed.
+
+``segments/ab/<SHA-256>`` is a stretch of work, its files end to end; ``manifests/<question>/<SHA-256>`` says which
+stretches belong to which units. Nothing there ever changes or is removed, so that several people may push at once; a
+file that was cut off has another size or another digest than its name, and is sent again.
+"""
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lnlab.errors import Problem, StoreError, nearest
+from lnlab.files import replacing
+from lnlab.keys import digest_bytes
+
+SEGMENTS, MANIFESTS = "segments", "manifests"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PUTS_WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "hf", "oci", "ocilake", "oss", "tos", "tosfs"}
+"""Protocols whose files appear whole or not at all; by others a file is written beside its name and renamed."""
+_INSTALL = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "hf": "huggingface_hub",
+    "ssh": "sshfs",
+    "sftp": "paramiko",
+    "smb": "smbprotocol",
+    "webdav": "webdav4",
+    "http": "aiohttp requests",
+    "https": "aiohttp requests",
+    "oci": "ocifs",
+    "oss": "ossfs",
+}
+"""What has to be installed for a protocol, where Python says only that something is."""
+_PASSWORD = re.compile(r"(?<=//)([^/@:]*):[^/@]*@")
+
+
+class Untrusted(StoreError):
+    """Something at a remote is not what its name or its manifest says."""
+
+    def __init__(self, place: str, what: str, remedy: str = "nothing was written; do not trust this place") -> None:
+        super().__init__(Problem(place, what, remedy))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what it says."""
+        problem = self.problems[0]
+        return type(self), (problem.where, problem.what, problem.remedy)
+
+
+def segment_place(sha256: str) -> str:
+    """Where the bytes of a segment lie."""
+    return f"{SEGMENTS}/{sha256[:2]}/{sha256}"
+
+
+def shown_url(url: str) -> str:
+    """The place as messages name it: without a password."""
+    return _PASSWORD.sub(r"\1:***@", url)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A place that was opened.
+
+    Attributes:
+        url: as messages name it.
+        system: of fsspec.
+        root: the path in it.
+        folder: the folder of this machine that it is, or None.
+    """
+
+    url: str
+    system: Any
+    root: str
+    folder: Path | None
+
+    def place(self, name: str) -> str:
+        """A name in it for a message."""
+        return f"{self.url.rstrip('/')}/{name}"
+
+    def digests(self, below: str) -> dict[str, int]:
+        """The files in a folder of it whose names are digests, each with its size; others are nobody's.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return {
+            name: size
+            for name, kind, size in self._entries(below)
+            if kind == "file" and type(size) is int and _DIGEST.fullmatch(name)
+        }
+
+    def folders(self, below: str) -> list[str]:
+        """The folders in a folder of it whose names are digests.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return sorted(name for name, kind, _ in self._entries(below) if kind == "directory" and _DIGEST.fullmatch(name))
+
+    def _entries(self, below: str) -> list[tuple[str, str, Any]]:
+        with self._reaching("read", below):
+            try:
+                entries = self.system.ls(self._path(below), detail=True)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            return [
+                (entry["name"].rstrip("/").rpartition("/")[2], entry["type"], entry.get("size"))
+                for entry in entries
+                if not entry.get("islink")
+            ]
+
+    def read(self, name: str, size: int) -> bytes:
+        """The first ``size`` bytes of a file, whatever it holds beyond, if its name is their digest.
+
+        Raises:
+            Untrusted: they are others, or fewer, or it is no plain file.
+            StoreError: it cannot be read.
+        """
+        with self._reaching("read", name):
+            try:
+                content = self._first_bytes(name, size)
+            except FileNotFoundError:
+                raise Untrusted(self.place(name), "is missing", "nothing was written; push it again") from None
+        if len(content) != size or digest_bytes(content) != name.rpartition("/")[2]:
+            what = "is not what its name says"
+            raise Untrusted(self.place(name), what, "nothing was written; remove it there and push it again")
+        return content
+
+    def _first_bytes(self, name: str, size: int) -> bytes:
+        if self.folder is None:
+            return bytes(self.system.cat_file(self._path(name), start=0, end=size))
+        path = self.folder / name
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise Untrusted(self.place(name), "is no plain file")
+        with path.open("rb") as file:
+            return file.read(size)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a file there, whole or not at all as far as the place can.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        with self._reaching("write", name):
+            if self.folder is not None:
+                path = self.folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(path) as file:
+                    file.write(content)
+                return
+            path_there = self._path(name)
+            if _protocols(self.system) & _PUTS_WHOLE:
+                self.system.pipe_file(path_there, content)
+                return
+            self.system.makedirs(path_there.rpartition("/")[0], exist_ok=True)
+            beside = f"{path_there}.{secrets.token_hex(8)}.part"
+            self.system.pipe_file(beside, content)
+            self.system.mv(beside, path_there)
+
+    def _path(self, name: str) -> str:
+        return f"{self.root.rstrip('/')}/{name}"
+
+    @contextmanager
+    def _reaching(self, action: str, name: str) -> Iterator[None]:
+        """Inside, whatever a library of a remote raises becomes an error that names the file."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except Exception as error:
+            what = f"cannot be {'read' if action == 'read' else 'written'}: {_reason(error)}"
+            remedy = "what has arrived is kept: the same command goes on"
+            raise StoreError(Problem(self.place(name), what, remedy)) from error
+
+
+def open_remote(url: str) -> Remote:
+    """The place that a user named: a folder, or what stands in front of ``://`` says how it is reached.
+
+    Raises:
+        StoreError: a file stands there, the protocol is unknown, or its library is not installed.
+    """
+    import fsspec
+    from fsspec.implementations.local import LocalFileSystem
+    from fsspec.registry import known_implementations
+
+    shown = shown_url(url)
+    protocol = url.partition("://")[0] if "://" in url else "file"
+    try:
+        if "://" in url:
+            system, root = fsspec.core.url_to_fs(url)
+        else:  # a path, whatever it holds that would mean something to fsspec
+            system, root = LocalFileSystem(), str(Path(url).expanduser().absolute())
+        system.invalidate_cache()
+    except ImportError as error:
+        package = _INSTALL.get(protocol)
+        remedy = f"pip install {package}" if package else " ".join(str(error).split())
+        raise StoreError(Problem(shown, f"needs a library for {protocol}://", remedy)) from error
+    except ValueError as error:
+        if protocol in known_implementations or protocol == "file":
+            raise StoreError(Problem(shown, f"cannot be opened: {_reason(error)}", "name a folder or a URL")) from error
+        known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory", "http", "https"]
+        raise StoreError(Problem(shown, f"'{protocol}' is no protocol", nearest(protocol, known))) from error
+    except Exception as error:
+        raise StoreError(Problem(shown, f"cannot be opened: {_reason(error)}", "look at its address")) from error
+    folder = Path(root).absolute() if isinstance(system, LocalFileSystem) else None
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise StoreError(Problem(shown, "is a file", "name a folder"))
+    return Remote(shown, system, root, folder)
+
+
+def _protocols(system: Any) -> set[str]:
+    return {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
+
+
+def _reason(error: Exception) -> str:
+    """One line of what a library says."""
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    line = " ".join(os.fsencode(shown_url(said)).decode(errors="backslashreplace").split())[:300]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__

@@ -1,0 +1,135 @@
+"""What a remote holds of a unit: its stretches of work, each one file, and the manifest that lists them.
+
+A segment is the files of a stretch end to end, the record first. A manifest has no settings: a unit is asked for by the
+key that follows from the spec here, so that a manifest can give a setting no other result.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lnlab.keys import canonical, digest, digest_bytes
+from lnlab.store.records.layout import RECORD_FILE
+from lnlab.store.records.records import Record
+from lnlab.store.remote import MANIFESTS, Remote, Untrusted
+from lnlab.tables import WRITTEN_BY_WORKERS
+
+MANIFEST_FORMAT = 1
+LARGEST_MANIFEST = 4 * 1024 * 1024
+LARGEST_FILE = 256 * 1024 * 1024
+"""Bytes of one file of a stretch."""
+MOST_MANIFESTS = 10_000
+_KEY = re.compile(r"[0-9a-f]{64}")
+_STRETCH = re.compile(r"(?:0|[1-9][0-9]{0,11})-[0-9a-f]{24}")
+_FILES = {RECORD_FILE, *(f"{table}.parquet" for table in WRITTEN_BY_WORKERS)}
+_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of work as a manifest lists it.
+
+    Attributes:
+        stretch: its name.
+        sha256: of its bytes.
+        files: (name, size) of each of its files, in the order in which they lie there.
+    """
+
+    stretch: str
+    sha256: str
+    files: tuple[tuple[str, int], ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for _, size in self.files)
+
+    def split(self, content: bytes) -> dict[str, bytes]:
+        """Its files by name."""
+        contents, start = {}, 0
+        for name, size in self.files:
+            contents[name] = content[start : start + size]
+            start += size
+        return contents
+
+
+def encode_segment(record: Record, tables: Mapping[str, bytes]) -> tuple[Segment, bytes]:
+    """A stretch of work and its bytes."""
+    files = [(RECORD_FILE, record.content()), *sorted(tables.items())]
+    content = b"".join(part for _, part in files)
+    sizes = tuple((name, len(part)) for name, part in files)
+    return Segment(record.folder.name, digest_bytes(content), sizes), content
+
+
+def question_of(text: str, profile: str | None, overrides: Iterable[str]) -> str:
+    """The name of a question at a remote: of a spec by its digest, a profile and overrides."""
+    return digest(["question", text, profile, list(overrides)])
+
+
+def encode_manifest(units: Mapping[str, Iterable[Segment]]) -> bytes:
+    """A manifest of units by trajectory."""
+    plain = [
+        [trajectory, [[s.stretch, s.sha256, [list(file) for file in s.files]] for s in segments]]
+        for trajectory, segments in sorted(units.items())
+    ]
+    return canonical({"format": MANIFEST_FORMAT, "units": plain}).encode()
+
+
+def manifest_names(remote: Remote, question: str | None = None) -> list[tuple[str, int]]:
+    """Names and sizes of the manifests of a question; None: of every question.
+
+    Raises:
+        StoreError: they cannot be listed.
+    """
+    questions = remote.folders(MANIFESTS) if question is None else [question]
+    return [
+        (f"{MANIFESTS}/{name}/{sha256}", size)
+        for name in questions
+        for sha256, size in sorted(remote.digests(f"{MANIFESTS}/{name}").items())
+    ]
+
+
+def read_manifest(remote: Remote, name: str, size: int) -> dict[str, tuple[Segment, ...]]:
+    """The units that a manifest lists: trajectory -> segments.
+
+    Raises:
+        Untrusted: it is too large, or not what its name says, or no manifest.
+        StoreError: it cannot be read.
+    """
+    place = remote.place(name)
+    if not 0 < size <= LARGEST_MANIFEST:
+        raise Untrusted(place, f"has {size:,} bytes, and a manifest has at most {LARGEST_MANIFEST:,}")
+    content = remote.read(name, size)
+    try:
+        fields = json.loads(content)
+        if fields["format"] != MANIFEST_FORMAT:
+            what = f"is of format {str(fields['format'])[:20]}, and this lnlab reads {MANIFEST_FORMAT}"
+            raise Untrusted(place, what, "nothing was written; update lnlab here")
+        units: dict[str, tuple[Segment, ...]] = {}
+        for trajectory, segments in fields["units"]:
+            if _matching(_KEY, trajectory) in units:
+                raise Untrusted(place, "lists a unit twice")
+            units[trajectory] = tuple(_segment(*entry) for entry in segments)
+            if len({segment.stretch for segment in units[trajectory]}) != len(units[trajectory]):
+                raise Untrusted(place, "lists a stretch of work twice")
+    except _MALFORMED as error:
+        raise Untrusted(place, "is no manifest of lnlab push") from error
+    return units
+
+
+def _segment(stretch: Any, sha256: Any, files: Any) -> Segment:
+    sizes = tuple((name, size) for name, size in files)
+    names = [name for name, _ in sizes]
+    if names[0] != RECORD_FILE or len(set(names)) != len(names) or not set(names) <= _FILES:
+        raise ValueError("other files than those of a stretch of work")
+    if not all(type(size) is int and 0 < size <= LARGEST_FILE for _, size in sizes):
+        raise ValueError("a file without a size, or a size that none has")
+    return Segment(_matching(_STRETCH, stretch), _matching(_KEY, sha256), sizes)
+
+
+def _matching(pattern: re.Pattern[str], text: Any) -> str:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise ValueError("no such name")
+    return text

@@ -1,0 +1,495 @@
+"""``lnlab push`` and ``lnlab pull``: finished units leave a store for another place and enter another store from there,
+checked as if hostile."""
+
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fsspec
+import polars as pl
+import pytest
+
+from lnlab.errors import StoreError
+from lnlab.keys import canonical, digest_bytes
+from lnlab.store import files, remote, segments
+from lnlab.store.packing import packs_locked
+from lnlab.store.read import find_plan
+from lnlab.store.records.checksummed import to_checksummed_json
+from lnlab.store.results_digest import results_digest
+from lnlab.store.store import Store
+
+PULLED = "6 units pulled, 0 in the store already\n"
+
+
+@pytest.fixture(scope="module")
+def pushed(once, tmp_path_factory):
+    """A folder with the six finished units of the tiny spec."""
+    from lnlab.cli import main
+
+    path = tmp_path_factory.mktemp("pushed") / "remote"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["push", "tiny.yaml", str(path), "-q"]) == 0
+    return path
+
+
+@pytest.fixture
+def stranger(once, pushed, tmp_path, monkeypatch):
+    """A folder with the spec and a copy of what was pushed, as the working folder."""
+    shutil.copy(once / "tiny.yaml", tmp_path)
+    shutil.copytree(pushed, tmp_path / "remote")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
+
+
+def snapshot():
+    """Everything that lies in the store, but for the locks that an attempt may leave."""
+    return {name: content for name, content in contents(".lnlab").items() if Path(name).name not in (".lock", "lock")}
+
+
+def results_of(folder):
+    store = Store((folder / ".lnlab").absolute())
+    return results_digest(store.results(find_plan(store.root, folder / "tiny.yaml").digest))
+
+
+@pytest.mark.parametrize("place", ["another", "memory://another/place", "file://{}/another"])
+def test_what_was_pushed_is_not_computed_again_and_gives_the_same_results(lnlab, monkeypatch, stranger, once, place):
+    place = place.format(stranger)
+    monkeypatch.chdir(once)
+    first = lnlab("push", "tiny.yaml", stranger / place if place == "another" else place)
+    assert first.code == 0, first.err
+    assert "; 6 segments (" in first.out
+    again = lnlab("push", "tiny.yaml", stranger / place if place == "another" else place)
+    assert again.out.endswith("; nothing sent\n")
+    monkeypatch.chdir(stranger)
+    pulled = lnlab("pull", "tiny.yaml", place)
+    assert (pulled.code, pulled.out) == (0, PULLED), pulled.err
+    ran = lnlab("run", "tiny.yaml", "--json", "-w", 1).json
+    assert (ran["computed"], ran["reused"]) == (0, 6)
+    assert results_of(once) == results_of(stranger)
+    assert list(Path(".lnlab/arrivals").iterdir()) == [Path(".lnlab/arrivals/lock")]
+
+
+def test_a_report_needs_no_run_after_a_pull(lnlab, stranger):
+    assert lnlab("pull", "tiny.yaml", "remote").code == 0
+    assert lnlab("report", "tiny.yaml").code == 0
+
+
+def test_names_there_are_digests_of_their_content_and_nothing_is_of_the_machine(once, pushed):
+    for name, content in contents(pushed).items():
+        assert name.rpartition("/")[2] == digest_bytes(content)
+        assert str(once).encode() not in content
+    assert len(contents(pushed)) == 7
+
+
+def test_a_second_pull_changes_nothing_and_a_part_is_filled_up(lnlab, stranger):
+    assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
+    assert lnlab("pull", "tiny.yaml", "remote").out == "4 units pulled, 2 in the store already\n"
+    before = snapshot()
+    assert lnlab("pull", "tiny.yaml", "remote").out == "0 units pulled, 6 in the store already\n"
+    assert snapshot() == before
+
+
+def test_another_profile_or_text_finds_the_units_that_it_has_in_common(lnlab, stranger):
+    assert lnlab("pull", "tiny.yaml", "remote", "-p", "one").out.startswith("2 units pulled")
+    Path("renamed.yaml").write_text(Path("tiny.yaml").read_text().replace("Does it run?", "Does it?"))
+    assert lnlab("pull", "renamed.yaml", "remote").out == "4 units pulled, 2 in the store already\n"
+    more = lnlab("pull", "tiny.yaml", "remote", "-s", "seeds=4")
+    assert more.out == "0 units pulled, 6 in the store already\n"
+    assert "2 units not there: lnlab run tiny.yaml -s seeds=4 computes the rest" in more.err
+
+
+def test_units_that_were_computed_otherwise_stay_there(lnlab, stranger):
+    nothing = lnlab("pull", "tiny.yaml", "remote", "-s", "model.d_ff=64")
+    assert (nothing.code, nothing.err.count("\n")) == (2, 1)
+    assert "remote: has no run of tiny.yaml as it is computed here; another version of lnlab" in nothing.err
+    assert snapshot() == {}
+
+
+def test_only_finished_units_are_pushed(lnlab, tiny):
+    assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
+    store = Store(Path(".lnlab").absolute())
+    runs = store.results(find_plan(store.root, tiny, "one").digest).runs
+    for folder in Path(".lnlab/trajectories").glob(f"??/{runs['trajectory'][0]}"):
+        shutil.rmtree(folder)
+    done = lnlab("push", "tiny.yaml", "there", "-p", "one")
+    assert "1 unit left out: not finished" in done.err
+    assert done.out.startswith("1 unit at there; 1 segment (")
+    for folder in Path(".lnlab/trajectories").glob("??/*"):
+        shutil.rmtree(folder)
+    nothing = lnlab("push", "tiny.yaml", "nowhere", "-p", "one")
+    assert (nothing.code, Path("nowhere").exists()) == (2, False)
+    assert "no unit of it is finished" in nothing.err
+
+
+def test_a_push_that_was_killed_goes_on_and_sends_nothing_twice(once, stranger, lnlab, monkeypatch):
+    """Killed as the system kills, at every file: what lies there afterwards is whole, or no file of a push."""
+    script = """
+import os, signal, sys
+from lnlab.cli import main
+from lnlab.store import remote
+write, left = remote.Remote.write, [int(sys.argv[1])]
+def writes(self, name, content):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    write(self, name, content)
+remote.Remote.write = writes
+remote_threads = __import__("lnlab.app.stores.pushing", fromlist=["THREADS"])
+remote_threads.THREADS = 1
+sys.exit(main(["push", "tiny.yaml", sys.argv[2], "-q"]))
+"""
+    monkeypatch.chdir(once)
+    for sent in (0, 3, 6):
+        there = stranger / f"there-{sent}"
+        killed = subprocess.run([sys.executable, "-c", script, str(sent), str(there)], capture_output=True, timeout=120)
+        assert killed.returncode == -9, killed.stderr
+        pushed = lnlab("push", "tiny.yaml", there)
+        assert pushed.code == 0, pushed.err
+        assert pushed.out.startswith(f"6 units at {there}; ")
+        assert (f"; {6 - sent} segments (" in pushed.out) or (sent == 6 and pushed.out.endswith("; nothing sent\n"))
+        assert contents(there) == contents(stranger / "remote")
+
+
+def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypatch):
+    read, asked, arrived = remote.Remote.read, [], []
+
+    def reads(self, name, size):
+        if name.startswith(segments.MANIFESTS):
+            return read(self, name, size)
+        asked.append(name)
+        if len(asked) == 4:
+            raise StoreError(files.Problem("remote", "the line was cut"))
+        arrived.append(name)
+        return read(self, name, size)
+
+    monkeypatch.setattr("lnlab.app.stores.pulling.THREADS", 1)
+    monkeypatch.setattr(remote.Remote, "read", reads)
+    cut = lnlab("pull", "tiny.yaml", "remote")
+    assert (cut.code, cut.err) == (2, "remote: the line was cut\n")
+    assert not Path(".lnlab/packs").exists()
+    assert {path.name for path in Path(".lnlab/arrivals").iterdir()} - {"lock"} == {Path(name).name for name in arrived}
+    assert len(arrived) >= 3
+    assert lnlab("pull", "tiny.yaml", "remote").out == PULLED
+    assert len(arrived) == len(set(arrived)) == 6
+
+
+def one(folder, below):
+    return sorted(path for path in (folder / below).rglob("*") if path.is_file())[0]
+
+
+def resealed(folder, path, content):
+    """A file under the name that its new content has."""
+    path.unlink()
+    named = path.with_name(digest_bytes(content))
+    if folder.name == "segments" or "segments" in path.parts:
+        named = Path(*path.parts[: path.parts.index("segments") + 1]) / named.name[:2] / named.name
+    named.parent.mkdir(parents=True, exist_ok=True)
+    named.write_bytes(content)
+    return named
+
+
+def change_manifest(folder, change):
+    path = one(folder, "manifests")
+    fields = json.loads(path.read_bytes())
+    change(fields)
+    resealed(folder, path, canonical(fields).encode())
+
+
+def change_segment(folder, change):
+    """The first unit's segment changed, and the manifest with it."""
+
+    def relist(fields):
+        entry = fields["units"][0][1][0]
+        path = folder / "segments" / entry[1][:2] / entry[1]
+        content, parts = path.read_bytes(), {}
+        for name, size in entry[2]:
+            parts[name], content = content[:size], content[size:]
+        changed = change(parts)
+        parts = parts if changed is None else changed
+        entry[1] = resealed(folder, path, b"".join(parts.values())).name
+        entry[2] = [[name, len(part)] for name, part in parts.items()]
+
+    change_manifest(folder, relist)
+
+
+def change_record(folder, change):
+    def changed(parts):
+        fields = json.loads(parts["record.json"])["content"]
+        change(fields)
+        parts["record.json"] = to_checksummed_json(fields)
+
+    change_segment(folder, changed)
+
+
+def change_rows(folder, change, *, reseal=True, **options):
+    def changed(parts):
+        buffer = io.BytesIO()
+        change(pl.read_parquet(parts["sites.parquet"])).write_parquet(buffer, **options)
+        parts["sites.parquet"] = buffer.getvalue()
+        if reseal:
+            fields = json.loads(parts["record.json"])["content"]
+            fields["files"]["sites.parquet"] = digest_bytes(buffer.getvalue())
+            parts["record.json"] = to_checksummed_json(fields)
+
+    change_segment(folder, changed)
+
+
+def without_column(table):
+    return table.drop("measurement")
+
+
+def link_to_password(folder):
+    path = one(folder, "segments")
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+def pipe(folder):
+    path = one(folder, "segments")
+    path.unlink()
+    os.mkfifo(path)
+
+
+def sparse(folder, below):
+    with one(folder, below).open("r+b") as file:
+        file.truncate(2**40)
+
+
+def size_of_first(fields, size):
+    fields["units"][0][1][0][2][0][1] = size
+
+
+def first_segment(fields):
+    return fields["units"][0][1][0]
+
+
+def brackets(folder):
+    resealed(folder, one(folder, "manifests"), b"[" * 100_000)
+
+
+HOSTILE = {
+    "a byte of a segment": lambda f: one(f, "segments").write_bytes(b"x" + one(f, "segments").read_bytes()[1:]),
+    "a segment cut off": lambda f: one(f, "segments").write_bytes(one(f, "segments").read_bytes()[:-1]),
+    "an empty segment": lambda f: one(f, "segments").write_bytes(b""),
+    "a segment that is missing": lambda f: one(f, "segments").unlink(),
+    "a link": link_to_password,
+    "a pipe": pipe,
+    "a byte of the manifest": lambda f: one(f, "manifests").write_bytes(b"[" + one(f, "manifests").read_bytes()[1:]),
+    "a manifest of a terabyte": lambda f: sparse(f, "manifests"),
+    "an empty manifest": lambda f: resealed(f, one(f, "manifests"), b""),
+    "a manifest of brackets": brackets,
+    "a manifest that is a list": lambda f: resealed(f, one(f, "manifests"), b"[]"),
+    "a manifest with a number of a million digits": lambda f: resealed(
+        f, one(f, "manifests"), b'{"format":' + b"1" * 10**6 + b"}"
+    ),
+    "a manifest with 100,000 units of one name": lambda f: change_manifest(
+        f, lambda m: m.update(units=[[m["units"][0][0], []]] * 10**5)
+    ),
+    "a manifest with 1,000,000 layers": lambda f: change_manifest(
+        f, lambda m: m["units"][0].append({"model": {"layers": [{}] * 10**6}})
+    ),
+    "a setting beside a unit": lambda f: change_manifest(
+        f, lambda m: m["units"][0].append({"model": {"layers": 10**6}})
+    ),
+    "a format of the future": lambda f: change_manifest(f, lambda m: m.update(format=2)),
+    "a path out of the folder": lambda f: change_manifest(
+        f, lambda m: first_segment(m).__setitem__(1, "../../../../etc/passwd")
+    ),
+    "a stretch that leads out of the store": lambda f: change_manifest(
+        f, lambda m: first_segment(m).__setitem__(0, "../../evil")
+    ),
+    "a file that leads out of the store": lambda f: change_manifest(
+        f, lambda m: first_segment(m)[2][1].__setitem__(0, "../../evil.parquet")
+    ),
+    "a file that no stretch has": lambda f: change_manifest(
+        f, lambda m: first_segment(m)[2][1].__setitem__(0, "evil.py")
+    ),
+    "a file twice": lambda f: change_manifest(f, lambda m: first_segment(m)[2].append(first_segment(m)[2][1])),
+    "a file of a terabyte": lambda f: change_manifest(f, lambda m: size_of_first(m, 2**40)),
+    "a file of less than nothing": lambda f: change_manifest(f, lambda m: size_of_first(m, -1)),
+    "a size that is a word": lambda f: change_manifest(f, lambda m: size_of_first(m, "1")),
+    "a size that is true": lambda f: change_manifest(f, lambda m: size_of_first(m, True)),
+    "a stretch twice": lambda f: change_manifest(f, lambda m: m["units"][0][1].append(first_segment(m))),
+    "a unit twice": lambda f: change_manifest(f, lambda m: m["units"].append(m["units"][0])),
+    "a unit of another key": lambda f: change_manifest(f, lambda m: m["units"][0].__setitem__(1, m["units"][1][1])),
+    "another boundary between files": lambda f: change_manifest(
+        f, lambda m: (size_of_first(m, first_segment(m)[2][0][1] + 1), first_segment(m)[2][1].__setitem__(1, 7))
+    ),
+    "no record": lambda f: change_segment(f, lambda parts: {k: v for k, v in parts.items() if k != "record.json"}),
+    "a table that is missing": lambda f: change_segment(
+        f, lambda parts: {k: v for k, v in parts.items() if k != "sites.parquet"}
+    ),
+    "another number in a row": lambda f: change_rows(f, lambda t: t.with_columns(pl.col("value") * 2), reseal=False),
+    "rows of another measurement": lambda f: change_rows(f, lambda t: t.with_columns(measurement=pl.lit("f" * 64))),
+    "a column of another type": lambda f: change_rows(f, lambda t: t.cast({"layer": pl.String})),
+    "a column too many": lambda f: change_rows(f, lambda t: t.with_columns(evil=pl.lit(1))),
+    "no measurement column": lambda f: change_rows(f, without_column),
+    "more rows than there are": lambda f: change_rows(
+        f, lambda t: pl.concat([t.head(1)] * 3).select(pl.all().repeat_by(700_000).explode())
+    ),
+    "a gzip bomb in a column": lambda f: change_rows(
+        f, lambda t: t.head(3).with_columns(tensor=pl.lit("x" * 140_000_000)), compression="gzip"
+    ),
+    "a zstd bomb in a column": lambda f: change_rows(
+        f, lambda t: t.head(1).with_columns(tensor=pl.lit("x" * 140_000_000))
+    ),
+    "no Parquet": lambda f: change_segment(f, lambda parts: parts.update({"sites.parquet": b"PAR1" * 100})),
+    "a run that failed": lambda f: change_record(f, lambda r: r["outcome"].update(status="failed")),
+    "a run that ends before it begins": lambda f: change_record(f, lambda r: r.update(steps=-1)),
+    "a record of other types": lambda f: change_record(f, lambda r: r.update(asked="everything")),
+    "a record with another field": lambda f: change_record(f, lambda r: r.update(setting={"layers": 10**6})),
+    "a record of another unit": lambda f: change_record(f, lambda r: r.update(trajectory="f" * 64)),
+    "a measurement that is no key": lambda f: change_record(f, lambda r: r["measurements"].append("../../evil")),
+    "an outcome with a long text": lambda f: change_record(f, lambda r: r["outcome"].update(device="x" * 10**6)),
+    "an outcome of another run": lambda f: change_record(f, lambda r: r["outcome"].update(parameters=7)),
+}
+
+
+@pytest.mark.parametrize("attack", HOSTILE)
+def test_a_hostile_or_damaged_place_is_refused_and_nothing_is_written(lnlab, stranger, attack):
+    HOSTILE[attack](stranger / "remote")
+    began = time.monotonic()
+    refused = lnlab("pull", "tiny.yaml", "remote")
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert refused.err.startswith(("remote/segments/", "remote/manifests/"))
+    assert "nothing was written" in refused.err
+    assert snapshot() == {}
+    assert sorted(path.name for path in stranger.iterdir()) in (
+        ["remote", "tiny.yaml"],
+        [".lnlab", "remote", "tiny.yaml"],
+    )
+    assert time.monotonic() - began < 20
+
+
+def test_what_a_place_holds_beside_is_nobodys(lnlab, stranger):
+    for path in (
+        Path("remote/README.txt"),
+        Path("remote/segments/evil.py"),
+        one(stranger / "remote", "manifests").with_name("evil.json"),
+        one(stranger / "remote", "segments").with_name("." + "a" * 64 + ".part"),
+    ):
+        path.write_text("evil")
+    Path("remote/manifests/evil").mkdir()
+    Path("remote/manifests/" + "a" * 64).symlink_to("/")
+    assert lnlab("pull", "tiny.yaml", "remote").out == PULLED
+
+
+def test_of_random_flips_of_a_byte_none_enters_and_none_crashes(lnlab, stranger):
+    chance = random.Random(1)
+    paths = sorted(path for path in Path("remote").rglob("*") if path.is_file())
+    for _ in range(12):
+        path = chance.choice(paths)
+        content = path.read_bytes()
+        changed = bytearray(content)
+        changed[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        path.write_bytes(changed)
+        refused = lnlab("pull", "tiny.yaml", "remote")
+        assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+        assert refused.err.startswith(f"{path.as_posix()}: is not what its name says; nothing was written")
+        assert snapshot() == {}
+        path.write_bytes(content)
+
+
+def test_a_damaged_segment_is_sent_again_once_it_is_removed(lnlab, once, stranger, monkeypatch):
+    damaged = one(stranger / "remote", "segments")
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:50])
+    monkeypatch.chdir(once)
+    assert "; 1 segment (" in lnlab("push", "tiny.yaml", stranger / "remote").out
+    assert damaged.read_bytes() == content
+
+
+def test_more_than_the_limit_is_refused_before_it_is_read(lnlab, stranger):
+    def large(fields):
+        for unit in fields["units"]:
+            unit[1][0][2][1][1] = 200 * 2**20
+
+    change_manifest(stranger / "remote", large)
+    refused = lnlab("pull", "tiny.yaml", "remote", "--limit", "1")
+    assert refused.code == 2
+    assert "remote: 1.26 GB would be read, and 1.07 GB may be; allow more with --limit" in refused.err
+    assert snapshot() == {}
+
+
+def test_interrupted_at_any_operation_the_store_is_as_it_was_or_whole(lnlab, stranger, monkeypatch):
+    assert lnlab("run", "tiny.yaml", "-p", "one", "-q", "-w", 1).code == 0
+    store, done = Store(Path(".lnlab").absolute()), []
+    before_it = results_digest(store.results(find_plan(store.root, Path("tiny.yaml"), "one").digest))
+    for number in range(1, 100):
+        done.clear()
+
+        def before(operation, path, last=number):
+            done.append(operation)
+            if len(done) == last:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(files, "before", before)
+        code = lnlab("pull", "tiny.yaml", "remote").code
+        monkeypatch.setattr(files, "before", files.nothing)
+        assert results_digest(store.results(find_plan(store.root, Path("tiny.yaml"), "one").digest)) == before_it
+        assert len(store.held()) in (2, 6)
+        if len(store.held()) == 6:
+            break
+    assert number > 10
+    assert code in (0, 130)
+    assert lnlab("pull", "tiny.yaml", "remote").out == "0 units pulled, 6 in the store already\n"
+
+
+def test_while_packs_are_changed_nothing_is_pulled(lnlab, stranger):
+    with packs_locked(Path(".lnlab").absolute()):
+        refused = lnlab("pull", "tiny.yaml", "remote")
+    assert refused.code == 2
+    assert "another lnlab is changing the packs of this store; wait until it is done" in refused.err
+
+
+class Broken(fsspec.AbstractFileSystem):
+    """A place whose library raises what it likes."""
+
+    protocol = "broken"
+
+    def ls(self, path, detail=True, **options):
+        raise RuntimeError("\x1b[31mToken of ftp://user:secret@host\nexpired")
+
+
+def test_what_a_library_of_a_place_raises_is_one_line(lnlab, ran):
+    fsspec.register_implementation("broken", Broken, clobber=True)
+    for command in ("push", "pull"):
+        refused = lnlab(command, "tiny.yaml", "broken://user:secret@host/x", "-s", "seeds=4", "-q")
+        refused = lnlab(command, "tiny.yaml", "broken://user:secret@host/x")
+        if command == "pull":
+            assert refused.code == 0  # nothing is lacking, so nothing is asked for
+            continue
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert "RuntimeError" in refused.err
+        assert "secret" not in refused.err
+        assert "\x1b" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["push", "tiny.yaml", "elsewhere"], "tiny.yaml: was never run"),
+        (["push", "tiny.yaml", "tiny.yaml"], "tiny.yaml: is a file; name a folder"),
+        (["pull", "tiny.yaml", "tiny.yaml"], "tiny.yaml: is a file; name a folder"),
+        (["pull", "tiny.yaml", "nothing"], "nothing: holds no runs; name the place that lnlab push wrote to"),
+        (["pull", "tiny.yaml", "s3://bucket/x"], "s3://bucket/x: needs a library for s3://; pip install s3fs"),
+        (["pull", "tiny.yaml", "gs://b/x"], "gs://b/x: needs a library for gs://; pip install gcsfs"),
+        (["pull", "tiny.yaml", "ssh://u:word@h/x"], "ssh://u:***@h/x: needs a library for ssh://; pip install sshfs"),
+        (["pull", "tiny.yaml", "memry://x"], "memry://x: 'memry' is no protocol; did you mean 'memory'?"),
+    ],
+)
+def test_a_wrong_command_is_one_line(lnlab, stranger, arguments, message):
+    refused = lnlab(*arguments)
+    assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+    assert message in refused.err
