@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.registry import known_implementations
+
 from lnlab.errors import Problem, StoreError, nearest
 from lnlab.files import replacing
 from lnlab.keys import digest_bytes
@@ -188,15 +192,11 @@ def open_remote(url: str) -> Remote:
     Raises:
         StoreError: a file stands there, the protocol is unknown, or its library is not installed.
     """
-    import fsspec
-    from fsspec.implementations.local import LocalFileSystem
-    from fsspec.registry import known_implementations
-
     shown = shown_url(url)
     protocol = url.partition("://")[0] if "://" in url else "file"
     try:
         if "://" in url:
-            system, root = fsspec.core.url_to_fs(url)
+            system, root = url_to_fs(url)
         else:  # a path, whatever it holds that would mean something to fsspec
             system, root = LocalFileSystem(), str(Path(url).expanduser().absolute())
         system.invalidate_cache()

@@ -18,7 +18,7 @@ from lnlab.tables import WRITTEN_BY_WORKERS
 
 MANIFEST_FORMAT = 1
 LARGEST_MANIFEST = 4 * 1024 * 1024
-LARGEST_FILE = 256 * 1024 * 1024
+LARGEST_PART = 256 * 1024 * 1024
 """Bytes of one file of a stretch."""
 MOST_MANIFESTS = 10_000
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -124,7 +124,7 @@ def _segment(stretch: Any, sha256: Any, files: Any) -> Segment:
     names = [name for name, _ in sizes]
     if names[0] != RECORD_FILE or len(set(names)) != len(names) or not set(names) <= _FILES:
         raise ValueError("other files than those of a stretch of work")
-    if not all(type(size) is int and 0 < size <= LARGEST_FILE for _, size in sizes):
+    if not all(type(size) is int and 0 < size <= LARGEST_PART for _, size in sizes):
         raise ValueError("a file without a size, or a size that none has")
     return Segment(_matching(_STRETCH, stretch), _matching(_KEY, sha256), sizes)
 

@@ -15,21 +15,18 @@ PUSH_EXAMPLE = "Example: [bold]lnlab push specs/xiong_fig3.yaml s3://bucket/runs
 PULL_EXAMPLE = "Example: [bold]lnlab pull specs/xiong_fig3.yaml /shared/runs[/bold], then [bold]lnlab report[/bold]"
 _GIB = 2**30
 
-Destination = Annotated[
-    str,
-    typer.Argument(
-        metavar="DESTINATION", help="A folder, or s3://, gs://, az://, hf://, ssh:// ... as fsspec reaches it."
-    ),
-]
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="What lnlab push wrote to: a folder or a URL.")]
-
 
 def push(
     spec: Spec,
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
-    destination: Destination,
+    destination: Annotated[
+        str,
+        typer.Argument(
+            metavar="DESTINATION", help="A folder, or s3://, gs://, az://, hf://, ssh:// ... as fsspec reaches it."
+        ),
+    ],
     profile: Profile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -58,7 +55,7 @@ def pull(
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
-    source: Source,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What lnlab push wrote to: a folder or a URL.")],
     profile: Profile = None,
     limit: Annotated[
         float, typer.Option("--limit", min=0.001, metavar="GIB", help="Refuse to read more than this.")
