@@ -1,25 +1,19 @@
 """Any table with a column of text and one of labels, as a corpus of labelled sentences."""
 
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 from pydantic import Field
 
 from lnlab.corpora.files.fetch import file_below, file_digest, named_file
 from lnlab.corpora.files.parallel import content_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
-from lnlab.errors import CorpusError, Problem, nearest
+from lnlab.errors import CorpusError, LabError, Problem
 from lnlab.registry import Choice, Roots
+from lnlab.user_tables import Encoding, Separator, read_table
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
-_READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False),
-    ".tsv": lambda path: pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None),
-    ".parquet": pl.read_parquet,
-}
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
@@ -33,44 +27,44 @@ def _fingerprint(roots: Roots, choice: Choice) -> str:
 
 
 @labelled.register("labelled_table", fingerprint=_fingerprint, inputs=_inputs)
-def labelled_table(roots: Roots, *, file: _Name, text: _Name = "text", label: _Name = "label") -> Labelled:
+def labelled_table(
+    roots: Roots,
+    *,
+    file: _Name,
+    text: _Name = "text",
+    label: _Name = "label",
+    separator: Separator | None = None,
+    encoding: Encoding | None = None,
+) -> Labelled:
     """``row -> (sentence, label)``: a column of text and one of labels of a CSV, TSV or Parquet file.
 
     ``file`` is below the spec's folder or a data folder; ``text`` and ``label`` name the columns. The classes are the
-    labels in the order of the alphabet, and ``classes`` of the task says how many there are. A TSV file has a tab
-    between columns and no quotes.
+    labels in the order of the alphabet, and ``classes`` of the task says how many there are. ``separator`` (comma,
+    semicolon, tab or bar) and ``encoding`` of a CSV file are recognised where they are not given; Latin-1 text that
+    is not UTF-8 is read as Windows-1252, which it is a part of. A TSV file has a tab between columns and no quotes.
 
     Raises:
-        CorpusError: the file is absent, no such table, leads out of the data folders, lacks a column, or has an empty
-            cell, a single label or no row.
+        CorpusError: the file is absent, no such table, leads out of the data folders, lacks a column, or has a column
+            of lists, an empty cell, a single label or no row.
     """
     path = named_file(roots, file)
-    return _read(path, file_digest(path), text, label)
+    return _read(path, file_digest(path), text, label, separator, encoding)
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, _digest: str, text: str, label: str) -> Labelled:
+def _read(path: Path, _digest: str, text: str, label: str, separator: str | None, encoding: str | None) -> Labelled:
     """The digest of the file is part of the argument: a changed file is read anew."""
-    read = _READERS.get(path.suffix.lower())
-    if read is None:
-        known = ", ".join(_READERS)
-        raise CorpusError(Problem(str(path), "is no table by its name", f"a table ends in one of {known}"))
     try:
-        table = read(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise CorpusError(Problem(str(path), f"cannot be read as a table: {reason}", "write it again")) from error
-    for column in (text, label):
-        if column not in table.columns:
-            raise CorpusError(Problem(str(path), f"has no column '{column}'", nearest(column, table.columns)))
-    cells = table.select(pl.col(text).cast(pl.String).alias("text"), pl.col(label).cast(pl.String).alias("label"))
-    cells = cells.with_columns(pl.all().str.strip_chars())
-    empty = cells.with_row_index("row", 1).filter(pl.any_horizontal(pl.col("text", "label").fill_null("") == ""))
-    if not empty.is_empty():
-        row = empty["row"][0]
-        raise CorpusError(Problem(str(path), f"row {row} has no text or no label", "fill it in, or leave the row out"))
-    names = tuple(sorted(set(cells["label"])))
+        table = read_table(path, (text, label), separator=separator, encoding=encoding)
+    except LabError as error:
+        raise CorpusError(*error.problems) from error
+    rows = list(zip(table.columns[text], table.columns[label], strict=True))
+    for number, (sentence, name) in enumerate(rows, start=1):
+        if not sentence or not name:
+            what = f"row {number} has no {'text' if not sentence else 'label'}"
+            raise CorpusError(Problem(str(path), what, "fill it in, or leave the row out"))
+    names = tuple(sorted({name for _, name in rows}))
     if len(names) < 2:
-        what = f"has {cells.height} rows and {len(names)} {'label' if len(names) == 1 else 'labels'}"
+        what = f"has {len(rows)} rows and {len(names)} {'label' if len(names) == 1 else 'labels'}"
         raise CorpusError(Problem(str(path), what, "a class can only be told from another one"))
-    return labelled_of(list(cells.iter_rows()), names, printable=False)
+    return labelled_of(rows, names, printable=False)

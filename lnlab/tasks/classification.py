@@ -27,7 +27,7 @@ from lnlab.registry import Roots, default
 from lnlab.tasks.batching import equal_batches
 from lnlab.tasks.cross_entropy import entropy, label_cross_entropy
 from lnlab.tasks.encoded import Recipe, Sentences, cached_encoding, concatenated
-from lnlab.tasks.splitting import distinct_positions, refuse_incomplete_shares, stratified
+from lnlab.tasks.splitting import refuse_incomplete_shares, selected, stratified
 from lnlab.tasks.task import Batch, tasks
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -91,7 +91,7 @@ class Classification:
     @cached_property
     def positions(self) -> list[int]:
         """The positions in the corpus of the sentences that are used, in order; rows count these."""
-        return distinct_positions(self.labelled_corpus)
+        return selected(self.labelled_corpus).positions
 
     @cached_property
     def answers(self) -> Tensor:
@@ -176,7 +176,9 @@ class Classification:
         if split not in SPLITS:
             raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
         if not len(self.rows[split]):
-            what = f"the split '{split}' has no sentence ({len(self.positions)} in all)"
+            left_out = selected(self.labelled_corpus).left_out
+            counts = f"{len(self.positions):,} of {len(self.labelled_corpus.sentences):,} are used"
+            what = f"the split '{split}' has no sentence ({'; '.join(filter(None, (counts, left_out)))})"
             raise CorpusError(Problem("task", what, "give it a larger share in split, or a larger corpus"))
         return self.rows[split]
 

@@ -7,6 +7,7 @@ Sentences that differ in case or white space alone are the same one; where it ha
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import torch
@@ -32,15 +33,53 @@ def refuse_incomplete_shares(shares: Shares) -> None:
         raise LabError(Problem("task.split", what, "training, validation and test add up to 1"))
 
 
-def distinct_positions(corpus: Labelled) -> list[int]:
-    """The positions of the sentences that are used, in order: each the first of its kind."""
-    first: dict[str, int] = {}
+@dataclass(frozen=True)
+class Selection:
+    """The sentences of a corpus that are used, and those that are not.
+
+    Attributes:
+        positions: in the corpus, in order: each sentence the first of its kind.
+        repeats: the positions of those that repeat one that is used.
+        contradicted: the positions of those that stand there with several labels.
+    """
+
+    positions: list[int]
+    repeats: list[int]
+    contradicted: list[int]
+
+    @property
+    def left_out(self) -> str:
+        """How many sentences are left out, why, and where the first of them stands; empty where none is."""
+        reasons = [
+            _reason(places, words)
+            for places, words in (
+                (self.repeats, "repeat an earlier one"),
+                (self.contradicted, "stand there with several labels"),
+            )
+            if places
+        ]
+        return ", ".join(reasons)
+
+
+def _reason(places: list[int], words: str) -> str:
+    return f"{len(places):,} {words} (the first: row {places[0] + 1:,})"
+
+
+def selected(corpus: Labelled) -> Selection:
+    """Which sentences of a corpus are used."""
+    same = [" ".join(sentence.casefold().split()) for sentence in corpus.sentences]
     labels: dict[str, set[int]] = {}
-    for place, (sentence, label) in enumerate(zip(corpus.sentences, corpus.labels, strict=True)):
-        same = " ".join(sentence.casefold().split())
-        first.setdefault(same, place)
-        labels.setdefault(same, set()).add(label)
-    return [place for same, place in first.items() if len(labels[same]) == 1]
+    first: dict[str, int] = {}
+    for place, (sentence, label) in enumerate(zip(same, corpus.labels, strict=True)):
+        labels.setdefault(sentence, set()).add(label)
+        first.setdefault(sentence, place)
+    contradicted = [place for place, sentence in enumerate(same) if len(labels[sentence]) > 1]
+    single = [place for place, sentence in enumerate(same) if len(labels[sentence]) == 1]
+    return Selection(
+        positions=[place for place in single if first[same[place]] == place],
+        repeats=[place for place in single if first[same[place]] != place],
+        contradicted=contradicted,
+    )
 
 
 def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw) -> Mapping[str, Tensor]:

@@ -89,10 +89,10 @@ def test_a_table_of_any_format_is_the_same_corpus(root):
     ("name", "content", "message"),
     [
         ("t.csv", "text,labels\na,b\n", r"has no column 'label'; did you mean 'labels'"),
-        ("t.csv", "text,label\na,b\n,c\n", "row 2 has no text or no label"),
+        ("t.csv", "text,label\na,b\n,c\n", "row 2 has no text;"),
         ("t.csv", "text,label\na,b\nc,b\n", "has 2 rows and 1 label;"),
-        ("t.csv", "", "cannot be read as a table"),
-        ("t.parquet", "no parquet", "cannot be read as a table"),
+        ("t.csv", "", "is empty; its first line names the columns"),
+        ("t.parquet", "no parquet", "cannot be read as a Parquet table"),
         ("t.xlsx", "x", "is no table by its name; a table ends in one of .csv, .tsv, .parquet"),
     ],
 )

@@ -12,7 +12,7 @@ from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.financial_phrasebank import financial_phrasebank
 from lnlab.corpora.labelled import labelled_of
 from lnlab.randomness import Draw
-from lnlab.tasks.splitting import distinct_positions, split_sizes, stratified
+from lnlab.tasks.splitting import selected, split_sizes, stratified
 
 NAMES = ("bad", "good")
 SHARES = st.sampled_from([(0.8, 0.1, 0.1), (0.8, 0.2, 0.0), (1.0, 0.0, 0.0), (0.34, 0.33, 0.33), (0.5, 0.25, 0.25)])
@@ -24,18 +24,18 @@ def corpus(*rows):
 
 def test_the_first_of_equal_sentences_is_left_whatever_its_case_and_spaces():
     given = corpus(("Sales rose .", "good"), ("It fell .", "bad"), ("sales  ROSE .", "good"), ("Sales rose", "good"))
-    assert distinct_positions(given) == [0, 1, 3]
+    assert selected(given).positions == [0, 1, 3]
 
 
 def test_a_sentence_with_two_labels_has_none():
-    assert distinct_positions(corpus(("a", "good"), ("b", "bad"), ("A", "bad"), ("c", "good"))) == [1, 3]
+    assert selected(corpus(("a", "good"), ("b", "bad"), ("A", "bad"), ("c", "good"))).positions == [1, 3]
 
 
 @pytest.mark.data
 @pytest.mark.parametrize(("agreement", "left"), [("all", 2_259), ("50", 4_836)])
 def test_what_is_left_of_the_phrasebank(phrasebank_root, agreement, left):
     """5 lines occur twice; where half agreed 8, two of them with two labels: 4,838 different ones, less those two."""
-    assert len(distinct_positions(financial_phrasebank((phrasebank_root,), agreement=agreement))) == left
+    assert len(selected(financial_phrasebank((phrasebank_root,), agreement=agreement)).positions) == left
 
 
 @given(st.lists(st.integers(0, 2), max_size=80), SHARES, st.integers(0, 10**9))
@@ -55,7 +55,7 @@ WORDS = st.sampled_from(["up", "Up", "UP ", "down", " down", "flat", "x", "y", "
 @given(st.lists(st.tuples(WORDS, st.sampled_from(NAMES)), max_size=40), SHARES, st.integers(0, 10**9))
 def test_no_sentence_stands_in_two_splits_for_any_seed(rows, shares, seed):
     given = corpus(*rows)
-    places = distinct_positions(given)
+    places = selected(given).positions
     found = stratified(torch.tensor([given.labels[p] for p in places]).long(), NAMES, shares, Draw(seed))
     texts = {split: {given.sentences[places[row]].strip().lower() for row in found[split].tolist()} for split in SPLITS}
     assert sum(map(len, texts.values())) == len(set.union(*texts.values())) == len(places)
@@ -97,3 +97,12 @@ def test_a_sentence_is_in_each_split_as_often_as_its_share_says():
             counts[split][rows] += 1
     for split, share in zip(SPLITS, (0.8, 0.1, 0.1), strict=True):
         assert (counts[split] - 400 * share).abs().max() < 4.5 * (400 * share * (1 - share)) ** 0.5
+
+
+def test_what_is_left_out_is_counted_with_its_reason_and_its_first_row():
+    chosen = selected(corpus(*[("a", "good"), ("b", "bad")] * 100, ("c", "good"), ("C", "bad")))
+    assert chosen.positions == [0, 1]
+    assert chosen.left_out == (
+        "198 repeat an earlier one (the first: row 3), 2 stand there with several labels (the first: row 201)"
+    )
+    assert selected(corpus(("a", "good"), ("b", "bad"))).left_out == ""

@@ -53,6 +53,9 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
     number = total = 0
     while raw := file.readline(min(_LONGEST, _LARGEST - total) + 1):
         number, total = number + 1, total + len(raw)
+        if number == 1 and not raw.endswith(NEWLINE) and raw.rstrip(b"\r").count(b"\r") > 1:
+            what = "its line ends are CR alone, as on old Macs, so that it is a single line"
+            raise CorpusError(Problem(where, what, "convert its line ends to LF"))
         if total > _LARGEST:
             raise CorpusError(Problem(where, f"holds more than {_LARGEST} bytes of text", "split it"))
         if len(raw) > _LONGEST:

@@ -1,0 +1,206 @@
+"""The one reader of tables that a user names: CSV as spreadsheets write it, TSV and Parquet.
+
+The encoding is that of the file's byte-order mark, else UTF-8 or UTF-16 where the bytes are such, else Windows-1252, of
+which Latin-1 text is a part. The separator is the one that gives the header the columns asked for, and every row as
+many cells. What was recognised is part of the table, so that it can be shown.
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import polars as pl
+
+from lnlab.errors import LabError, Problem, nearest
+from lnlab.userfiles import read_user_file
+
+Separator = Literal[",", ";", "\t", "|"]
+Encoding = Literal["utf-8", "utf-16", "cp1252", "latin-1"]
+SEPARATORS: tuple[str, ...] = get_args(Separator)
+ENDINGS = (".csv", ".tsv", ".parquet")
+LARGEST = 1 << 29
+"""Bytes of a table."""
+_LONGEST_CELL = 1 << 27
+_SAMPLE = 50
+"""Rows on which a separator is tried."""
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
+_SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
+
+
+@dataclass(frozen=True)
+class UserTable:
+    """A table as it was read.
+
+    Attributes:
+        path: of its file.
+        columns: the cells of each column asked for, as text without white space at its ends; empty where there is none.
+        rows: how many there are.
+        dialect: how the file was read, in words; empty for Parquet.
+    """
+
+    path: Path
+    columns: dict[str, list[str]]
+    rows: int
+    dialect: str = ""
+
+
+def read_table(
+    path: Path, columns: Collection[str], *, separator: str | None = None, encoding: str | None = None
+) -> UserTable:
+    """The named columns of a table.
+
+    Args:
+        path: ends in ``.csv``, ``.tsv`` (tabs and no quotes) or ``.parquet``.
+        columns: names of columns, which the table has.
+        separator: what stands between columns; None: recognised.
+        encoding: of the text; None: recognised.
+
+    Raises:
+        LabError: the file cannot be read as a table, lacks a column, or has cells that are no text; with the row.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise LabError(Problem(str(path), "is no table by its name", f"a table ends in one of {', '.join(ENDINGS)}"))
+    content = read_user_file(path, "table", LARGEST)
+    if ending == ".parquet":
+        return _parquet(path, content, columns)
+    text, code = _decoded(path, content, encoding)
+    quoted = ending == ".csv"
+    chosen = separator or ("\t" if ending == ".tsv" else _separator(path, text, columns))
+    header, *rows = [(number, row) for number, row in _records(path, text, chosen, quoted=quoted) if row] or [(1, [])]
+    names = [name.strip() for name in header[1]]
+    _require(path, names, columns)
+    for place, (line, row) in enumerate(rows, start=1):
+        if len(row) != len(names):
+            what = f"row {place} (line {line}) has {len(row)} cells, and the header has {len(names)} columns"
+            remedy = f"put quotes around a text that holds {chosen!r}" if quoted else "remove tabs within a text"
+            raise LabError(Problem(str(path), what, remedy))
+    cells = {name: [row[names.index(name)].strip() for _, row in rows] for name in columns}
+    return UserTable(path, cells, len(rows), f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}")
+
+
+def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
+    try:
+        schema = pl.read_parquet_schema(io.BytesIO(content))
+        _require(path, list(schema), columns)
+        for name in columns:
+            if isinstance(schema[name], _NESTED):
+                what = f"the column '{name}' holds {_kind(schema[name])}, which is no text and no label"
+                raise LabError(Problem(str(path), what, "write one text or number in each of its cells"))
+        frame = pl.read_parquet(io.BytesIO(content), columns=list(dict.fromkeys(columns)))
+        texts = frame.select(pl.all().cast(pl.String))
+        cells = {name: [(cell or "").strip() for cell in texts[name]] for name in columns}
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise LabError(_unreadable(path, error)) from error
+    return UserTable(path, cells, frame.height)
+
+
+def _kind(dtype: pl.DataType) -> str:
+    if isinstance(dtype, pl.List | pl.Array):
+        return "lists"
+    return "records" if isinstance(dtype, pl.Struct) else "bytes" if isinstance(dtype, pl.Binary) else "objects"
+
+
+def _unreadable(path: Path, error: BaseException) -> Problem:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return Problem(str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
+
+
+def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None:
+    for column in columns:
+        if column not in names:
+            raise LabError(Problem(str(path), f"has no column '{column}'", nearest(column, names)))
+        if list(names).count(column) > 1:
+            raise LabError(Problem(str(path), f"has two columns '{column}'", "rename one of them"))
+
+
+def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str]:
+    """The text, and its encoding."""
+    code = encoding or _encoding(path, content)
+    mark = next((mark for mark, name in _MARKS if content.startswith(mark) and name == code), b"")
+    codec = code if code != "utf-16" or mark else _utf_16(content)
+    try:
+        text = content.decode(codec).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        what = f"is not {_NAMES[code]} (line {line}: {error.reason})"
+        raise LabError(Problem(str(path), what, "name another encoding, or convert the file to UTF-8")) from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise LabError(Problem(str(path), f"line {line} holds a NUL", "it is no text: write the table again"))
+    return text, code
+
+
+def _encoding(path: Path, content: bytes) -> str:
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return name
+    if (sample := content[:4096]).count(0) * 3 > len(sample):  # of Western text every second byte is 0
+        return "utf-16"
+    for name in ("utf-8", "cp1252"):
+        try:
+            content.decode(name)
+        except UnicodeDecodeError:
+            continue
+        return name
+    what = "is neither UTF-8, UTF-16 nor Windows-1252"
+    remedy = f"convert it to UTF-8, or name its encoding: {', '.join(get_args(Encoding))}"
+    raise LabError(Problem(str(path), what, remedy))
+
+
+def _utf_16(content: bytes) -> str:
+    """The order of bytes of UTF-16 without a mark: ASCII letters have their NUL in every second place."""
+    sample = content[:4096]
+    return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
+
+
+def _separator(path: Path, text: str, columns: Collection[str]) -> str:
+    """What stands between the columns.
+
+    First come those by which the header has the columns asked for, then those by which every row of a sample is as
+    long as the header; a decimal comma in a table with semicolons makes no column of its own.
+    """
+    fitting = []
+    for separator in SEPARATORS:
+        rows: list[list[str]] = []
+        with suppress(LabError):  # said when the table is read by the separator that its header has
+            rows += (row for _, row in _records(path, text, separator, quoted=True, most=_SAMPLE) if row)
+        names = [name.strip() for name in rows[0]] if rows else []
+        whole = sum(len(row) == len(names) for row in rows)
+        if len(names) > 1 or set(columns) <= set(names):
+            fitting.append((set(columns) <= set(names), whole / max(len(rows), 1), len(names), separator))
+    if not fitting:
+        first = text.splitlines()[0][:60] if text.strip() else ""
+        if not first:
+            raise LabError(Problem(str(path), "is empty", "its first line names the columns"))
+        what = f"has a single column, {first!r}"
+        raise LabError(Problem(str(path), what, "columns stand apart by a comma, a semicolon, a tab or |"))
+    return max(fitting)[3]
+
+
+def _records(
+    path: Path, text: str, separator: str, *, quoted: bool, most: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row with the number of the line where it ends; an empty line is an empty row."""
+    csv.field_size_limit(_LONGEST_CELL)
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(
+        lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
+    )
+    number = 0
+    try:
+        for row in reader:
+            yield reader.line_num, row if len(row) > 1 or any(cell.strip() for cell in row) else []
+            number += 1
+            if number == most:
+                return
+    except csv.Error as error:
+        what = f"line {reader.line_num} is no row of a table: {error}"
+        remedy = "double a quote within a quoted text, and close each"
+        raise LabError(Problem(str(path), what, remedy)) from error
