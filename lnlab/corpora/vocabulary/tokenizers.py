@@ -9,6 +9,7 @@ threads is decided here: which characters are in the alphabet, and that no suffi
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -25,6 +26,9 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+LONGEST_WORD = 1_000
+"""Characters of a word that a vocabulary is learned from in one piece."""
+ENDLESS = re.compile(rf"[^ \t\r\n]{{{LONGEST_WORD + 1}}}")
 
 
 class Tokenizer(Protocol):
@@ -102,7 +106,16 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    model.train_from_iterator(texts, trainer, length=len(texts))
+    if any(ENDLESS.search(text) for text in texts):
+        # The trainer takes the square of a word's length, so that one of 300,000 letters would never end. It learns
+        # from the thousands that such a word is made of, and all other words are learned as they are.
+        reading = model.pre_tokenizer
+        cut = pre_tokenizers.Split(Regex(f".{{1,{LONGEST_WORD}}}"), "isolated")
+        model.pre_tokenizer = pre_tokenizers.Sequence([reading, cut])
+        model.train_from_iterator(texts, trainer, length=len(texts))
+        model.pre_tokenizer = reading
+    else:
+        model.train_from_iterator(texts, trainer, length=len(texts))
     model.encode_special_tokens = True  # or else a text that contains "<eos>" would end at it
     return BytePairs(model)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tokenizers import Tokenizer as Model
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, SPECIAL, UNK, Tokenizer, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, LONGEST_WORD, SPECIAL, UNK, Tokenizer, tokenizers
 
 WITHIN = "##"
 _LONGEST = 100
@@ -65,7 +65,8 @@ def wordpiece(texts: Iterable[str], size: int, *, lowercase: bool = True) -> Tok
     words = _words(texts, lowercase=lowercase)
     alphabet = _alphabet(words, (size - len(SPECIAL)) // 2)
     known = set(alphabet)
-    readable = [word for word in words if known.issuperset(word)]
+    # Of words of a thousand characters none is read in pieces, and the trainer takes the square of their length.
+    readable = [word for word in words if len(word) <= LONGEST_WORD and known.issuperset(word)]
     return WordPieces(_pieces(readable, alphabet, size), SPECIAL, SPECIAL[UNK], (BOS, EOS), lowercase=lowercase)
 
 
