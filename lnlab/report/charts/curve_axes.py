@@ -22,7 +22,7 @@ X_TITLES: Mapping[CurveAxis, str] = {"step": "training step t", "epoch": "epochs
 
 def curve_x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
     """From the first place to the last, learning rates included where they are drawn, with little room."""
-    values = [*curves.points["x"], *curves.diverged["x"], *(curves.rates["x"] if inset else ())]
+    values = [*curves.points["x"], *curves.diverged["x"], *curves.survivors["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
     domain = (min(values) - 0.015 * span, max(values) + 0.02 * span)
     title = f"{X_TITLES[x]}, and epochs below" if curves.epoch_steps else X_TITLES[x]
@@ -49,7 +49,7 @@ def curve_y_axis(
         ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
         return replace(axis, domain=between, ticks=ticks)
     starts = curves.diverged.group_by("run", "panel", maintain_order=True).first()["value"]
-    lines = [*curves.points["estimate"], *starts]
+    lines = [*curves.points["estimate"], *starts, *curves.survivors["value"]]
     low, high = min(lines), max(lines)
     if log:
         return logarithmic_axis(title, lines)
@@ -85,6 +85,7 @@ def curve_overlays(
     diverged_lines = curves.diverged.filter(was_inside & (left == 0)).with_columns(pl.col("value").clip(low, high))
     return training_curves.Overlays(
         diverged=diverged_lines.drop("seed").to_dicts(),
+        survivors=curves.survivors.with_columns(pl.col("value").clip(low, high)).drop("seed").to_dicts(),
         crosses=last_points.select("series", "x", "value", "told").to_dicts(),
         rules=[
             {"y": level, "label": name, **roomiest_corner(curves.points, level, len(name), x.domain, y.domain)}

@@ -30,6 +30,7 @@ class Overlays:
 
     Attributes:
         diverged: ``run panel series line x value``: runs that diverged.
+        survivors: the same of runs that finished where too many of their series diverged for a mean.
         crosses: ``series x value``: where each of them ended.
         rules: ``y label left above``: levels to compare with, and on which side of them their names have room.
         batches: ``series line x estimate``: numbers of single batches, drawn faintly behind means over windows.
@@ -38,6 +39,7 @@ class Overlays:
     """
 
     diverged: _Rows = ()
+    survivors: _Rows = ()
     crosses: _Rows = ()
     rules: _Rows = ()
     batches: _Rows = ()
@@ -168,10 +170,14 @@ def _starts(starts: _Rows, base: Any, y: Axis) -> list[Any]:
 
 
 def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
-    """Runs that diverged as thin lines, each with a cross where it ended."""
+    """Runs that diverged as thin lines, each with a cross where it ended; dashed, those of them that did not."""
     x = _untitled(x) if overlays.rates else x
     thin_lines = _base(alt.InlineData(list(overlays.diverged)), x, style).mark_line(strokeWidth=1, strokeOpacity=0.75)
     lines = [thin_lines.encode(y=_y("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
+    if overlays.survivors:
+        alone = _base(alt.InlineData(list(overlays.survivors)), x, style)
+        dashed = alone.mark_line(strokeWidth=1, strokeOpacity=0.75, strokeDash=[4, 3])
+        lines.append(dashed.encode(y=_y("value", y), detail=["run:N", "panel:N"]))
     if not overlays.crosses:
         return lines
     cross = _base(alt.InlineData(list(overlays.crosses)), x, style).mark_point(shape=CROSS_PATH, filled=False, size=90)

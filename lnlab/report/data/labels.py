@@ -5,6 +5,7 @@ import json
 import polars as pl
 
 from lnlab.analyse.select.settings import settings_of
+from lnlab.claims.criterion import FINISHING
 from lnlab.report.words.path_names import join_value_names
 from lnlab.report.words.wording import axis_value_name
 from lnlab.setting import implied_axes
@@ -70,3 +71,18 @@ def _implied_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> li
     implied = values.group_by("axis").agg(pl.col("value").max() == 1, pl.col("number").max() == 0)
     allowed = pl.col("number") | pl.lit(leader).str.starts_with(pl.col("axis") + ".")
     return implied.filter(pl.col("value") & (allowed if numbers else True))["axis"].to_list()
+
+
+def unfinished_series(labelled_runs: pl.DataFrame) -> dict[str, str]:
+    """Series of which too many runs diverged for a mean -> ``no norm (3 of 10 finished)``; the only series has no name.
+
+    Args:
+        labelled_runs: with columns ``series status``; runs that have yet to end do not count.
+    """
+    ended = labelled_runs.filter(pl.col("status").is_in(["finished", "diverged"]))
+    counts = ended.group_by("series", maintain_order=True).agg((pl.col("status") == "finished").sum(), pl.len())
+    return {
+        name: name if name == SINGLE_SERIES else f"{name} ({finished} of {n} finished)"
+        for name, finished, n in counts.iter_rows()
+        if finished < FINISHING * n - 1e-9
+    }

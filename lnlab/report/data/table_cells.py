@@ -1,18 +1,23 @@
 """The cells of a table: settings by settings, each statistic over seeds, and the number that a source prints there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Literal
 
 import polars as pl
 from pydantic import Field
 
+from lnlab.analyse.select.select import runs_with
 from lnlab.analyse.select.series import varying_columns
-from lnlab.analyse.statistics.intervals import Interval, median_interval, t_interval
+from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, median_interval, t_interval
+from lnlab.claims.bounded import is_fraction
+from lnlab.claims.criterion import FINISHING
 from lnlab.errors import Problem, ReportError
+from lnlab.keys import Json
 from lnlab.report.data.series import labelled_values
 from lnlab.report.words.wording import join_words
+from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
 Statistic = Literal["mean", "geometric_mean", "median"]
@@ -40,6 +45,7 @@ class TableCells:
         printed: what the source prints, as it is written.
         strays: how many numbers of the source have no place in this table.
         dropped: how many numbers are not finite.
+        unfinished: places of which too many runs diverged for a mean, with how many finished: ``3 of 10 finished``.
     """
 
     paths: tuple[str, str]
@@ -49,6 +55,7 @@ class TableCells:
     printed: Mapping[TablePlace, str]
     strays: int
     dropped: int
+    unfinished: Mapping[TablePlace, str] = field(default_factory=dict)
 
 
 def collect_table_cells(
@@ -57,6 +64,7 @@ def collect_table_cells(
     paths: tuple[str, str],
     statistics: Sequence[Statistic],
     published: Published,
+    selection: Mapping[str, Json] | None = None,
 ) -> TableCells:
     """The cells of selected rows.
 
@@ -66,6 +74,8 @@ def collect_table_cells(
         paths: what makes the rows of the table, and its columns; columns of the rows or paths of the setting.
         statistics: those that the section shows.
         published: ``{column: {row: number}}``.
+        selection: the rows were selected by; with it, places are known of which no mean is taken as too many of their
+            runs diverged, and what bounds the numbers have.
 
     Raises:
         ReportError: a seed has more than one number in a cell.
@@ -73,11 +83,13 @@ def collect_table_cells(
     _refuse_several(results, selected_rows, paths)
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
+    unfinished = _unfinished_places(results, selected_rows, paths, selection or {})
+    fraction = is_fraction(selection or {})
     intervals = {
-        ((row, column), statistic): ESTIMATORS[statistic](values)
+        ((row, column), statistic): bounded_interval(ESTIMATORS[statistic](values), values, fraction=fraction)
         for row, column, values in groups.iter_rows()
         for statistic in statistics
-        if statistic != "geometric_mean" or min(values) > 0
+        if (statistic != "geometric_mean" or min(values) > 0) and (row, column) not in unfinished
     }
     rows, columns = (labelled_values(results, selected_rows, path) for path in paths)
     names = {(_spec_text(row), _spec_text(column)): (row, column) for row in rows for column in columns}
@@ -90,8 +102,54 @@ def collect_table_cells(
     strays = len(published_numbers) - len(printed)
     dropped = selected_rows.height - finite.height
     return TableCells(
-        paths=paths, rows=rows, columns=columns, intervals=intervals, printed=printed, strays=strays, dropped=dropped
+        paths=paths,
+        rows=rows,
+        columns=columns,
+        intervals=intervals,
+        printed=printed,
+        strays=strays,
+        dropped=dropped,
+        unfinished=unfinished,
     )
+
+
+def bounded_interval(interval: Interval, values: Sequence[float], *, fraction: bool) -> Interval:
+    """The interval of a mean within its bounds: exact for a share of seeds, all of whose numbers are 0 or 1.
+
+    Args:
+        interval: Student's, or that of a median.
+        values: the numbers of the seeds.
+        fraction: whether they lie between 0 and 1.
+    """
+    if set(values) <= {0.0, 1.0} and interval.estimate == sum(values) / len(values):
+        low, high = clopper_pearson(int(sum(values)), len(values))
+        return replace(interval, low=low, high=high)
+    return replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0)) if fraction else interval
+
+
+def _unfinished_places(
+    results: Results, rows: pl.DataFrame, paths: tuple[str, str], selection: Mapping[str, Json]
+) -> dict[TablePlace, str]:
+    """Places with numbers after step 0 of which too many runs diverged, with how many finished."""
+    if not selection or rows.is_empty() or not (rows["step"] > 0).any():
+        return {}
+    of_runs = [path for path in paths if path not in COLUMNS]
+    runs = runs_with(results, selection, None)
+    for path in of_runs:
+        known = runs_with(results, selection, path).select("run", path)
+        runs = runs.join(known, on="run", how="inner", maintain_order="left") if path not in runs.columns else runs
+    ended = runs.filter(pl.col("status").is_in(["finished", "diverged"]))
+    counts = ended.group_by(of_runs or pl.lit(1).alias("_"), maintain_order=True).agg(
+        k=(pl.col("status") == "finished").sum(), n=pl.len()
+    )
+    lost = counts.filter(pl.col("k") < FINISHING * pl.col("n") - 1e-9)
+    places = rows.select(paths).unique(maintain_order=True)
+    if lost.is_empty():
+        return {}
+    placed = (
+        places.join(lost, on=of_runs, how="inner", maintain_order="left") if of_runs else places.join(lost, how="cross")
+    )
+    return {(row, column): f"{k} of {n} finished" for row, column, k, n in placed.select(*paths, "k", "n").iter_rows()}
 
 
 def agrees_with_printed(interval: Interval, printed: str) -> bool:

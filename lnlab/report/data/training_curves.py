@@ -22,7 +22,7 @@ from lnlab.report.data.curve_windows import (
     window_means,
 )
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData, as_seeds
-from lnlab.report.data.labels import label_series
+from lnlab.report.data.labels import label_series, unfinished_series
 from lnlab.report.data.series import (
     mean_points,
     missing_runs_sentence,
@@ -44,6 +44,7 @@ class TrainingCurves(FigureData):
 
     Attributes:
         diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
+        survivors: the same of the runs that finished, of series of which too many diverged for a mean.
         split: the one that all numbers are of, or nothing.
         divergence_counts: by series, how many of its runs diverged, and how many there are.
         batches: ``series line x estimate``: means over seeds of single batches, where ``seeds`` are means over windows.
@@ -53,6 +54,7 @@ class TrainingCurves(FigureData):
     """
 
     diverged: pl.DataFrame
+    survivors: pl.DataFrame
     split: str
     divergence_counts: Mapping[str, tuple[int, int]]
     batches: pl.DataFrame
@@ -87,11 +89,16 @@ def collect_training_curves(
     runs = runs_with(results, selection)
     names, families, labels = label_series(results, runs, "")
     labelled_runs = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
+    unfinished = unfinished_series(labelled_runs)
+    names = tuple(unfinished.get(name, name) for name in names)
+    labels, labelled_runs = (f.with_columns(pl.col("series").replace(unfinished)) for f in (labels, labelled_runs))
     selected_rows = select_measured_rows(results, selection).with_columns(pl.col("value") / per)
     placed, splits = _by_split(_with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x))
     refuse_duplicates(placed, x)
     diverged = (pl.col("status") == "diverged").fill_null(value=False)
-    surviving = placed.filter(~diverged)
+    of_unfinished = pl.col("series").is_in(list(unfinished.values()))
+    survivors = thinned_runs(_drawable(placed.filter(~diverged & of_unfinished), log=log))
+    surviving = placed.filter(~diverged & ~of_unfinished)
     diverged_rows = _drawable(placed.filter(diverged), log=log)
     drawn = _drawable(surviving, log=log)
     thinned = thinned_curves(drawn)
@@ -111,6 +118,7 @@ def collect_training_curves(
         seeds=seeds,
         points=mean_points(seeds, log=log),
         diverged=diverged_curves.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
+        survivors=survivors.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
         names=names,
         families=families,
         panels=splits if len(splits) > 1 else (),
@@ -122,7 +130,7 @@ def collect_training_curves(
         entropy=(float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
         left_out=undrawn_numbers(surviving.height - finite, finite - drawn.height),
         missing=missing_runs_sentence(runs),
-        rows=_source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves]), supporting_rows),
+        rows=_source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves, survivors]), supporting_rows),
     )
 
 

@@ -40,7 +40,8 @@ def curves(
 ) -> Section:
     """``mean over seeds of the quantity after each training step``: with the 95 % Student interval as a band.
 
-    Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Splits differ in their
+    Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Where fewer than 4 in 5
+    runs of a variant finished, there is no mean, and those that did are thin dashed lines. Splits differ in their
     dashes. ``inset`` draws the learning rate below; ``lines`` are levels to compare with, by name, beside the entropy
     of the words, which is drawn where a loss is. ``between`` are the ends of the vertical axis.
     """
@@ -49,7 +50,7 @@ def curves(
     curves = collect_training_curves(
         results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0
     )
-    if curves.seeds.is_empty() and curves.diverged.is_empty():
+    if curves.seeds.is_empty() and curves.diverged.is_empty() and curves.survivors.is_empty():
         return curves.unmeasured(quantity)
     levels = _levels(curves, quantity) | (lines or {})
     chart = _chart(curves, (quantity, x, unit), levels, between, log=scale == "log", inset=inset)
@@ -134,6 +135,10 @@ def _caption(
         sentences.append(
             f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."
         )
+    if not curves.survivors.is_empty():
+        sentences.append(
+            "Where fewer than 4 in 5 runs finished, no mean is taken: those that did are thin dashed lines."
+        )
     if levels:
         sentences.append(
             f"Level lines: {join_words(f'{name} ({format_short(level)})' for name, level in levels.items())}."
@@ -169,7 +174,7 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
     panel = pl.col("panel").eq_missing(pl.lit(split if curves.panels else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     final_values = dict(last.select("series", "estimate").iter_rows())
-    of_series = {name: "" if name == SINGLE_SERIES else f" of {name}" for name in curves.names}
+    of_series = {name: "" if name == SINGLE_SERIES else f" of {_plain(name)}" for name in curves.names}
     diverged = [
         f"{k} of {count_noun(n, 'run')}{of_series[name]} diverged"
         for name, (k, n) in curves.divergence_counts.items()
@@ -180,6 +185,11 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
     clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
     return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
+
+
+def _plain(name: str) -> str:
+    """The name of a series without how many of its runs finished."""
+    return name.rpartition(" (")[0] if name.endswith(" finished)") else name
 
 
 def _final_text(final_values: Mapping[str, float]) -> str:

@@ -69,7 +69,7 @@ def table(
     if selected.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=missing_note)
-    cells = collect_table_cells(results, selected, (rows, columns), requested, published or {})
+    cells = collect_table_cells(results, selected, (rows, columns), requested, published or {}, selection)
     exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
     charts = (_matrix(cells, selected, quantity, requested[0], finding),) if matrix else ()
@@ -138,7 +138,10 @@ def _grid_rows(cells: TableCells, statistics: Sequence[Statistic], *, named: boo
     for row in cells.rows:
         places = [(row, column) for column in cells.columns]
         texts = [
-            (_STATISTIC_NAMES[s][0], [_text(cells.intervals.get((place, s)), s) for place in places])
+            (
+                _STATISTIC_NAMES[s][0],
+                [cells.unfinished.get(place) or _text(cells.intervals.get((place, s)), s) for place in places],
+            )
             for s in statistics
         ]
         if any(place in cells.printed for place in places):

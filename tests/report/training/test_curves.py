@@ -68,13 +68,22 @@ def test_the_axis_of_a_loss_ends_above_the_entropy_and_marks_lines_that_begin_hi
     assert "The axis ends below where lines begin (arrows, " in chart.caption
 
 
+def rows_of_dashed(chart):
+    """Those of the thin dashed lines: runs that finished where too many others diverged."""
+    (layer,) = [layer for layer in chart.spec["layer"] if layer["mark"].get("strokeDash") == [4, 3]]
+    return chart.spec["datasets"][layer["data"]["name"]]
+
+
 def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whole, course):
     section = curves(whole, quantity="nll", where={"optimizer.lr": 3e-3, "placement": "post"})
     (chart,) = section.charts
-    assert set(chart.points["n"]) == {2}
-    values = [float(course("post", 3e-3, seed, 200)) + 0.2 for seed in (2, 4)]
-    assert chart.points.filter(x=200)["estimate"].item() == pytest.approx(np.mean(values))
-    assert section.finding.endswith("; 3 of 5 runs diverged")
+    assert chart.points.is_empty(), "two of five finished: there is no mean of the survivors"
+    assert section.finding == "3 of 5 runs diverged"
+    ends = {float(course("post", 3e-3, seed, 200)) + 0.2 for seed in (2, 4)}
+    assert {round(row["value"], 6) for row in rows_of_dashed(chart) if row["x"] == 200} == {
+        round(end, 6) for end in ends
+    }
+    assert "no mean is taken: those that did are thin dashed lines" in chart.caption
     assert "3 of 5 runs diverged: thin lines, each with a cross" in chart.caption
     text = json.dumps(spec_with_data(chart))
     assert text.count('"told": "seed') == 3
@@ -82,6 +91,17 @@ def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whol
     top = chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert all(top[0] <= row["value"] <= top[1] and row["x"] == 40 for each in rows for row in each)
     assert "NaN" not in to_svg(spec_with_data(chart))
+
+
+def test_survivors_are_neither_ranked_nor_averaged_beside_variants_that_finish(whole):
+    section = curves(whole, quantity="nll", where={"split": "validation"})
+    (chart,) = section.charts
+    lost = {row["series"] for row in rows_of_dashed(chart)}
+    assert len(lost) == 1
+    (name,) = lost
+    assert name.endswith("(2 of 5 finished)")
+    assert name not in set(chart.points["series"])
+    assert "finished" not in section.finding.partition(";")[0]
 
 
 def test_against_epochs_an_update_is_its_share_of_one(whole):
