@@ -30,6 +30,9 @@ from lnlab.specfile.experiment import About, MarginOwner
 FINISHING = 0.8
 """The share of each arm's runs that must finish before trained numbers are compared, unless a claim says otherwise."""
 
+ROUNDING = 1e-5
+"""Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
+
 
 @dataclass(frozen=True)
 class Null:
@@ -116,10 +119,11 @@ def interval_word(
 
 
 def law_word(interval: Interval, law: float | None) -> LawWord | None:
-    """Whether an interval holds the value that a sentence names."""
+    """Whether an interval holds the value that a sentence names, up to rounding."""
     if law is None or interval.n < 2 or math.isnan(interval.low):
         return None
-    return "compatible" if interval.low <= law <= interval.high else "rejected"
+    rounding = ROUNDING * max(abs(law), abs(interval.low), abs(interval.high))
+    return "compatible" if interval.low - rounding <= law <= interval.high + rounding else "rejected"
 
 
 def named_law(claim: Mapping[str, Any]) -> float | None:

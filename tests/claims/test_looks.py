@@ -6,8 +6,9 @@ import pytest
 from scipy import stats
 
 import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
+from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import judge_claim
-from lnlab.claims.criterion import Null, interval_word
+from lnlab.claims.criterion import Null, interval_word, law_word
 from lnlab.claims.looks import ALPHA, level, spent
 from lnlab.claims.region import Region
 from lnlab.claims.student import fewest_alike
@@ -124,6 +125,17 @@ def test_one_place_of_several_that_goes_the_other_way_contradicts(verdict):
     found = verdict(small, **claim)
     assert (found.verdict, found.detail) == ("smaller", "in its direction")
     assert verdict(small, **{**claim, "margin": "source", "no_effect": None}).verdict == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("offset", "word"), [(0.0, "compatible"), (5e-8, "compatible"), (5e-6, "compatible"), (5e-5, "rejected")]
+)
+@pytest.mark.parametrize("law", [-0.25, 1.0, 66.3])
+def test_rounding_rejects_no_value(law, offset, word):
+    """What float32 leaves of an exact exponent, with next to no spread over seeds: −0.2499999946 ± 6e-11."""
+    estimate = law * (1 + offset)
+    interval = Interval(estimate, estimate - 1e-12, estimate + 1e-12, sd=1e-12, n=10)
+    assert law_word(interval, law) == word
 
 
 def test_a_named_value_is_compatible_or_rejected_beside_the_word(verdict, exactly):
