@@ -30,7 +30,7 @@ from lnlab.own_model.fused import addressed_copy
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.patterns import refuse
 from lnlab.own_model.repeatable import check_repeatable
-from lnlab.own_model.subject import Subject, clear_hooks, watching_hooks
+from lnlab.own_model.subject import Subject, clear_hooks, forward_hooks
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
 from lnlab.probes.probe import State, evaluating
 from lnlab.randomness import Draw
@@ -235,7 +235,7 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
         LabError: what was found.
     """
     batch = next(task.batches("train", "probe"))
-    watched = watching_hooks(subject.module)
+    watched = forward_hooks(subject.module)
     loss, gradients = _first_gradient(subject, task, batch, repeated=repeated and not watched)
     if not all(bool(g.isfinite().all()) for g in gradients.values()):
         what = "the loss is finite and its gradient is not"
@@ -260,8 +260,7 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
     with guarded("copying the model", COPY_REMEDY):
         kept = {id(t): t.detach().clone().requires_grad_() for t in kept_tensors(subject.module)}
         model, fused = addressed_copy(subject.module, subject.addresses, subject.points, memo=kept)
-        if not subject.hooked:
-            clear_hooks(model)
+        clear_hooks(model, forward=not subject.hooked)
     model.remembered = subject.remembered
     names = {name: p for name, _, p in model.addressed_parameters()}
     originals = [p for p in subject.module.parameters() if p.requires_grad]

@@ -27,7 +27,7 @@ class Subject:
         points: of the stream, by site.
         mask: from a batch to where the stream has tokens; None: everywhere.
         structure: the module, or a copy on its parameters without the wrappers of single parts: it has their names.
-        hooked: whether copies have the hooks of the module, which its results depend on.
+        hooked: whether copies have the hooks on the forward passes of the module, as its results depend on them.
         remembered: whether norms over batches use their running statistics.
         loss: of the first batch, once that has been checked.
     """
@@ -81,8 +81,7 @@ class Subject:
     def copy(self) -> AddressedModel:
         """A deep copy with its addresses."""
         own, _ = addressed_copy(self.module, self.addresses, self.points, self.mask)
-        if not self.hooked:
-            clear_hooks(own)
+        clear_hooks(own, forward=not self.hooked)
         own.remembered = self.remembered
         return own
 
@@ -95,24 +94,21 @@ def _guarded_mask(mask: TokenMask) -> TokenMask:
     return read
 
 
-def watching_hooks(module: nn.Module) -> bool:
-    """Whether anything but torch itself, as its weight norm, has hooks on a module."""
-    return any(not _of_torch(hook) for part in module.modules() for hook in _hooks(part))
+def forward_hooks(module: nn.Module) -> bool:
+    """Whether anything but torch itself, as its weight norm, has hooks on the forward passes of a module."""
+    return any(
+        not _of_torch(h) for m in module.modules() for h in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())
+    )
 
 
-def clear_hooks(module: nn.Module) -> None:
-    """Take all hooks off a module but torch's own."""
+def clear_hooks(module: nn.Module, *, forward: bool) -> None:
+    """Take the hooks off a copy: those on backward passes, as a gradient is that of the loss alone, and the others."""
     for part in module.modules():
         part._backward_hooks.clear()
         part._backward_pre_hooks.clear()
-        for hooks in (part._forward_hooks, part._forward_pre_hooks):
+        for hooks in (part._forward_hooks, part._forward_pre_hooks) if forward else ():
             for number in [number for number, hook in hooks.items() if not _of_torch(hook)]:
                 del hooks[number]
-
-
-def _hooks(module: nn.Module) -> list[Any]:
-    kinds = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks)
-    return [hook for hooks in kinds for hook in hooks.values()]
 
 
 def _of_torch(hook: Any) -> bool:

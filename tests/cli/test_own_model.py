@@ -194,6 +194,16 @@ MODELS = {
         "def build(size):\n    return torch.nn.Sequential(torch.nn.Embedding(size, 4), torch.nn.Flatten())",
         "return logits, (batch, length, size)",
     ),
+    "draws in evaluation mode": (
+        """class Drawing(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.table, self.out = torch.nn.Embedding(size, 4), torch.nn.Linear(4, size)
+
+    def forward(self, tokens):
+        return self.out(torch.nn.functional.dropout(self.table(tokens), 0.5))""",
+        "model: two passes of one batch in evaluation mode differ; let it draw in training mode alone",
+    ),
     "has no parameters": ("def build(size):\n    return torch.nn.ReLU()", "model 'wrong': ReLU has no parameters"),
     "changes its structure": (
         """class Replacing(torch.nn.Module):

@@ -1,11 +1,11 @@
 """The curvature of the loss at a state, as operators: the Hessian, the GGN, their difference, in Adam's coordinates."""
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from torch import Tensor, nn
 
+from lnlab.curvature.copies import module_copy
 from lnlab.curvature.ggn import ggn
 from lnlab.curvature.hessian import hessian
 from lnlab.curvature.operators import Difference, Operator
@@ -74,6 +74,6 @@ def doubled(model: nn.Module, parameters: Sequence[Tensor]) -> tuple[nn.Module, 
 
     For where float32 is not enough: below about 1e-6 λ_max its products are rounding, without a sign.
     """
-    double_model = copy.deepcopy(model).double()
+    double_model = module_copy(model).double()
     counterparts = {id(p): q for p, q in zip(model.parameters(), double_model.parameters(), strict=True)}
     return double_model, [counterparts[id(p)] for p in parameters]
