@@ -9,19 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lnlab.app.formats import format_count
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, verdict_label
 from lnlab.cli.terminal import terminal_table
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
 
-_SYMBOLS = {
-    "supported": "✓",
-    "contradicted": "✗",
-    "smaller": "‹",
-    "undecided": "?",
-    "not testable here": "–",
-    "ill-posed": "!",
-}
 _STYLES = {
     "supported": "green",
     "contradicted": "bold red",
@@ -36,7 +29,7 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
     """One row a claim, in the order of the spec; a star marks those that count in the headline."""
     rows: list[list[RenderableType]] = [
         [
-            Text(f"{_SYMBOLS[v.verdict]} {v.verdict}", style=_STYLES[v.verdict]),
+            Text(f"{VERDICT_SYMBOLS[v.verdict]} {verdict_label(v)}", style=_STYLES[v.verdict]),
             f"{v.says}{' *' if v.primary else ''}",
             estimate_text(v),
             region_text(v),
@@ -44,7 +37,9 @@ def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
         ]
         for v in verdicts
     ]
-    return terminal_table(["verdict", "claim", "estimate [95 %]", "accepted range", "seeds"], rows, numeric=["seeds"])
+    return terminal_table(
+        ["verdict", "claim", "estimate [interval]", "accepted range", "seeds"], rows, numeric=["seeds"]
+    )
 
 
 def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:
@@ -52,14 +47,14 @@ def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:
     claims_by_reason: dict[tuple[str, str], list[str]] = {}
     for verdict in verdicts:
         if verdict.verdict != "supported":
-            claims_by_reason.setdefault((_SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
+            claims_by_reason.setdefault((VERDICT_SYMBOLS[verdict.verdict], verdict.reason), []).append(verdict.claim)
     return [f"{symbol} {', '.join(claims)}: {reason}" for (symbol, reason), claims in claims_by_reason.items()]
 
 
 def verdict_counts_line(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
     outcomes = [v.verdict for v in verdicts]
-    parts = [f"{outcomes.count(word)} {word}" for word in _SYMBOLS if word in outcomes]
+    parts = [f"{outcomes.count(word)} {word}" for word in VERDICT_SYMBOLS if word in outcomes]
     return f"{format_count(len(outcomes), 'claim')}: {', '.join(parts)}"
 
 
@@ -68,15 +63,18 @@ def estimate_text(verdict: "Verdict") -> str:
     if verdict.estimate is None:
         return verdict.statistic
     interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
-    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}"
+    level = f" ({text})" if (text := level_text(verdict)) else ""
+    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}{level}"
 
 
 def region_text(verdict: "Verdict") -> str:
     """The declared region: ``-0.15 to 0.15``, ``at least 2.5``, ``at most 1.5``."""
     low, high = verdict.region_low, verdict.region_high
+    region = f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
     if low is not None and high is not None:
-        return f"{low:.3g} to {high:.3g}"
-    return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
+        region = f"{low:.3g} to {high:.3g}"
+    owner = " (ours)" if region and verdict.margin == "ours" else ""
+    return "; ".join(filter(None, (f"{region}{owner}", law_text(verdict))))
 
 
 def verdict_as_plain(verdict: "Verdict") -> dict[str, Any]:

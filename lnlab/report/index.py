@@ -16,6 +16,7 @@ import polars as pl
 from markupsafe import Markup
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
@@ -27,7 +28,8 @@ from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.quantity_words import quantity_name, using_words
-from lnlab.report.words.verdict_words import VERDICT_CLASSES, VERDICT_SYMBOLS
+from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
+from lnlab.report.words.verdict_words import VERDICT_CLASSES
 from lnlab.report.words.wording import axis_value_name, count_noun, format_value, join_words
 from lnlab.tables import Results
 
@@ -78,6 +80,7 @@ class Card:
         profile: the profile, or None for the default.
         answers: of this profile.
         verdicts: all claims, grouped by their verdict.
+        sentences: whose each claim is, with its verdict.
         thumbnail: its first figure, or None.
         paper: the citation in pieces, each with its address or None.
         methods: what is compared, in words.
@@ -95,6 +98,7 @@ class Card:
     profile: str | None = None
     answers: tuple[CardAnswer, ...] = ()
     verdicts: tuple[VerdictGroup, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
     thumbnail: Thumbnail | None = None
     paper: tuple[tuple[str, str | None], ...] = ()
     methods: tuple[str, ...] = ()
@@ -154,6 +158,7 @@ def _card(root: Path, folder: Path) -> Card:
             profile=facts.profile,
             answers=tuple(_answer(answer, verdicts) for answer in answers_of_profile(facts)),
             verdicts=_groups(verdicts),
+            sentences=sentences_of(facts, verdicts),
             thumbnail=_thumbnail(root, folder),
             paper=_paper(facts),
             methods=_methods(results),
@@ -241,6 +246,11 @@ def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:
     return [(word, counts[word]) for word in _sorted_words(counts)]
 
 
+def owners_of(cards: Sequence[Card]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """By whose sentence it is, how many claims of all these cards got each verdict."""
+    return tally_by_owner([sentence for card in cards for sentence in card.sentences])
+
+
 def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
     """The index as one file of HTML, which needs nothing but the thumbnails and pages that it links to.
 
@@ -256,6 +266,7 @@ def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
         n_claims=count_noun(sum(card.n_claims for card in cards), "claim"),
         n_questions=count_noun(len(cards), "question"),
         tally=tally_of(cards),
+        owners=owners_of(cards),
         symbols=VERDICT_SYMBOLS,
         classes=VERDICT_CLASSES,
         policy=html.policy(style, script, images="'self'"),

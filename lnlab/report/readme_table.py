@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from lnlab.errors import Problem, ReportError
 from lnlab.report.charts.render import svg_to_png
-from lnlab.report.index import Card
+from lnlab.report.index import Card, owners_of
 
 BEGIN = "<!-- questions: written by `lnlab index` -->"
 END = "<!-- end of questions -->"
@@ -36,8 +36,16 @@ def with_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -
     places = {card.name: table[0].find(f"/{card.name}/") for card in cards}
     order = sorted(cards, key=lambda card: (places[card.name] < 0, places[card.name], card.name))
     rows = [_row(card, Path(os.path.relpath(root, readme.parent)), readme.parent) for card in order]
-    lines = "".join(f"{line}\n" for line in (*_HEADING, *rows))
+    totals = [f"{_escaped(line)}\n" for line in owner_lines(cards)]
+    lines = "".join(f"{line}\n" for line in (*totals, *_HEADING, *rows))
     return text[: table.start()] + lines + text[table.end() :]
+
+
+def owner_lines(cards: Sequence[Card]) -> list[str]:
+    """``Sentences of other papers: 12 supported, 3 contradicted.``: a line for each owner of claims, if several."""
+    owners = owners_of(cards)
+    texts = [(owner, ", ".join(f"{n} {word}" for word, n in counts)) for owner, counts in owners]
+    return [f"Sentences of {owner}: {text}." for owner, text in texts] if len(owners) > 1 else []
 
 
 def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapping[Path, bytes]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.errors import Problem, ReportError
 from lnlab.files import replacing
 from lnlab.keys import digest_bytes
@@ -29,7 +30,6 @@ from lnlab.report.page.notebook import notebook_text
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.table import csv_bytes, reader_grid
 from lnlab.report.words.quantity_words import using_words
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.tables import Results
 
 _VERDICT_HEADINGS = {
@@ -37,12 +37,18 @@ _VERDICT_HEADINGS = {
     "verdict": "verdict",
     "statistic": "statistic",
     "estimate": "estimate",
-    "low": "95 % low",
-    "high": "95 % high",
+    "low": "low",
+    "high": "high",
+    "level": "level",
     "region_low": "at least",
     "region_high": "at most",
     "n": "seeds",
     "inside": "inside",
+    "detail": "detail",
+    "law": "law",
+    "law_word": "law is",
+    "margin": "margin",
+    "look": "look",
 }
 
 

@@ -78,10 +78,11 @@ _Law = Annotated[Any, BeforeValidator(_law), WithJsonSchema({"anyOf": [{"type": 
 
 
 class Source(BaseModel):
-    """The paper that asked first, and where in it."""
+    """The paper that asked first, and where in it; ``name`` is what several specs with the same source call it."""
 
     model_config = _CLOSED
     cite: Sentence
+    name: _Identifier | None = None
     figure: str | None = None
     table: str | None = None
     section: str | None = None

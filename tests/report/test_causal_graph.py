@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 
 from lnlab.claims.claim import Finding, verdict_of
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.registry import Flawed
 from lnlab.report.charts.causal_graph import OUTCOMES, VERDICT_COLOURS
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.section import sections
 from lnlab.report.sections.diagrams.causal_graph import edge_outcome
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.tables import Results, frame
 
 NODES = {

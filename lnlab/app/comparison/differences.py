@@ -7,6 +7,7 @@ from typing import TypeVar
 from lnlab.app.comparison.row_differences import number_differences
 from lnlab.app.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import verdict_label
 from lnlab.keys import Json, canonical
 from lnlab.report.page.comparison import ComparedClaim
 from lnlab.report.rounding import rounded
@@ -217,7 +218,7 @@ def _verdict_text(verdict: Verdict | None) -> str:
     if verdict is None:
         return _ABSENT
     numbers = format_interval(verdict.estimate, verdict.low, verdict.high) if verdict.estimate is not None else ""
-    return f"{' '.join(filter(None, (verdict.verdict, numbers)))}, {count_noun(verdict.n, 'seed')}"
+    return f"{' '.join(filter(None, (verdict_label(verdict), numbers)))}, {count_noun(verdict.n, 'seed')}"
 
 
 def _mapping_differences(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[SideDifference]:

@@ -17,6 +17,7 @@ from lnlab.app.redraw import judge_tables
 from lnlab.app.request import load_registries
 from lnlab.app.rounds.units import RunOptions
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import verdict_label
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError
 from lnlab.report.facts import ReportFacts
@@ -139,4 +140,5 @@ def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: 
     for verdict in now:
         if verdict.verdict != old[verdict.claim].verdict:
             estimates = f"{format_number(verdict.estimate)} for {format_number(old[verdict.claim].estimate)}"
-            yield f"{verdict.claim} would be {verdict.verdict} for {old[verdict.claim].verdict}: estimate {estimates}"
+            words = f"{verdict_label(verdict)} for {verdict_label(old[verdict.claim])}"
+            yield f"{verdict.claim} would be {words}: estimate {estimates}"

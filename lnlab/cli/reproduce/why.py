@@ -10,6 +10,7 @@ import typer
 
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.request import open_store
+from lnlab.claims.verdict_text import law_text, level_text, verdict_label
 from lnlab.cli.options import AsJsonOption, Plugins, StoreFolder
 from lnlab.cli.terminal import one_line, out, print_json, terminal_table
 
@@ -77,7 +78,10 @@ def _print_claim(trace: "ClaimTrace") -> None:
     verdict = trace.verdict
     _line("claim", f"{verdict.claim}, number {trace.number} of {trace.experiment}")
     _line("says", verdict.says)
-    _line("verdict", verdict.verdict)
+    _line("verdict", verdict_label(verdict))
+    _line("law", law_text(verdict))
+    _line("look", level_text(verdict))
+    _line("margin", verdict.margin if verdict.margin == "ours" else "")
     _line("numbers", trace.numbers)
     _line("reason", verdict.reason)
     _line("scope", verdict.scope)

@@ -7,12 +7,13 @@ from typing import Any
 import polars as pl
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import law_text, level_text, verdict_label
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.citation_links import cited_papers, linked_citations
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
-from lnlab.report.words.verdict_words import common_scope, criterion_text
+from lnlab.report.words.verdict_words import common_scope, criterion_text, look_lines
 from lnlab.report.words.wording import format_interval, nonbreaking
 from lnlab.specfile.experiment import Role
 
@@ -59,7 +60,11 @@ class ClaimRow:
         estimate: with its interval, or a dash.
         dots: its drawing; None without numbers.
         because: the author's explanation of this verdict, or nothing.
-        criterion: what was accepted, and how many seeds lie in it.
+        label: the verdict in words, with what it says beyond its word.
+        law: what the interval says of the value that the sentence names, or nothing.
+        level: which look decided, and how much its interval covers; nothing of a single look at 95 %.
+        looks: every look at the claim, in words.
+        criterion: what was accepted, whose margin that is, and how many seeds lie in it.
         aside: what decided, and the setting where it is not the common one.
         source: where the claim comes from, in pieces with their links.
         sections: number and title of each section that is about it.
@@ -71,6 +76,10 @@ class ClaimRow:
     estimate: str
     dots: VerdictStrip | None
     because: str
+    label: str
+    law: str
+    level: str
+    looks: tuple[str, ...]
     criterion: str
     aside: str
     source: tuple[tuple[str, str | None], ...]
@@ -163,6 +172,10 @@ def _row(
         estimate=estimate_in_words(verdict),
         dots=verdict_strip(verdict),
         because=facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
+        label=verdict_label(verdict),
+        law=law_text(verdict),
+        level=level_text(verdict),
+        looks=look_lines(facts.looks.get(verdict.claim, ())),
         criterion=criterion_text(verdict),
         aside=_aside(verdict, common),
         source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),

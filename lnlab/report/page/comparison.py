@@ -7,11 +7,12 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.page import html
 from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.table import Grid
 from lnlab.report.words.answer_text import estimate_in_words
-from lnlab.report.words.verdict_words import VERDICT_CLASSES, VERDICT_SYMBOLS
+from lnlab.report.words.verdict_words import VERDICT_CLASSES
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.claims.claim import Measure, Verdict
+from lnlab.claims.claim import SINGLE_LOOK, Measure, Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage, verdict_label
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Chart, Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
     ("estimate", "low", "high", "from", "to"), pl.Float64
 )
 _SEEDS = {"series": pl.String, "seed": pl.Int64, "value": pl.Float64}
-_HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "95 % low", "high": "95 % high"}
+_HEADINGS = {"series": "claim", "verdict": "verdict", "estimate": "estimate", "low": "low", "high": "high"}
 _WITHOUT_UNIT: Mapping[Measure, str] = {
     "ratio": "ratio",
     "exponent": "exponent",
@@ -97,9 +97,10 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
     seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
     points = pl.DataFrame([_row(v, x) for v in group], schema=_POINTS, orient="row")
     marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
-    verdict_texts = "; ".join(f"{v.claim}: {v.verdict}" for v in group)
+    verdict_texts = "; ".join(f"{v.claim}: {verdict_label(v)}" for v in group)
     caption = (
-        f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the 95 % interval with its estimate, the "
+        f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the interval that decides, with its "
+        f"estimate{_levels(group)}, the "
         "shaded region is what the spec declares; a region without an edge ends with the axis."
     )
     return Chart(
@@ -111,6 +112,12 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
         caption=caption,
         log=x.log,
     )
+
+
+def _levels(group: Sequence[Verdict]) -> str:
+    """How much the intervals cover, in brackets: one level, or that of each claim with another."""
+    others = [f"{v.claim} {coverage(v.level)}" for v in group if v.level != SINGLE_LOOK]
+    return f" (95 %{'; ' if others else ''}{', '.join(others)})"
 
 
 def _row(verdict: Verdict, x: Axis) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 import lnlab
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
@@ -25,6 +26,7 @@ from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
@@ -59,6 +61,7 @@ def template_environment(folders: Sequence[Path]) -> Environment:
         lstrip_blocks=True,
     )
     jinja.filters["unbroken"] = unbroken_names
+    jinja.filters["label"] = verdict_label
     jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
     return jinja
 
@@ -143,12 +146,14 @@ def render_page(
         made=made,
         tally=verdict_words.verdict_count_sentence(verdicts),
         counts=verdict_words.verdict_counts(verdicts),
-        symbols=verdict_words.VERDICT_SYMBOLS,
+        owners=tally_by_owner(sentences_of(facts, verdicts)) if facts.has_source else [],
+        symbols=VERDICT_SYMBOLS,
         classes=verdict_words.VERDICT_CLASSES,
         missing_runs=provenance.partial_report_sentence(results),
         paper=linked_citations(provenance.cited_source(facts)),
         paper_address=web_address(facts.source.get("url", "")),
         groups=groups,
+        intervals=verdict_words.intervals_sentence(verdicts),
         roles=roles_sentence(facts, verdicts),
         scope=verdict_words.common_scope(verdicts),
         hero=hero,

@@ -11,13 +11,14 @@ import polars as pl
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
 from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnPart, Figure
 from lnlab.report.section import Table
 from lnlab.report.table import Grid, csv_bytes
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS, statistic_text, verdict_count_sentence
+from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
 _PACKAGES = ("polars", "altair", "vl-convert-python")
 """All that the notebook needs beside a kernel: the last one draws SVG, so that no script is fetched."""
@@ -157,7 +158,7 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     head = escape_markdown(part.section.finding) if part.section else "This section could not be made"
     kicker = f"{escape_markdown(part.title)}\n\n" if part.title else ""
     claim_items = [
-        f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(v.verdict)}**: "
+        f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(verdict_label(v))}**: "
         f"{escape_markdown(v.says)} ({escape_markdown(statistic_text(v))})"
         for v in verdicts
     ]

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page.claim_list import grouped_by_role
 from lnlab.report.page.latex import escape_latex, tabular
 from lnlab.report.table import Grid
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.report.words.wording import format_interval
 
 _ROWS = 14

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS, verdict_counts
+from lnlab.report.words.verdict_words import verdict_counts
 from lnlab.report.words.wording import count_noun, format_interval, join_words, nonbreaking
 from lnlab.tables import Results
 

@@ -1,20 +1,15 @@
 """What the verdicts say together: the answer of the page, the symbol and the words of each verdict."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from lnlab.claims.claim import Verdict
+from lnlab.claims.claim import SINGLE_LOOK, Verdict
 from lnlab.claims.error_bounds import error_sentence
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage, law_text, level_text
+from lnlab.keys import Json
+from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
 
-VERDICT_SYMBOLS = {
-    "supported": "✓",
-    "contradicted": "✗",
-    "smaller": "‹",
-    "undecided": "?",
-    "not testable here": "–",
-    "ill-posed": "!",
-}
 VERDICT_CLASSES = {word: word.partition(" ")[0] for word in VERDICT_SYMBOLS}
 
 
@@ -47,7 +42,29 @@ def criterion_text(verdict: Verdict) -> str:
         return ""
     inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if verdict.n else ""
     statistic = f"{verdict.statistic[0].upper()}{verdict.statistic[1:]}: a" if verdict.statistic else "A"
-    return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{inside}."
+    owner = " (margin: ours)" if verdict.margin == "ours" else ""
+    law = f"; {text}" if (text := law_text(verdict)) else ""
+    return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{owner}{inside}{law}."
+
+
+def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
+    """Every look in words: ``Look 1: seeds 1–5 (n = 5), 97.5 %, 2026-11-20``."""
+    parts = [
+        (
+            f"Look {look['look']}: seeds {number_ranges(look['seeds'])} (n = {len(look['seeds'])})",
+            coverage(look["alpha"]),
+            str(look.get("date") or ""),
+        )
+        for look in looks
+    ]
+    return tuple(", ".join(filter(None, words)) for words in parts)
+
+
+def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
+    """How much the intervals of a page cover."""
+    if all(verdict.level == SINGLE_LOOK for verdict in verdicts):
+        return "Estimates have 95 % intervals over seeds"
+    return "Estimates have the interval over seeds that decides: 95 %, or what stands beside it after several looks"
 
 
 def common_scope(verdicts: Sequence[Verdict]) -> str:
@@ -61,6 +78,7 @@ def statistic_text(verdict: Verdict) -> str:
     parts = [f"{verdict.statistic} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
     if verdict.region_low is not None or verdict.region_high is not None:
         parts.append(f"accepted: {region_in_words(verdict.region_low, verdict.region_high)}")
+    parts += filter(None, (law_text(verdict), level_text(verdict)))
     if verdict.n:
         parts.append(f"{verdict.inside} of {count_noun(verdict.n, 'seed')} within")
     return "; ".join(parts)

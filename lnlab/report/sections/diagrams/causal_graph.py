@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.kinds.edges import Edge, Edges
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.charts.causal_graph import (
     OUTCOMES,
     VERDICT_COLOURS,
@@ -21,7 +22,6 @@ from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.theme import MUTED_COLOUR
 from lnlab.report.words.cited_claims import claim_address
-from lnlab.report.words.verdict_words import VERDICT_SYMBOLS
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.tables import Results
 

@@ -1,0 +1,54 @@
+"""A verdict in words, the same on pages, in indexes and in a terminal; imports nothing slow."""
+
+from lnlab.claims.claim import SINGLE_LOOK, Verdict
+
+MINUS = "−"
+VERDICT_SYMBOLS = {
+    "supported": "✓",
+    "contradicted": "✗",
+    "smaller": "‹",
+    "undecided": "?",
+    "not testable here": "–",
+    "ill-posed": "!",
+}
+
+
+def verdict_label(verdict: Verdict) -> str:
+    """``supported``, ``contradicted: the other way``, ``smaller than 1.5×, in its direction``."""
+    if verdict.verdict == "smaller":
+        return ", ".join(filter(None, (f"smaller than {_margin(verdict)}", verdict.detail)))
+    return ": ".join(filter(None, (verdict.verdict, verdict.detail)))
+
+
+def _margin(verdict: Verdict) -> str:
+    """The effect that was not reached: a factor above 1 of ratios, whichever way they go, else a distance."""
+    edge = verdict.region_low if verdict.region_low is not None else verdict.region_high
+    if edge is None:
+        return "the margin"
+    if verdict.measure == "ratio" and edge > 0:
+        return f"{max(edge, 1 / edge):.3g}×"
+    return _number(abs(edge))
+
+
+def law_text(verdict: Verdict) -> str:
+    """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``; nothing without one."""
+    if verdict.law is None or verdict.law_word is None:
+        return ""
+    value = _number(verdict.law)
+    return f"compatible with {value}" if verdict.law_word == "compatible" else f"{value} itself is rejected"
+
+
+def level_text(verdict: Verdict) -> str:
+    """``look 2, 98.75 %``: which look decided and how much its interval covers; nothing of a single look at 95 %."""
+    if verdict.look == 1 and verdict.level == SINGLE_LOOK:
+        return ""
+    return f"look {verdict.look}, {coverage(verdict.level)}"
+
+
+def coverage(level: float) -> str:
+    """``98.75 %``: how often an interval at a two-sided level covers."""
+    return f"{100 * (1 - level):.6g} %"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}".replace("-", MINUS)

@@ -1,0 +1,69 @@
+"""Whose sentences the claims of pages are, and how many of each owner got which verdict.
+
+A source that several questions share has a name in their specs (``source: {cite: ..., name: tutorial}``). A claim of
+the role ``source`` is that source's if its own ``source`` names it, or names no other paper; else another paper's.
+Competing readings are other papers' too; predictions and controls are ours.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from lnlab.claims.claim import Verdict
+from lnlab.report.facts import ReportFacts
+from lnlab.report.words.verdict_words import VERDICT_CLASSES
+from lnlab.report.words.wording import join_words
+from lnlab.specfile.experiment import Role
+
+_PAPER = re.compile(r"\b(?:et al\.|[A-Z]\w+ (?:and [A-Z]\w+ )?)\s*\(?(?:19|20)\d\d\b")
+_NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six")
+_NAMED, _PAPERS, _OWN = "named", "papers", "own"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A judged claim: whose role it has, what its spec and it itself say of their source, and its verdict."""
+
+    role: Role
+    name: str
+    source: str
+    verdict: str
+
+
+def sentences_of(facts: ReportFacts, verdicts: Iterable[Verdict]) -> tuple[Sentence, ...]:
+    """The claims of a report as sentences of somebody."""
+    name = facts.source.get("name", "")
+    return tuple(Sentence(v.role, name, facts.sources.get(v.claim, ""), v.verdict) for v in verdicts)
+
+
+def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """By owner in words, those of the named sources first, how many sentences got each verdict; nobody without any."""
+    names = sorted({sentence.name for sentence in sentences if sentence.name})
+    counts: dict[str, Counter[str]] = {owner: Counter() for owner in (_NAMED, _PAPERS, _OWN)}
+    for sentence in sentences:
+        counts[_owner(sentence, names)][sentence.verdict] += 1
+    labels = {_NAMED: _names_in_words(names), _PAPERS: "other papers" if names else "the papers cited", _OWN: "our own"}
+    return [
+        (labels[owner], [(word, counted[word]) for word in VERDICT_CLASSES if counted[word]])
+        for owner, counted in counts.items()
+        if counted
+    ]
+
+
+def _owner(sentence: Sentence, names: Collection[str]) -> str:
+    if sentence.role in ("prediction", "control"):
+        return _OWN
+    if sentence.role == "alternative":
+        return _PAPERS
+    if any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
+        return _NAMED
+    return _NAMED if sentence.name and not _PAPER.search(sentence.source) else _PAPERS
+
+
+def _names_in_words(names: Sequence[str]) -> str:
+    """``the tutorial``; ``the three sources (study, talk and tutorial)``."""
+    if len(names) == 1:
+        return f"the {names[0]}"
+    number = _NUMBER_WORDS[len(names)] if len(names) < len(_NUMBER_WORDS) else str(len(names))
+    return f"the {number} sources ({join_words(names)})"
