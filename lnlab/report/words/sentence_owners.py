@@ -1,8 +1,8 @@
 """Whose sentences the claims of pages are, and how many of each owner got which verdict.
 
-A source that several questions share has a name in their specs (``source: {cite: ..., name: tutorial}``). A claim of
-the role ``source`` is that source's if its own ``source`` names it, or names no other paper; else another paper's.
-Competing readings are other papers' too; predictions and controls are ours.
+A source that several questions share has a name in their specs: ``source: {cite: ..., name: tutorial}``. A claim of the
+role ``source`` is that source's if its own ``source`` names it, or names no other paper; else it is another paper's.
+A competing reading is another paper's if it names one; else it is ours, as predictions and controls are.
 """
 
 import re
@@ -52,10 +52,8 @@ def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[
 
 
 def _owner(sentence: Sentence, names: Collection[str]) -> str:
-    if sentence.role in ("prediction", "control"):
-        return _OWN
-    if sentence.role == "alternative":
-        return _PAPERS
+    if sentence.role != "source":
+        return _PAPERS if sentence.role == "alternative" and _PAPER.search(sentence.source) else _OWN
     if any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
         return _NAMED
     return _NAMED if sentence.name and not _PAPER.search(sentence.source) else _PAPERS
