@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from lnlab.app.repository import TORCH_INDEX, write_repository
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.specfile.citations import shipped_specs
@@ -26,6 +27,13 @@ def init(
         Path | None,
         typer.Option("--repository", metavar="FOLDER", help="Make a repository of figures around the spec instead."),
     ] = None,
+    torch_index: Annotated[
+        str, typer.Option("--torch-index", metavar="URL", help="Of torch's wheels, with --repository.")
+    ] = TORCH_INDEX,
+    lnlab_from: Annotated[
+        str | None,
+        typer.Option("--lnlab-from", metavar="URL", help="Of lnlab, with --repository; default: whence it is here."),
+    ] = None,
     plugin: Annotated[
         bool, typer.Option("--plugin", help="A model, a norm and a probe of one's own, and a spec that measures them.")
     ] = False,
@@ -36,7 +44,8 @@ def init(
 
     With --repository, make a new folder with the spec (xiong_fig3 if none is named), a Makefile with which committing a
     figure is two commands, a README, and a workflow for GitHub Actions that verifies every report on every push and
-    publishes the index.
+    publishes the index. Its requirements name the versions of this environment, a CPU index for torch, and lnlab from
+    where this one was installed.
     """
     shipped = shipped_specs()
     if plugin:
@@ -52,9 +61,7 @@ def init(
     elif name not in shipped:
         raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
     elif repository is not None:
-        from lnlab.app.repository import write_repository
-
-        for path in write_repository(repository, shipped[name]):
+        for path in write_repository(repository, shipped[name], torch_index=torch_index, lnlab_from=lnlab_from):
             out().print(path.as_posix())
         err().print(f"next: cd {repository} && git init && make figure")
     else:

@@ -106,6 +106,8 @@ def expected_time(facts: dict[str, Any]) -> str:
     if not facts["units"]["missing"]:
         return "none"
     workers = format_count(facts["workers"], "worker")
+    if facts["seconds"] is None:
+        return str(facts["seconds_known"])
     later = facts["later_seconds"]
     runs = f"about {format_duration(facts['seconds'])}"
     if later is not None:

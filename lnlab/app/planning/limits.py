@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lnlab.app.compute import worker_count
 from lnlab.app.formats import format_duration
-from lnlab.app.planning.pace import Pace, elapsed, expected_pace
+from lnlab.app.planning.pace import Pace, elapsed, expected_pace, no_pace
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.request import Request, compile_request
 from lnlab.compile.cost.cost import machine_memory
@@ -46,6 +46,11 @@ def within_minutes(
     pending = [unit for stage in stages for unit, _ in store.pending(stage)]
     planned = plan_memory(pending, known, worker_count(workers), min(machine_memory(), memory or machine_memory()))
     pace = expected_pace(store, plan, known)
+    if pace is None:
+        what = f"how long a run takes is {no_pace(plan).split(':')[0]}"
+        raise LabError(
+            Problem(f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first")
+        )
     seeds = tuple(plan.experiment.seeds)
     whole = _seconds(plan, planned.units, plan.experiment.all_seeds, pace, known, planned.workers)
     needed = [_seconds(plan, planned.units, seeds[:n], pace, known, planned.workers) for n in range(len(seeds) + 1)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lnlab.app.formats import format_count
 from lnlab.app.planning.machine_speed import machine_speed
 from lnlab.compile.cost.cost import cost, machine_memory
-from lnlab.compile.cost.duration import Speed
+from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed
 from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
@@ -55,15 +55,29 @@ def elapsed(seconds: Sequence[float], workers: int) -> float:
     return max(sum(seconds) / min(workers, len(seconds)), *seconds) if seconds else 0.0
 
 
-def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace:
-    """The pace of this machine, corrected where enough units of the plan have ended."""
-    speed = machine_speed()
+def no_pace(plan: Plan) -> str:
+    """Why nothing is known of how long a plan takes."""
+    devices = sorted({unit.setting["train"]["device"] for unit in plan.trajectories} - {"cpu"})
+    return f"not known on {' and '.join(devices)}: measure one unit with --calibrate"
+
+
+def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace | None:
+    """The pace of this machine, corrected where enough units of the plan have ended.
+
+    None where units run on another device than the processor and too few have ended: its speed is not that of the
+    processor, and nothing else was measured.
+    """
+    elsewhere = any(unit.setting["train"]["device"] != "cpu" for unit in plan.trajectories)
+    speed = REFERENCE_SPEED if elsewhere else machine_speed()
     actual = actual_seconds(store, plan)
     ratios = [
         actual[unit.key] / cost(unit.setting, unit.measurements, known).seconds(speed)
         for unit in plan.trajectories
         if unit.key in actual
     ]
+    if elsewhere:
+        number = format_count(len(ratios), "unit")
+        return Pace(speed, median(ratios), f"by {number} of this plan") if ratios else None
     if len(ratios) < ENOUGH_UNITS:
         return Pace(speed, 1.0, "by the speed of this machine")
     number = format_count(len(ratios), "unit")

@@ -85,13 +85,13 @@ class PlanSummary:
         why: reason -> number of units that are missing for it.
         pins: what profile and overrides did to the sweep.
         parameters: of the smallest and of the largest model.
-        flops: of all units.
+        flops: of all units, and of the runs that follow a choice.
         peak_bytes: of a worker.
         memory: what fits.
         workers: at once.
-        seconds: expected; None: nothing to do.
+        seconds: expected; None: nothing to do, or nothing is known of the device.
         later_seconds: expected of the runs that follow, whatever is chosen; None: none follow.
-        seconds_known: where the estimate comes from.
+        seconds_known: where the estimate comes from, or why there is none.
         claims: what is judged.
         note: claims that these seeds cannot decide, in words; or nothing.
         store: the folder of the store.
@@ -154,7 +154,7 @@ def plan_request(
     """
     from lnlab.app.compute import worker_count
     from lnlab.app.planning.analysis import analyzed_units
-    from lnlab.app.planning.pace import expected_pace, measured_pace
+    from lnlab.app.planning.pace import expected_pace, measured_pace, no_pace
     from lnlab.compile.cost.cost import machine_memory
     from lnlab.compile.cost.memory import plan_memory
     from lnlab.compile.reference.explain import explain
@@ -170,13 +170,13 @@ def plan_request(
     judged = judged_plan(request, known, plan)
     later = judged.trajectories if plan.undecided else ()
     return PlanSummary(
-        **_work_fields(plan, pending, known),
+        **_work_fields(plan, pending, later, known),
         peak_bytes=memory_plan.peak,
         memory=_memory(memory_plan, wanted_workers),
         workers=memory_plan.workers,
-        seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units else None,
-        later_seconds=pace.seconds(later, known, memory_plan.workers) if later else None,
-        seconds_known=pace.source,
+        seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units and pace else None,
+        later_seconds=pace.seconds(later, known, memory_plan.workers) if later and pace else None,
+        seconds_known=pace.source if pace else no_pace(plan),
         note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
         store=str(store.root),
         lines=tuple(explain(plan)),
@@ -184,8 +184,10 @@ def plan_request(
     )
 
 
-def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", known: "Registries") -> dict[str, Any]:
-    """The fields of a summary that say what is to do."""
+def _work_fields(
+    plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", later: "Sequence[Trajectory]", known: "Registries"
+) -> dict[str, Any]:
+    """The fields of a summary that say what is to do; ``later`` are the units of the runs that follow a choice."""
     from lnlab.compile.cost.cost import cost
     from lnlab.compile.decisions import decisions_to_json
     from lnlab.compile.selection.citations import cited_verdicts
@@ -193,6 +195,7 @@ def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", know
     units = [unit for unit, _ in pending]
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
     missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
+    later_flops = sum(cost(unit.setting, unit.measurements, known).flops for unit in later)
     parameters = [c.parameters for c in all_costs]
     return {
         "name": plan.name,
@@ -214,7 +217,9 @@ def _work_fields(plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", know
         "why": dict(reason_counts(reason for _, reason in pending)),
         "pins": tuple(plan.pins),
         "parameters": (min(parameters), max(parameters)),
-        "flops": WorkAmount(sum(c.flops for c in all_costs), sum(c.flops for c in missing_costs)),
+        "flops": WorkAmount(
+            all=sum(c.flops for c in all_costs) + later_flops, missing=sum(c.flops for c in missing_costs) + later_flops
+        ),
         "claims": tuple(
             ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
             for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)

@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from lnlab.app.planning import machine_speed
-from lnlab.app.planning.pace import Pace, actual_seconds, elapsed, expected_pace
+from lnlab.app.planning.pace import Pace, actual_seconds, elapsed, expected_pace, no_pace
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed, reference_overhead
 from lnlab.compile.work import Measurement
@@ -108,3 +108,21 @@ def test_flops_are_those_that_torch_counts(plan, known, width):
         loss.backward()
     one_update = {**setting, "train": {**setting["train"], "steps": 1, "accumulate": 1}}
     assert cost(one_update, (), known).flops == pytest.approx(counter.get_total_flops(), rel=0.25)
+
+
+def on_a_gpu(plan):
+    units = [
+        replace(t, setting={**t.setting, "train": {**t.setting["train"], "device": "cuda"}}) for t in plan.trajectories
+    ]
+    return replace(plan, trajectories=tuple(units))
+
+
+def test_the_time_of_a_gpu_is_known_from_units_that_ended_alone(plan, known, store, monkeypatch):
+    gpu = on_a_gpu(plan)
+    assert expected_pace(store, gpu, known) is None
+    assert no_pace(gpu) == "not known on cuda: measure one unit with --calibrate"
+    plain = Pace(REFERENCE_SPEED, 1.0, "").unit_seconds(gpu.trajectories, known)
+    taken = {key: plain[key] / 8 for key in list(plain)[:1]}
+    monkeypatch.setattr("lnlab.app.planning.pace.actual_seconds", lambda *_: taken)
+    pace = expected_pace(store, gpu, known)
+    assert (pace.correction, pace.source) == (pytest.approx(1 / 8), "by 1 unit of this plan")
