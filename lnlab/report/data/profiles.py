@@ -11,6 +11,7 @@ import polars as pl
 
 from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval, t_interval
+from lnlab.claims.criterion import FINISHING
 from lnlab.keys import Json
 from lnlab.report.data.downsample import thin_lines
 from lnlab.report.data.figure import FigureData, as_seeds
@@ -22,6 +23,7 @@ from lnlab.report.data.series import (
     source_rows_of,
     undrawn_numbers,
 )
+from lnlab.report.data.table_cells import unfinished_places
 from lnlab.tables import Results
 
 MAX_PROFILE_POINTS = 24
@@ -91,15 +93,23 @@ def collect_profiles(
     drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
     drawn = thin_lines(drawable, ["panel", "series"], MAX_PROFILE_POINTS)
     groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
+    lost = {
+        (panels[panel], lines[line]): counts
+        for (panel, line), counts in unfinished_places(results, selected_rows, paths, selection).items()
+    }
     return Profiles(
         seeds=drawn,
-        points=mean_points(drawn, log=True),
+        points=_without_survivors(mean_points(drawn, log=True), lost),
         names=tuple(lines.values()),
         panels=tuple(panels.values()),
-        line_ends={place: _end(line_rows) for place, line_rows in groups.items()},
+        line_ends={place: _end(line_rows, lost.get(place)) for place, line_rows in groups.items()},
         thinned=drawn.height < placed.height,
         notes={
-            panel: _note({line: groups[panel, line] for p, line in groups if p == panel}) for panel in panels.values()
+            panel: _note(
+                {line: groups[panel, line] for p, line in groups if p == panel},
+                {line: counts for (p, line), counts in lost.items() if p == panel},
+            )
+            for panel in panels.values()
         },
         left_out=undrawn_numbers(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
         missing=missing_runs_sentence(runs_with(results, selection)),
@@ -124,8 +134,19 @@ def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
         yield str(panel), str(line), line_rows
 
 
-def _end(rows: pl.DataFrame) -> LineEnd:
-    """How one line ends."""
+def _without_survivors(points: pl.DataFrame, lost: Mapping[tuple[str, str], tuple[int, int]]) -> pl.DataFrame:
+    """The points without means of lines of which too many runs diverged, where fewer seeds are left than must be."""
+    for (panel, line), (_, n) in lost.items():
+        few = pl.col("panel").eq(panel) & pl.col("series").eq(line) & (pl.col("n") < FINISHING * n - 1e-9)
+        gone = [pl.when(~few).then(pl.col(column)).alias(column) for column in ("estimate", "low", "high")]
+        points = points.with_columns(*gone)
+    return points
+
+
+def _end(rows: pl.DataFrame, lost: tuple[int, int] | None = None) -> LineEnd:
+    """How one line ends; of one of which too many runs diverged, only how many finished."""
+    if lost is not None:
+        return LineEnd(None, "{} of {} finished".format(*lost), rows["seed"].n_unique())
     by_seed = rows.sort("seed", "x").group_by("seed", maintain_order=True)
     numbers = pl.col("value")
     pairs = by_seed.agg(numbers.first().alias("first"), numbers.last().alias("last")).drop("seed").rows()
@@ -142,11 +163,11 @@ def _drawable(value: float) -> bool:
     return math.isfinite(value) and value > 0
 
 
-def _note(lines: Mapping[str, pl.DataFrame]) -> str:
+def _note(lines: Mapping[str, pl.DataFrame], lost: Mapping[str, tuple[int, int]]) -> str:
     """What of a panel's lines is not drawn: ``exactly 0`` if it is so of all, else by line."""
     lines_by_state: dict[str, list[str]] = {}
     for line, rows in lines.items():
-        if why := _state(rows["value"]):
+        if why := "{} of {} finished".format(*lost[line]) if line in lost else _state(rows["value"]):
             lines_by_state.setdefault(why, []).append(line)
     if len(lines_by_state) == 1 and [*lines] == next(iter(lines_by_state.values())):
         return next(iter(lines_by_state))

@@ -9,10 +9,11 @@ from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measu
 from lnlab.analyse.select.series import leading_runs
 from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.criterion import FINISHING
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
-from lnlab.report.data.labels import label_series
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
 from lnlab.tables import ENDED_STATUSES, Results
@@ -48,6 +49,7 @@ def collect_series(
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_duplicates(rows, x)
+    rows, unfinished = _without_survivors(rows, runs.join(labels, on="run"), x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     seeds = as_seeds(drawn).sort("panel", "line", "x", "seed")
@@ -57,10 +59,48 @@ def collect_series(
         names=names,
         families=families,
         panels=tuple(rows["panel"].drop_nulls().unique().sort()),
-        left_out=undrawn_numbers(rows.height - finite.height, finite.height - drawn.height),
+        left_out=(*undrawn_numbers(rows.height - finite.height, finite.height - drawn.height), *unfinished),
         missing=missing_runs_sentence(runs),
         rows=source_rows_of(results, quantity, rows),
     )
+
+
+def _without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The rows without trained numbers of series of which too many runs diverged for a mean, and sentences that say so.
+
+    Args:
+        rows: with columns ``series x step``.
+        runs: with columns ``series status``, and ``x`` where that is a path of the setting.
+        x: the column or path of the horizontal axis.
+    """
+    if rows.is_empty() or not (rows["step"] > 0).any():
+        return rows, ()
+    place = ["series", *([x] if x in runs.columns else [])]
+    ended = ended_runs(runs, rows)
+    counts = ended.group_by(place, maintain_order=True).agg(pl.col("counts").sum().alias("k"), pl.len())
+    lost = counts.filter(pl.col("k") < FINISHING * pl.col("len") - 1e-9)
+    if lost.is_empty():
+        return rows, ()
+    trained = rows.filter(pl.col("step") > 0).join(lost.select(place), on=place, how="semi", maintain_order="left")
+    names = [
+        f"{' at '.join(str(v) for v in labels if v != SINGLE_SERIES) or 'the runs'} ({k} of {n} finished)"
+        for *labels, k, n in lost.select(*place, "k", "len").iter_rows()
+    ]
+    kept = rows.join(trained.select("run", "step").unique(), on=["run", "step"], how="anti", maintain_order="left")
+    return kept, (f"No mean is taken where fewer than 4 in 5 runs finished: {join_words(names)}.",)
+
+
+def ended_runs(runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """The runs that finished or diverged, with ``counts``: whether a run has what is drawn of it.
+
+    One that diverged has not, unless its quantity is one number a run that is there all the same, such as what it has
+    learned.
+    """
+    finite = rows.filter(pl.col("value").is_finite())
+    once = finite.group_by("run").agg(pl.col("step").n_unique()).filter(pl.col("step") > 1).is_empty()
+    kept = pl.col("run").is_in(finite["run"].implode()) if once else pl.lit(value=False)
+    ended = runs.filter(pl.col("status").is_in(list(ENDED_STATUSES)))
+    return ended.with_columns(counts=(pl.col("status") == "finished") | kept)
 
 
 def _site_names(rows: pl.DataFrame, column: str) -> pl.Expr:

@@ -15,7 +15,7 @@ from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
-from lnlab.report.data.series import labelled_values
+from lnlab.report.data.series import ended_runs, labelled_values
 from lnlab.report.words.wording import join_words
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
@@ -83,7 +83,8 @@ def collect_table_cells(
     _refuse_several(results, selected_rows, paths)
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
-    unfinished = _unfinished_places(results, selected_rows, paths, selection or {})
+    counts = unfinished_places(results, selected_rows, paths, selection or {})
+    unfinished = {place: f"{k} of {n} finished" for place, (k, n) in counts.items()}
     fraction = is_fraction(selection or {})
     intervals = {
         ((row, column), statistic): bounded_interval(ESTIMATORS[statistic](values), values, fraction=fraction)
@@ -127,10 +128,10 @@ def bounded_interval(interval: Interval, values: Sequence[float], *, fraction: b
     return replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0)) if fraction else interval
 
 
-def _unfinished_places(
+def unfinished_places(
     results: Results, rows: pl.DataFrame, paths: tuple[str, str], selection: Mapping[str, Json]
-) -> dict[TablePlace, str]:
-    """Places with numbers after step 0 of which too many runs diverged, with how many finished."""
+) -> dict[TablePlace, tuple[int, int]]:
+    """Places with numbers after step 0 of which too many runs diverged, with how many finished, and how many ended."""
     if not selection or rows.is_empty() or not (rows["step"] > 0).any():
         return {}
     of_runs = [path for path in paths if path not in COLUMNS]
@@ -138,9 +139,10 @@ def _unfinished_places(
     for path in of_runs:
         known = runs_with(results, selection, path).select("run", path)
         runs = runs.join(known, on="run", how="inner", maintain_order="left") if path not in runs.columns else runs
-    ended = runs.filter(pl.col("status").is_in(["finished", "diverged"]))
-    counts = ended.group_by(of_runs or pl.lit(1).alias("_"), maintain_order=True).agg(
-        k=(pl.col("status") == "finished").sum(), n=pl.len()
+    counts = (
+        ended_runs(runs, rows)
+        .group_by(of_runs or pl.lit(1).alias("_"), maintain_order=True)
+        .agg(k=pl.col("counts").sum(), n=pl.len())
     )
     lost = counts.filter(pl.col("k") < FINISHING * pl.col("n") - 1e-9)
     places = rows.select(paths).unique(maintain_order=True)
@@ -149,7 +151,7 @@ def _unfinished_places(
     placed = (
         places.join(lost, on=of_runs, how="inner", maintain_order="left") if of_runs else places.join(lost, how="cross")
     )
-    return {(row, column): f"{k} of {n} finished" for row, column, k, n in placed.select(*paths, "k", "n").iter_rows()}
+    return {(row, column): (k, n) for row, column, k, n in placed.select(*paths, "k", "n").iter_rows()}
 
 
 def agrees_with_printed(interval: Interval, printed: str) -> bool:

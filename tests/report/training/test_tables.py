@@ -1,10 +1,15 @@
 """Tables of trained numbers: no mean of survivors, and no interval beyond what the numbers can be."""
 
+import json
+
+import polars as pl
 import pytest
 from scipy import stats
 
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.report.data.series import collect_series
 from lnlab.report.data.table_cells import bounded_interval
+from lnlab.report.sections.small_multiples import small_multiples
 from lnlab.report.sections.table import table
 
 
@@ -33,3 +38,30 @@ def test_a_fraction_ends_at_its_bounds():
     assert student.high > 1
     assert bounded_interval(student, values, fraction=True).high == 1
     assert bounded_interval(student, values, fraction=False) == student
+
+
+def test_a_panel_says_how_many_finished_and_draws_no_mean_of_the_rest(whole):
+    where = {"split": "validation"}
+    section = small_multiples(whole, quantity="nll", where=where, panels="optimizer.lr", lines="placement", x="step")
+    ends = section.tables[0].rows
+    lost = ends.filter(note="2 of 5 finished")
+    assert lost.height == 1
+    assert lost["estimate"].item() is None
+    (panel, line) = lost.select(ends.columns[:2]).row(0)
+    points = section.charts[0].points.filter((pl.col("panel") == panel) & (pl.col("series") == line))
+    assert points.filter(pl.col("n") < 4)["estimate"].count() == 0
+    assert "2 of 5 finished" in json.dumps(section.charts[0].spec, ensure_ascii=False)
+
+
+def test_a_plot_over_rates_takes_no_mean_of_survivors(whole):
+    where = {"split": "validation", "step": "last", "placement": "post"}
+    found = collect_series(whole, "nll", where, "optimizer.lr", log=True, panels=False)
+    assert 3e-3 not in set(found.points["x"])
+    assert any("0.003 (2 of 5 finished)" in sentence for sentence in found.left_out), found.left_out
+
+
+def test_a_number_that_a_diverged_run_has_all_the_same_is_kept(whole):
+    section = table(whole, quantity="learned_fraction", rows="optimizer.lr", columns="placement",
+                    where={"reference": "best"})  # fmt: skip
+    texts = [text for line in section.tables[0].grid.rows for text, _ in line]
+    assert not any("finished" in text for text in texts)
