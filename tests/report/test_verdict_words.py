@@ -1,0 +1,141 @@
+"""What a verdict says beyond its word, on a page and in a terminal: its margin, its law, its look, and whose it is."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from conftest import verdict
+
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, verdict_label
+from lnlab.cli.verdicts import estimate_text, region_text
+from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
+from lnlab.report.words.verdict_words import VERDICT_CLASSES, criterion_text, intervals_sentence, look_lines
+from lnlab.report.write import write_report
+
+SEEDS = {1: 1.1, 2: 1.2, 3: 1.3}
+
+
+def judged(word="supported", **fields):
+    return replace(verdict("c", SEEDS, word=word), **{"measure": "ratio", **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"word": "supported"}, "supported"),
+        ({"word": "contradicted", "detail": "the other way"}, "contradicted: the other way"),
+        ({"word": "contradicted", "detail": "no effect that matters"}, "contradicted: no effect that matters"),
+        ({"word": "smaller", "region_low": 1.5, "detail": "in its direction"}, "smaller than 1.5×, in its direction"),
+        ({"word": "smaller", "region_high": 0.5, "detail": "direction open"}, "smaller than 2×, direction open"),
+        ({"word": "smaller", "region_low": 0.05, "measure": "difference"}, "smaller than 0.05"),
+        ({"word": "smaller", "region_high": -0.05, "measure": "difference"}, "smaller than 0.05"),
+        ({"word": "not testable here"}, "not testable here"),
+    ],
+)
+def test_the_label_says_the_margin_and_the_direction(fields, label):
+    assert verdict_label(judged(**fields)) == label
+
+
+@pytest.mark.parametrize(
+    ("law", "word", "text"),
+    [
+        (-0.5, "rejected", "−0.5 itself is rejected"),
+        (-0.5, "compatible", "compatible with −0.5"),
+        (None, None, ""),
+        (1.0, None, ""),
+    ],
+)
+def test_a_law_is_compatible_or_rejected(law, word, text):
+    told = judged(law=law, law_word=word, region_low=-0.7, region_high=-0.3, measure="exponent")
+    assert law_text(told) == text
+    assert criterion_text(told).endswith(f"within; {text}." if text else "within.")
+
+
+def test_a_look_is_named_where_it_is_not_a_single_one_at_95_percent():
+    assert level_text(judged()) == ""
+    assert level_text(judged(look=2, level=0.0125)) == "look 2, 98.75 %"
+    assert level_text(judged(look=1, level=0.025)) == "look 1, 97.5 %"
+    assert intervals_sentence([judged()]) == "Estimates have 95 % intervals over seeds"
+    assert "after several looks" in intervals_sentence([judged(), judged(level=0.0125)])
+
+
+def test_every_look_is_listed_with_its_seeds_and_its_level():
+    looks = [
+        {"look": 1, "seeds": [1, 2, 3, 5], "n": 4, "alpha": 0.025, "date": "2026-11-20", "commit": "", "criterion": ""},
+        {"look": 2, "seeds": [1, 2], "n": 2, "alpha": 0.0125, "date": "", "commit": "", "criterion": ""},
+    ]
+    assert look_lines(looks) == (
+        "Look 1: seeds 1–3, 5 (n = 4), 97.5 %, 2026-11-20",
+        "Look 2: seeds 1–2 (n = 2), 98.75 %",
+    )
+
+
+def test_every_word_has_a_mark_and_a_class_of_its_own():
+    assert len(set(VERDICT_SYMBOLS.values())) == len(VERDICT_SYMBOLS)
+    assert len(set(VERDICT_CLASSES.values())) == len(VERDICT_CLASSES)
+
+
+def test_a_terminal_says_the_same():
+    told = judged(look=2, level=0.0125, margin="ours", region_low=1.5, law=1.0, law_word="rejected")
+    assert estimate_text(told).endswith("(look 2, 98.75 %)")
+    assert region_text(told) == "at least 1.5 (ours); 1 itself is rejected"
+
+
+def test_the_drawing_of_all_claims_says_which_intervals_are_not_95_percent():
+    (plain,) = forest_section([judged(region_low=1.0)]).charts
+    assert "interval that decides, with its estimate (95 %)" in plain.caption
+    (chart,) = forest_section([judged(region_low=1.0, look=2, level=0.0125, detail="the other way")]).charts
+    assert "c 98.75 %" in chart.caption
+    assert "c: supported: the other way" in chart.alt
+
+
+@pytest.fixture
+def page(small, tmp_path):
+    facts, results, (one, other) = small
+    told = [
+        replace(one, verdict="smaller", detail="direction open", region_low=1.5, region_high=None, measure="ratio",
+                margin="ours", look=2, level=0.0125, law=1.0, law_word="rejected"),
+        replace(other, verdict="contradicted", detail="the other way", role="prediction"),
+    ]  # fmt: skip
+    look = {"look": 2, "seeds": [1, 2], "n": 2, "alpha": 0.0125, "date": "2026-11-25", "commit": "", "criterion": ""}
+    given = replace(facts, looks={one.claim: [look]}, answers=())
+    write_report(tmp_path, given, results, told)
+    return (tmp_path / "index.html").read_text()
+
+
+def test_a_page_says_all_of_it_beside_the_claim(page):
+    rows = re.findall(r'<li class="(\w+)" id="claim-\d">(.*?)</details></li>', page, re.DOTALL)
+    assert [style for style, _ in rows] == ["smaller", "contradicted"]
+    first, second = (re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", row)) for _, row in rows)
+    for words in ("smaller than 1.5×, direction open", "1 itself is rejected", "look 2, 98.75 %", "margin: ours"):
+        assert words in first, words
+    assert "Look 2: seeds 1–2 (n = 2), 98.75 %, 2026-11-25." in first
+    assert "contradicted: the other way" in second
+    assert "at most 5 % of the time" not in page
+
+
+def test_sentences_are_counted_by_whose_they_are():
+    told = [
+        Sentence("source", "talk", "Figure 3", "supported"),
+        Sentence("source", "talk", "Liu et al. 2020, Section 4", "contradicted"),
+        Sentence("source", "", "The tutorial: updates grow", "supported"),
+        Sentence("source", "tutorial", "Tutorial, after Liu et al. 2020", "undecided"),
+        Sentence("source", "", "Wang et al. (2019)", "supported"),
+        Sentence("alternative", "talk", "Noci et al. 2022", "supported"),
+        Sentence("alternative", "talk", "by another rule", "contradicted"),
+        Sentence("prediction", "talk", "", "smaller"),
+        Sentence("control", "talk", "", "supported"),
+    ]
+    assert tally_by_owner(told) == [
+        ("the two sources (talk and tutorial)", [("supported", 2), ("undecided", 1)]),
+        ("other papers", [("supported", 2), ("contradicted", 1)]),
+        ("our own", [("supported", 1), ("contradicted", 1), ("smaller", 1)]),
+    ]
+    assert sum(n for _, counts in tally_by_owner(told) for _, n in counts) == len(told)
+
+
+def test_a_page_of_one_source_counts_its_sentences_apart(page, small):
+    facts, _, verdicts = small
+    assert tally_by_owner(sentences_of(facts, verdicts))[0][0] == "the papers cited"
+    assert re.search(r"Sentences of the papers cited: 1 smaller\. Sentences of our own: 1 contradicted\.", page)
