@@ -1,0 +1,72 @@
+"""Questions of a new user, from spec to first screen: the page answers, and nothing on it is called a paper's."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+SPECS = sorted((Path(__file__).parents[1] / "fixtures" / "own").glob("*.yaml"))
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FOREIGN = re.compile(r"\b(published|our predictions|claims of the source|the paper)\b", re.IGNORECASE)
+ANSWERS = {
+    "no_report": r"Gradient norm, decoder w2: Post-LN grows [\d.]+× from the first to the last decoder layer; Pre-LN",
+    "norms_at_init": r"LayerNorm grows [\d.]+× from the first to the last decoder layer; RMSNorm grows [\d.]+×",
+    "rates_of_a_classifier": r"The largest learning rate at which most seeds converge is [\d.]+ with LayerNorm and",
+    "spectra": r"Before training: the Hessian .* reaches from .*\. After training: the Hessian",
+    "warmup_on_my_text": r"The validation negative log likelihood ends at [\d.]+ in no warm-up and [\d.]+ in warm-up",
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, without_workers):
+    """The five pages, each drawn from its run."""
+    folder = tmp_path_factory.mktemp("own")
+    shutil.copytree(SPECS[0].parent, folder, dirs_exist_ok=True)
+    from lnlab.cli import main
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("LNLAB_STORE", str(folder / "store"))
+        for spec in SPECS:
+            assert main(["check", spec.name]) == 0
+            assert main(["run", spec.name, "--quiet", "-w", "1"]) == 0
+            assert main(["report", spec.name]) == 0
+    return {spec.stem: folder / "reports" / spec.stem / "index.html" for spec in SPECS}
+
+
+def text_of(page):
+    """What a page says, without its spec, styles and scripts."""
+    html = page.read_text().partition('id="again"')[0]
+    html = re.sub(r"<(style|script)\b.*?</\1>", " ", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", html))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_page_answers_and_speaks_of_no_paper(pages, name):
+    html = pages[name].read_text()
+    line = re.sub(r"<[^>]*>", "", re.search(r'<p class="line">(.*?)</p>', html, re.DOTALL)[1])
+    assert re.match(ANSWERS[name], line), line
+    assert len(line.split()) <= 40
+    assert FOREIGN.findall(text_of(pages[name])) == []
+    assert "could not be made" not in html
+    assert "All questions" not in html  # there is no index that it could lead to
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: chromium is not on PATH")
+@pytest.mark.parametrize("size", [(1280, 900), (400, 850)])
+def test_the_first_screen_shows_the_answer_and_a_figure_or_a_table(pages, size):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    width, height = size
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        for name, path in pages.items():
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.goto(path.as_uri())
+            answer = page.locator(".answer .line").bounding_box()
+            drawn = page.locator(".hero figure .plate, .hero .matrix table").first.bounding_box()
+            assert answer["y"] + answer["height"] <= height, name
+            assert drawn["y"] + 100 <= height, name
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            page.close()
+        browser.close()
