@@ -104,6 +104,12 @@ def test_models_that_deepcopy_refuses_have_the_gradients_of_backward(build):
     model = build()
     expected = by_backward(model)
     assert norms(measured(model, probes=PROBES)) == pytest.approx(expected, rel=1e-5)
+    in_type = lambda m, x: mean(m, x.to(next(m.parameters()).dtype))  # noqa: E731
+    single, double = (
+        measured(model, in_type, [{**PROBES[1], "precision": precision}]).frame("sharpness")["value"][0]
+        for precision in ("float32", "float64")
+    )
+    assert single == pytest.approx(double, rel=1e-2)  # a saturated tanh has lost digits in float32
 
 
 def test_sparse_tables_have_the_gradients_of_dense_ones():
