@@ -70,6 +70,12 @@ def problems(claim, looks=""):
         (f"{RATIO}, at_least: 2, looks: 2", "looks", "write 1, open, or the numbers of seeds"),
         (f"{RATIO}, at_least: 2, looks: true", "looks", "write 1, open, or the numbers of seeds"),
         (f"{RATIO}, at_least: 2, law: [1]", "law", "a number"),
+        (
+            f"{RATIO}, at_least: 2, requires: {{{RATIO}, at_least: 1, about: most}}",
+            "about",
+            "'mean', 'median' or 'share'",
+        ),
+        (f"{RATIO}, at_least: 2, requires: {{{RATIO}, at_least: 1, zone: 2}}", "zone", "belongs to a margin of ours"),
         (f"{RATIO}, at_least: 2, law: one", "law", "write the value that the sentence names"),
         (f"{RATIO}, at_least: 2, finish: 1.5", "finish", "a number of at most 1"),
     ],

@@ -138,8 +138,9 @@ profiles:
 - **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on `seeds`. Of
   seeds that are not among `seeds` only the variants are run that the claim selects, and nothing else reads them: no
   section, and no other claim, so that their verdicts stay as they were.
-- **Failures.** A seed that diverged, or whose number is not finite, ranks worst. One that a stop rule ended early is
-  left out of every claim that reads it after step 0, except `kind: status`, which counts how runs end.
+- **Failures.** A seed that diverged, or whose number is not finite, ranks worst in a median and in a share of
+  seeds. One that a stop rule ended early is left out of every claim that reads it after step 0, except `kind: status`,
+  which counts how runs end.
 - **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,
   `.nan` and `.inf` are refused. At most 256 KiB, 20,000 nodes, 32 levels, 100 aliases.
 """

@@ -1,7 +1,10 @@
 """Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+
+from pydantic import ValidationError
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.selection.criteria import flaws_of_criterion
@@ -76,9 +79,11 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             looks = claim.looks or reading.experiment.looks
             for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
                 requests.issues.append((merged.location((*path, *flaw.path)), flaw.below("claims", claim.id)))
-        for position, name, requirement in _requirements(claim, path, merged):
+        for position, name, requirement, criterion in _requirements(claim, path, merged):
             required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
             requests.requires += [required] if required else []
+            for flaw in _flaws_of_required(criterion, required, registries) if required else ():
+                requests.issues.append((merged.location((*position, *flaw.path)), flaw.below(*name)))
     for request in (*requests.sections, *requests.claims):
         for flaw in flaws_of_edges(request.choice, known):
             requests.issues.append((merged.location((*request.path, *flaw.path)), flaw.below(*request.name)))
@@ -91,15 +96,30 @@ def _ids(claims: Json) -> list[str]:
     return [word for word in ids if isinstance(word, str)]
 
 
-def _requirements(claim: ClaimText, path: Where, merged: MergedSpec) -> Iterator[tuple[Where, Where, Choice]]:
-    """What a claim requires (one mapping or a list of them), each with its path and name; without ``says``, a name."""
+def _flaws_of_required(criterion: dict[str, Json], required: ResolvedRequest, registries: Registries) -> Iterator[Flaw]:
+    """What is wrong with the common fields of a test that a claim requires."""
+    try:
+        text = ClaimText.model_validate({"id": "it", "says": "it", "kind": required.choice["kind"], **criterion})
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            what = f"found {json.dumps(detail['input'], default=str)}"
+            yield Flaw(tuple(detail["loc"][:1]), what, detail["msg"][0].lower() + detail["msg"][1:])
+        return
+    yield from flaws_of_criterion(text, required.choice, registries, 1, 0)
+
+
+def _requirements(
+    claim: ClaimText, path: Where, merged: MergedSpec
+) -> Iterator[tuple[Where, Where, Choice, dict[str, Json]]]:
+    """What a claim requires (one mapping or a list of them), each with its path and name, and its common fields."""
     single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)
     for i, requirement in enumerate(claim.requires):
         below: Where = ("requires",) if single else ("requires", i)
         named = isinstance(requirement.get("says"), str)
         beside = (*CRITERION_FIELDS, *(["says"] if named else []))
         choice = {word: value for word, value in requirement.items() if word not in beside}
-        yield (*path, *below), ("claims", claim.id, *below), choice
+        criterion = {word: requirement[word] for word in CRITERION_FIELDS if word in requirement}
+        yield (*path, *below), ("claims", claim.id, *below), choice, criterion
 
 
 def _resolve_request(
