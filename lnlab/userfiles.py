@@ -2,6 +2,7 @@
 
 import json
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,9 @@ def user_path(text: str) -> Path:
 
 def _nearest_file(path: Path) -> str:
     """The nearest name in the same folder, of files with such an ending; of specs where there is none."""
-    pattern = f"*{path.suffix}" if path.suffix and path.suffix not in (".yaml", ".yml") else "*.y*ml"
-    names = [file.name for file in path.parent.glob(pattern)]
+    specs = (".yaml", ".yml")
+    endings = (path.suffix,) if path.suffix and path.suffix not in specs else specs
+    names: list[str] = []
+    with suppress(OSError):
+        names = [file.name for file in path.parent.iterdir() if file.name.endswith(endings)]
     return nearest(path.name, names) if names else ""

@@ -11,6 +11,7 @@ for records up to that number and after that step, so that no file of rows is ev
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ class RunFolder:
 
     def _parts(self) -> list[pl.DataFrame]:
         try:
-            return [pl.read_parquet(path) for path in self._part_paths()]
+            return [pl.read_parquet(BytesIO(path.read_bytes())) for path in self._part_paths()]
         except (OSError, pl.exceptions.PolarsError) as error:
             what = "holds a part that cannot be read"
             raise LabError(Problem(str(self.path), what, "record the run again, or remove the part")) from error

@@ -123,6 +123,16 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
+def append(path: Path, content: bytes) -> None:
+    """Add to the end of a file, or make it; whoever reads it leaves out a line that was cut off.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with _operation("write", path), path.open("ab") as file:
+        file.write(content)
+
+
 def replace(path: Path, content: bytes) -> None:
     """Put ``content`` under ``path`` at once: readers see the old file or the new one, whole and synced.
 

@@ -5,11 +5,11 @@ one that cannot be read is no look.
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from lnlab.errors import Problem, StoreError
 from lnlab.keys import Json
 from lnlab.store import files
 
@@ -50,14 +50,8 @@ def add_looks(root: Path, name: str, looks: Mapping[str, Sequence[Mapping[str, J
     if not new:
         return
     path = _path(root, name)
-    try:
-        files.make_folder(path.parent)
-        with path.open("ab") as file:
-            file.write("".join(f"{line}\n" for line in new).encode())
-    except OSError as error:
-        raise StoreError(
-            Problem(str(path), f"cannot be written: {error.strerror}", "look at its permissions")
-        ) from error
+    files.make_folder(path.parent)
+    files.append(path, "".join(f"{line}\n" for line in new).encode())
 
 
 def _key(look: Mapping[str, Json]) -> tuple[object, ...]:
@@ -65,4 +59,4 @@ def _key(look: Mapping[str, Json]) -> tuple[object, ...]:
 
 
 def _path(root: Path, name: str) -> Path:
-    return root / LOOKS_FOLDER / f"{quote(name, safe='')}.jsonl"
+    return root / LOOKS_FOLDER / f"{quote(os.fsencode(name), safe='')}.jsonl"

@@ -356,3 +356,76 @@ def test_a_file_too_few_is_reported_and_a_changed_one_is_not_drawn(lnlab, reposi
     (found,) = render()
     assert "index.html" in found
     assert "drawn" not in found
+
+
+def hidden(path):
+    path.write_text("x")
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def link(path):
+    path.symlink_to("/etc/hostname")
+
+
+def broken_link(path):
+    path.symlink_to("nothing")
+
+
+def loop(path):
+    path.symlink_to(Path.cwd() / REPORT)
+
+
+def folder_with_a_file(path):
+    path.mkdir()
+    (path / "deep").write_text("x")
+
+
+@pytest.mark.parametrize("plant", [hidden, pipe, link, broken_link, loop, folder_with_a_file])
+@pytest.mark.parametrize("name", [".hidden", "data/.DS_Store", "extra", "figures/.git"])
+def test_what_does_not_belong_to_a_report_is_told_whatever_it_is(repository, plant, name):
+    plant(REPORT / name)
+    found = differences()
+    assert len(found) == 1
+    assert found[0].startswith(f"{REPORT / name}")
+
+
+@pytest.mark.parametrize("name", ["index.html", "data/sites.parquet", "tables/verdicts.csv"])
+def test_a_locked_file_that_became_a_link_to_its_own_content_is_told(repository, name):
+    (REPORT / name).rename("moved")
+    (REPORT / name).symlink_to(Path("moved").absolute())
+    assert any(text.startswith(f"{REPORT / name}: is a link") for text in differences())
+
+
+def test_a_file_of_holes_is_not_read(repository):
+    for name in ("extra", "index.html"):
+        with (REPORT / name).open("wb") as file:
+            file.truncate(1 << 40)  # more than any memory
+    found = differences()
+    assert any(text.startswith(f"{REPORT}/extra: is not in the lock") for text in found)
+    assert any("index.html: has 1,099,511,627,776 bytes" in text for text in found)
+
+
+def test_what_a_killed_report_left_is_told_and_goes_with_the_next_one(lnlab, repository):
+    (REPORT.parent / f".lnlab-{'0' * 16}.part").mkdir()
+    (REPORT / f".index.html.{'0' * 16}.part").write_text("half a page")
+    assert len(differences()) == 2
+    assert lnlab("report", "--from", REPORT).code == 0
+    assert differences() == []
+
+
+@pytest.mark.parametrize("plant", [hidden, pipe, link, loop])
+def test_what_does_not_belong_to_a_report_is_not_locked(lnlab, repository, plant):
+    before = LOCK.read_bytes()
+    plant(REPORT / ".hidden")
+    said = lnlab("lock", "specs/tiny.yaml")
+    assert said.code == 2
+    assert f"{REPORT}/.hidden: is" in said.err
+    assert LOCK.read_bytes() == before
+
+
+def test_the_report_of_another_profile_inside_is_no_part_of_this_one(repository):
+    shutil.copytree(REPORT / "data", REPORT / "one" / "data")
+    assert differences() == []

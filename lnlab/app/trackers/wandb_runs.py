@@ -4,6 +4,7 @@
 beside them.
 """
 
+import glob
 import os
 import shutil
 from collections.abc import Iterable, Mapping
@@ -77,7 +78,7 @@ class WandbRuns:
         shown = self.folder / "wandb" / "lnlab" / self.project / name
         if shown.is_file() and shown.read_text() == content:
             return
-        for former in (self.folder / "wandb").glob(f"offline-run-*-{name}"):
+        for former in (self.folder / "wandb").glob(f"offline-run-*-{glob.escape(name)}"):
             shutil.rmtree(former)
         run = wandb.init(
             project=self.project,
