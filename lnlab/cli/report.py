@@ -83,7 +83,9 @@ def report_run(
 
         reports = (source, *(paths or ()))
         store_of_runs = open_store(folder) if add_runs else None
-        request = RedrawRequest(reports, target, tuple(plugins), as_judged, store_of_runs, replace=replace)
+        request = RedrawRequest(
+            reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs, replace=replace
+        )
         raise typer.Exit(redraw(request, drawing))
     spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
     store = open_store(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lnlab.errors import Problem, ReportError
 
-LARGEST_FILE = 512 * 1024 * 1024
+LARGEST_REPORT_FILE = 512 * 1024 * 1024
 """Bytes of a file of a report."""
 LARGEST_FACTS = 64 * 1024 * 1024
 """Bytes of ``experiment.json``."""
@@ -40,7 +40,7 @@ def is_report(folder: Path) -> bool:
     return False
 
 
-def read_file(folder: Path, name: str, largest: int = LARGEST_FILE) -> bytes | None:
+def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> bytes | None:
     """A file of a report; None where there is none.
 
     Args:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
-from lnlab.report.contents import LARGEST_FILE, is_report, list_files, read_file, reports_below
+from lnlab.report.contents import LARGEST_REPORT_FILE, is_report, list_files, read_file, reports_below
 from lnlab.report.folder import read_folder, save_folder, write_files
 from lnlab.report.index import read_cards
 from lnlab.report.paper.write import PaperStyle, write_paper
@@ -48,7 +48,7 @@ def loop(path):
 
 def hole(path):
     with path.open("wb") as file:
-        file.truncate(2 * LARGEST_FILE)
+        file.truncate(2 * LARGEST_REPORT_FILE)
 
 
 def sock(path):
