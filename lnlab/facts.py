@@ -38,11 +38,13 @@ class DataFacts(Facts):
         inputs: ``(roots, choice) -> paths``: the files that it reads.
         declares: the value that a parameter of the task must have which names the piece: a vocabulary says its size, a
             corpus its number of classes, so that a model can be built where the text is absent.
+        local: whether the spec names its files, so that checking a spec reads them.
     """
 
     fingerprint: Callable[[tuple[Path, ...], dict[str, Json]], str] | None = None
     inputs: Callable[[tuple[Path, ...], dict[str, Json]], Any] | None = None
     declares: Mapping[str, Json] = field(default_factory=dict)
+    local: bool = False
 
     def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:
         """The fingerprint of a choice, if there is one."""

@@ -1,5 +1,6 @@
 """A run from a request to verdicts: compute what the store lacks, judge, pack."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from lnlab.app.trackers.exports import export_finished, open_trackers
 from lnlab.app.trackers.tracker import parse_destinations
 from lnlab.errors import LabError, Problem, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
+from lnlab.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
     from lnlab.tables import Results
 
 
-@dataclass(frozen=True)
+FAILURES = ("failed", "timed_out", "out_of_memory")
+"""How a run ends without a result."""
+
+
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """The results of a run and the verdicts of its claims.
 
@@ -56,10 +62,21 @@ class RunResult:
         """How many units of the plan the store had before."""
         return self.results.runs["trajectory"].n_unique() - self.summary.scheduled
 
+    def __repr__(self) -> str:
+        """The verdicts, and how many runs failed, which leave claims without one."""
+        failed = failed_runs(self.failures)
+        told = f"{len(failed):,} of {self.results.runs.height:,} runs failed" if failed else ""
+        return f"RunResult({', '.join(filter(None, (told, f'verdicts={self.verdicts!r}')))})"
+
     @property
     def failures(self) -> list[dict[str, object]]:
         """Every run that came to another end than finished: ``run``, ``key``, ``status`` and ``reason``."""
         return unfinished_runs(self.results)
+
+
+def failed_runs(unfinished: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Of runs that did not finish those that failed; one that diverged or was stopped by its rule has a result."""
+    return [failure for failure in unfinished if failure["status"] in FAILURES]
 
 
 def run_request(
@@ -263,6 +280,9 @@ def run(
     )
     if outcome.summary.interrupted:
         raise KeyboardInterrupt("what has begun is kept; the same call goes on from there")
+    if failed := failed_runs(outcome.failures):
+        told = f"{len(failed):,} of {outcome.results.runs.height:,} runs failed"
+        warnings.warn(f"{told}; of the first: {printable(str(failed[0]['reason']))}; see .failures", stacklevel=2)
     return outcome
 
 

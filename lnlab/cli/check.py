@@ -51,3 +51,4 @@ def _lines(summary: SpecSummary) -> Iterator[str]:
     yield f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}"
     if summary.note:
         yield f"{which}: {summary.note}"
+    yield from (f"{which}: {note}" for note in summary.notes)

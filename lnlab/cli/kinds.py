@@ -1,6 +1,7 @@
 """``lnlab list``: every registered piece with its formula and parameters, and what is made from the registries."""
 
 from inspect import getdoc
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
+_PIPED_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe, where the terminal does not say how many it has."""
 _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
 """Facts of a corpus that are shown after its docstring."""
 
@@ -51,7 +54,8 @@ def list_kinds(
         _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)
     else:
         kinds = [kind] if kind else known
-        _print([entry for selected_kind in kinds for entry in _registry(known, selected_kind)], as_json)
+        entries = [entry for selected_kind in kinds for entry in _registry(known, selected_kind)]
+        _print(entries, _measured(known["probe"]) if "quantity" in kinds else [], as_json)
 
 
 def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
@@ -103,9 +107,19 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
         out().print("", terminal_table(["parameter", "type", "default"], rows))
 
 
-def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
-    """The entries as a table or as JSON."""
-    rows = [_entry_facts(entry) for entry in entries]
+def _measured(probes: "Registry[Any]") -> list[dict[str, Any]]:
+    """What probes measure, listed as quantities beside those that are derived."""
+    return [
+        {**_entry_facts(probe), "kind": "quantity", "name": name, "parameters": [], "measured_by": probe.name}
+        | {"summary": f"{_unit(probe, name)}measured by probe {probe.name}"}
+        for probe in probes
+        for name in sorted(probe.facts.quantities or ())
+    ]
+
+
+def _print(entries: "list[Entry[Any]]", measured: list[dict[str, Any]], as_json: bool) -> None:
+    """The entries and the measured quantities as a table or as JSON."""
+    rows = [*map(_entry_facts, entries), *measured]
     if as_json:
         print_json(rows)
     else:
@@ -113,7 +127,10 @@ def _print(entries: "list[Entry[Any]]", as_json: bool) -> None:
             [row["kind"], row["name"], parameter_signature(row["parameters"]), row["summary"].replace("``", "`")]
             for row in rows
         ]
-        out().print(terminal_table(["kind", "name", "parameters", "summary"], cells))
+        table = terminal_table(["kind", "name", "parameters", "summary"], cells)
+        for column in table.columns[:2]:
+            column.no_wrap = True
+        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
 
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:

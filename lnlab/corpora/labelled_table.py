@@ -26,7 +26,7 @@ def _fingerprint(roots: Roots, choice: Choice) -> str:
     return content_of(_inputs(roots, choice) or None)
 
 
-@labelled.register("labelled_table", fingerprint=_fingerprint, inputs=_inputs)
+@labelled.register("labelled_table", fingerprint=_fingerprint, inputs=_inputs, local=True)
 def labelled_table(
     roots: Roots,
     *,

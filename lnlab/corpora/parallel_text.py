@@ -24,7 +24,7 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     return source, target
 
 
-@corpora.register("parallel_text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs)
+@corpora.register("parallel_text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs, local=True)
 def parallel_text(
     roots: Roots,
     *,

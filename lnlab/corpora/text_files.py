@@ -18,7 +18,7 @@ Names = Annotated[list[_Name], Field(min_length=1, max_length=10_000)]
 _FILES = NamedFiles(("files", "validation", "test"))
 
 
-@text_corpora.register("text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs)
+@text_corpora.register("text", fingerprint=_FILES.fingerprint, inputs=_FILES.inputs, local=True)
 def text(
     roots: Roots,
     *,

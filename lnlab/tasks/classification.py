@@ -88,6 +88,19 @@ class Classification:
             raise LabError(Problem("task.classes", what, f"write classes: {number}"))
         return corpus
 
+    def survey(self) -> str:
+        """What is left out of the corpus, in words; empty where nothing is.
+
+        Raises:
+            LabError: the corpus cannot be used as declared, or a split has no sentence.
+        """
+        for split, share in zip(SPLITS, self.split, strict=True):
+            if share:
+                self._rows_of(split)
+        used, there = len(self.positions), len(self.labelled_corpus.sentences)
+        left_out = selected(self.labelled_corpus).left_out
+        return f"note: {used:,} of {there:,} sentences are used; {left_out}" if left_out else ""
+
     @cached_property
     def positions(self) -> list[int]:
         """The positions in the corpus of the sentences that are used, in order; rows count these."""

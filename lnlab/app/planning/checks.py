@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from lnlab.app.planning.local_files import survey_files
+from lnlab.app.planning.schedule_notes import schedule_notes
 from lnlab.app.planning.undecidable import undecidable_note, undecidable_seeds
 from lnlab.app.request import Request, compile_request, read_document
 from lnlab.errors import LabError, Problem
@@ -33,6 +35,7 @@ class SpecSummary:
         models: distinct models, each of which was built.
         claims: claims.
         note: claims that these seeds cannot decide, in words; or nothing.
+        notes: what else a reader of the spec may not expect, a sentence each.
     """
 
     spec: str
@@ -42,6 +45,7 @@ class SpecSummary:
     models: int
     claims: int
     note: str
+    notes: tuple[str, ...] = ()
 
 
 def profile_requests(request: Request) -> Iterator[Request]:
@@ -96,6 +100,7 @@ def check_request(request: Request, known: "Registries") -> SpecSummary:
 
         transfer_sentences(plan, document, known)
     _refuse_claims(request, plan, document, sites)
+    surveyed = survey_files(plan, document, known, request.roots)
     return SpecSummary(
         spec=str(request.spec),
         profile=request.profile,
@@ -104,6 +109,7 @@ def check_request(request: Request, known: "Registries") -> SpecSummary:
         models=len(models),
         claims=len(plan.claims),
         note=undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
+        notes=(*schedule_notes(plan), *surveyed),
     )
 
 

@@ -1,0 +1,160 @@
+"""What ``lnlab check`` knows before a run: the files that a spec names, and schedules that do not do what they say."""
+
+import datetime
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+import lnlab
+from lnlab.app.planning.schedule_notes import updates_without_rectification
+from lnlab.app.running import RunResult
+from lnlab.cli import main
+from lnlab.rectification import rectification
+
+SPEC = """lnlab: 2
+title: t
+task: {kind: classification, corpus: {kind: labelled_table, file: FILE}, vocabulary: 99, batch_sentences: 8, classes: 2}
+model: {kind: classifier, layers: 1, d_model: 16, heads: 2, d_ff: 16}
+placement: pre
+optimizer: {kind: adam, lr: 1e-3}
+train: {steps: 2}
+report: [{title: L, kind: curves, quantity: loss, where: {split: validation}}]
+"""
+ROWS = [(f"word{i % 7} some text {i}", f"l{i % 2}") for i in range(200)]
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def checked(file, content, *, spec=SPEC, also=()):
+        if isinstance(content, pl.DataFrame):
+            content.write_parquet(tmp_path / file)
+        elif content is not None:
+            (tmp_path / file).write_bytes(content)
+        (tmp_path / "s.yaml").write_text(spec.replace("FILE", file))
+        code = main(["check", "s.yaml", *also])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return checked
+
+
+def lines(separator=",", rows=ROWS, header=("text", "label")):
+    return "\n".join(separator.join(row) for row in [header, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [lines(";").encode(), lines("\t").encode("utf-16"), lines("|").replace("some", "schön").encode("latin-1")],
+)
+def test_a_table_of_any_dialect_passes(check, content):
+    code, said = check("t.csv", content)
+    assert (code, said) == (0, "s.yaml: default: ok: 1 run, 1 model, 0 claims\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("t.csv", None, "s.yaml:3:67: task.corpus.file: 't.csv': there is no such file in any of "),
+        ("t.csv", lines(header=("txt", "label")).encode(), "has no column 'text'; did you mean 'txt'"),
+        ("t.csv", lines(rows=ROWS[:1]).encode(), "t.csv: has 1 rows and 1 label"),
+        ("t.csv", lines(rows=[("a", "x"), ("b", "y"), ("c", "z")]).encode(), "write classes: 3"),
+        ("t.csv", lines(rows=ROWS[:2] * 100).encode(), "198 repeat an earlier one (the first: row 3)"),
+        ("t.csv", lines(rows=[("a", "x"), ("a", "y")] * 100).encode(), "200 stand there with several labels"),
+        ("t.csv", lines(rows=[*ROWS, ("a", "b", "c")]).encode(), "row 201 (line 202) has 3 cells"),
+        (
+            "t.parquet",
+            pl.DataFrame({"text": [text for text, _ in ROWS], "label": [[0]] * 200}),
+            "t.parquet: the column 'label' holds lists",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_known_before_the_run_and_at_its_place(check, file, content, says):
+    code, said = check(file, content)
+    assert code == 2
+    assert said.startswith("s.yaml:3:")
+    assert said.count("\n") == 1
+    assert says in said
+
+
+def test_dates_are_labels(check):
+    days = [datetime.date(2024, 1, 1 + i % 2) for i in range(200)]
+    assert check("t.parquet", pl.DataFrame({"text": [text for text, _ in ROWS], "label": days}))[0] == 0
+
+
+def test_what_is_left_out_is_noted(check):
+    code, said = check("t.csv", lines(rows=[*ROWS, ROWS[0], ROWS[0]]).encode())
+    assert code == 0
+    assert "note: 200 of 202 sentences are used; 2 repeat an earlier one (the first: row 201)" in said
+
+
+TEXT = (
+    SPEC[: SPEC.index("task:")]
+    + (
+        "task: {kind: language_modeling, corpus: {kind: text, files: [FILE]}, vocabulary: 60, length: 8, windows: 4}\n"
+        "model: {kind: language_model, layers: 1, d_model: 16, heads: 2, d_ff: 16}\n"
+    )
+    + SPEC[SPEC.index("placement:") :]
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "task.corpus.files: 'a.txt': there is no such file"),
+        (b"good\nb\xe4d\n", "line 2 is not UTF-8"),
+        (b"one\rtwo\rthree\r", "its line ends are CR alone"),
+        (b"\n\n", "has no text"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_known_before_the_run(check, content, says):
+    code, said = check("a.txt", content, spec=TEXT)
+    assert code == 2
+    assert said.startswith("s.yaml:3:")
+    assert says in said
+
+
+def test_a_warm_up_longer_than_the_run_and_the_first_updates_of_radam_are_noted(check):
+    also = ["-s", "schedule={kind: inverse_sqrt, warmup_steps: 400}", "-s", "optimizer={kind: radam, beta2: 0.98}"]
+    code, said = check("t.csv", lines().encode(), also=also)
+    assert code == 0
+    assert "note: warmup_steps (400) is more than the run has (2 steps): the learning rate never reaches" in said
+    assert "note: radam with beta2 0.98: the first 5 updates are momentum SGD at the full learning rate" in said
+    assert "note: warmup" not in check("t.csv", None, also=["-s", "schedule={kind: constant, warmup_steps: 2}"])[1]
+
+
+@pytest.mark.parametrize("beta2", [0.5, 0.66, 0.7, 0.9, 0.98, 0.999])
+def test_updates_before_rectification_are_those_of_torch(beta2):
+    number = updates_without_rectification(beta2)
+    small = [t for t in range(1, 200) if rectification(t, beta2).rho_t <= 5]
+    assert small == list(range(1, 200 if number is None else number + 1))
+
+
+def test_a_run_of_which_a_part_failed_says_so_from_python(monkeypatch):
+    endings = [{"status": "failed", "reason": "it broke\x1b[31m"}, {"status": "diverged", "reason": "NaN"}]
+    runs = SimpleNamespace(runs=pl.DataFrame({"run": ["a", "b", "c"]}))
+    interrupted = SimpleNamespace(interrupted=False)
+    result = RunResult(request=None, summary=interrupted, results=runs, verdicts=())
+    monkeypatch.setattr("lnlab.app.running.unfinished_runs", lambda _: endings)
+    monkeypatch.setattr("lnlab.app.running.run_request", lambda *_, **__: result)
+    with pytest.warns(UserWarning, match=r"1 of 3 runs failed; of the first: it broke\\x1b\[31m; see .failures"):
+        assert lnlab.run("s.yaml", progress=False) is result
+    assert repr(result) == "RunResult(1 of 3 runs failed, verdicts=())"
+    monkeypatch.setattr("lnlab.app.running.unfinished_runs", lambda _: endings[1:])
+    assert repr(result) == "RunResult(verdicts=())"
+
+
+def test_lists_fit_the_terminal_when_they_are_piped(capsys, monkeypatch):
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for kind in ("norm", "probe"):
+            assert main(["list", kind]) == 0
+            assert max(map(cell_len, capsys.readouterr().out.splitlines())) <= columns
+
+
+def test_quantities_are_listed_with_those_that_are_measured(capsys):
+    assert main(["list", "quantity", "--json"]) == 0
+    assert '"measured_by": "gradient_norm"' in capsys.readouterr().out
