@@ -15,12 +15,12 @@ from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
 from lnlab.report.folder import read_facts
 
-Looks = Mapping[str, Sequence[Mapping[str, Any]]]
+LooksByClaim = Mapping[str, Sequence[Mapping[str, Any]]]
 LOOKS_TABLE = "looks"
 """The table of a lock: claim -> its looks, as JSON."""
 
 
-def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[Looks, Looks]:
+def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByClaim, LooksByClaim]:
     """The looks that the report in a folder remembers, and those of the lock beside a spec; empty where there are none.
 
     A report or lock of another spec or profile is none; what cannot be read has no looks.
@@ -28,7 +28,7 @@ def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[Looks, L
     return _looks_of_folder(folder, spec.stem, profile), _looks_of_lock(spec.with_suffix(".lock"), profile)
 
 
-def add_past_looks(folder: Path, past: Looks) -> None:
+def add_past_looks(folder: Path, past: LooksByClaim) -> None:
     """Write looks of the past into a report, in front of those that it remembers: claim -> [{seeds, date, commit}].
 
     ``lnlab report --from`` then judges each claim at the level of its look, and keeps the record; ``lnlab lock`` copies
@@ -45,7 +45,7 @@ def add_past_looks(folder: Path, past: Looks) -> None:
         file.write(facts_text(replace(facts, looks=book.to_json())).encode())
 
 
-def locked_looks(looks: Looks) -> dict[str, Json]:
+def locked_looks(looks: LooksByClaim) -> dict[str, Json]:
     """The table of a lock."""
     return {claim: json.dumps([dict(look) for look in entries], sort_keys=True) for claim, entries in looks.items()}
 
@@ -55,7 +55,7 @@ def _facts(folder: Path) -> ReportFacts:
     return facts_from_json(read_facts(folder, content), str(folder / EXPERIMENT_FILE))
 
 
-def _looks_of_folder(folder: Path, name: str, profile: str | None) -> Looks:
+def _looks_of_folder(folder: Path, name: str, profile: str | None) -> LooksByClaim:
     try:
         facts = _facts(folder)
     except LabError:
@@ -63,7 +63,7 @@ def _looks_of_folder(folder: Path, name: str, profile: str | None) -> Looks:
     return facts.looks if (facts.name, facts.profile) == (name, profile) else {}
 
 
-def _looks_of_lock(path: Path, profile: str | None) -> Looks:
+def _looks_of_lock(path: Path, profile: str | None) -> LooksByClaim:
     try:
         tables = parse_lock(path.read_text(encoding="utf-8"), str(path))
         table = tables.get(LOOKS_TABLE, {}) if tables.get("profile") == (profile or "") else {}

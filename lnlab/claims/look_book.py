@@ -101,9 +101,18 @@ class LookBook:
         ordered = tuple(sorted(seeds))
         for place, look in enumerate(known):
             if set(look.seeds) == set(seeds) and _same(look.criterion, criterion):
-                known[place] = Look(number, ordered, alpha, look.date, look.commit, criterion)
+                known[place] = replace(look, look=number, seeds=ordered, alpha=alpha, criterion=criterion)
                 return
-        known.append(Look(number, ordered, alpha, date.today().isoformat(), self.commit, criterion))
+        known.append(
+            Look(
+                look=number,
+                seeds=ordered,
+                alpha=alpha,
+                date=date.today().isoformat(),
+                commit=self.commit,
+                criterion=criterion,
+            )
+        )
 
 
 def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, tuple[int, ...]]:

@@ -12,7 +12,7 @@ from lnlab.specfile.about import near_a_bound, reason_against_mean
 from lnlab.specfile.experiment import ClaimText
 from lnlab.specfile.looks import Looks
 
-Edges = tuple[float | None, float | None]
+AcceptedEdges = tuple[float | None, float | None]
 
 
 def flaws_of_criterion(
@@ -40,7 +40,7 @@ def flaws_of_criterion(
         yield Flaw(("looks",), what, "state a new claim, and judge it on fresh seeds (claim_seeds)")
 
 
-def accepted_edges(choice: Mapping[str, Json]) -> Edges:
+def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
     """The edges of the accepted range, as far as a claim states them."""
     if choice.get("between") is not None:
         low, high = choice["between"]
