@@ -23,6 +23,7 @@ PAGES = {
         "judging",
         "extending",
         "your_own_model",
+        "record_your_training",
         "committing",
         "verifying",
         "cluster",

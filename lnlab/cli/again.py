@@ -8,6 +8,7 @@ from lnlab.app.added_runs import RunSource
 from lnlab.app.redraw import find_spec, judge_tables
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.app.request import load_registries
+from lnlab.app.table_specs import text_states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
@@ -101,7 +102,8 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
     if request.store is not None and not facts.path:
         what = "was measured from Python, and no spec asks for further runs"
         raise ReportError(Problem(str(folder), what, "leave --add-runs out"))
-    if request.as_judged or not facts.path:  # measurements from Python have no spec
+    # Measurements from Python have no spec, and one of a table is judged where its files are: lnlab report SPEC.
+    if request.as_judged or not facts.path or text_states_results(facts.spec):
         if into != folder:
             spec_file = find_spec(folder, facts)
             if not request.replace:

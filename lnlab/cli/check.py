@@ -6,7 +6,9 @@ from dataclasses import asdict
 from lnlab.app.formats import format_count
 from lnlab.app.planning.checks import SpecSummary, check_profiles
 from lnlab.app.request import Request, load_registries
+from lnlab.app.table_specs import states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
+from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError, Problem
 
@@ -30,6 +32,12 @@ def check_specs(
     summaries: list[SpecSummary] = []
     problems: list[Problem] = []
     for spec in specs:
+        if states_results(spec):
+            try:
+                check_table_spec(spec, as_json=as_json)
+            except LabError as error:
+                problems += error.problems
+            continue
         right, wrong = check_profiles(Request(spec, profile, tuple(overrides), tuple(plugins)), known)
         summaries += right
         problems += wrong

@@ -8,9 +8,11 @@ import typer
 
 from lnlab.app.reporting import plan_report_folder, write_plan_report
 from lnlab.app.request import Request, last_plan, open_store, stored_plan
+from lnlab.app.table_specs import states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
+from lnlab.cli.table_specs import report_table_spec
 from lnlab.cli.terminal import print_json
 from lnlab.errors import Problem, ReportError
 from lnlab.userfiles import user_path
@@ -88,6 +90,8 @@ def report_run(
         )
         raise typer.Exit(redraw(request, drawing))
     spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
+    if spec is not None and states_results(spec):
+        raise typer.Exit(report_table_spec(spec, target, drawing, replace=replace))
     store = open_store(folder)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))

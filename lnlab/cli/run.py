@@ -12,8 +12,10 @@ from lnlab.app.missing_work import status_counts_of_runs
 from lnlab.app.request import Request, open_store
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.running import RunResult, run_request
+from lnlab.app.table_specs import states_results
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
+from lnlab.cli.table_specs import run_table_spec
 from lnlab.cli.terminal import err, out, print_json
 from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
 from lnlab.execute.executor import ExecutorKind
@@ -107,6 +109,8 @@ def run_spec(
     SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
     others are judged.
     """
+    if states_results(spec):
+        raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
     outcome = run_request(
         open_store(folder),
         Request(spec, profile, tuple(overrides), tuple(plugins)),

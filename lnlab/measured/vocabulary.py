@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from lnlab.facts import QuantityWords
 from lnlab.measured import (
     adam_moments,
+    attention,
     curvature,
     gradients,
     hidden_states,
@@ -41,6 +42,7 @@ MEASURED: Mapping[str, QuantityWords] = {
     **norms.ROOT_SUM_NORM,
     **norms.BATCH_DEPENDENCE,
     **norms.STATISTICS_DISCREPANCY,
+    **attention.ATTENTION_LOGITS,
     **curvature.SHARPNESS,
     **curvature.ALONG_STEP,
     **training.RECORDED_CURVES,

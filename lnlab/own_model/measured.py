@@ -164,8 +164,33 @@ class Measurements:
         Raises:
             LabError: everything that is wrong with the claims.
         """
-        question = self._question(claims, (), "Measurements", None)
-        return judge_all(question.claims, self.results)
+        return judge_all(self._question(claims, (), {"title": "Measurements"}).claims, self.results)
+
+    def judge_spec(self, fields: Mapping[str, Json]) -> list[Verdict]:
+        """The verdicts on the claims of a spec, whose ``fields`` are title, report, claims and what else it says.
+
+        Raises:
+            LabError: everything that is wrong with them; its place is a path in the spec.
+        """
+        asked = self._question_of_spec(fields)
+        return judge_all(asked.claims, self.results)
+
+    def write_spec(
+        self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **drawing: Any
+    ) -> tuple[Report, list[Verdict]]:
+        """The page of a spec, and the verdicts on it; ``facts`` are name, spec, path and digest of its report.
+
+        Raises:
+            LabError: as ``judge_spec``; or the folder cannot be written.
+        """
+        asked = self._question_of_spec(fields)
+        verdicts = judge_all(asked.claims, self.results)
+        said = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
+        return write_report(folder, said, self.results, verdicts, claims=asked.claims, **drawing), verdicts
+
+    def _question_of_spec(self, fields: Mapping[str, Json]) -> Question:
+        stated = {key: value for key, value in fields.items() if key not in ("report", "claims")}
+        return self._question(fields["claims"], fields["report"], stated)
 
     def report(
         self,
@@ -195,7 +220,11 @@ class Measurements:
             probes = {c["kind"]: (self.kinds[c["kind"]][0], self._first_quantity(c["kind"])) for c in self.probes}
             sections = default_sections(self.results, probes, over_steps=self.over_steps)
         names = list(self.results.axes["label"].unique(maintain_order=True))
-        asked = self._question(claims, sections, title or f"Measurements of {join_words(names)}", question)
+        stated = {
+            "title": title or f"Measurements of {join_words(names)}",
+            **({"question": question} if question else {}),
+        }
+        asked = self._question(claims, sections, stated)
         verdicts = judge_all(asked.claims, self.results)
         into = Path(folder)
         content = digest([asked.text, *self.results.runs["run"]])
@@ -233,12 +262,12 @@ class Measurements:
         self.report(page, claims, sections=sections, title=title, question=question)
         return write_paper([page], into, style or PaperStyle())
 
-    def _question(self, claims: Entries, sections: Entries, title: str, question: str | None) -> Question:
+    def _question(self, claims: Entries, sections: Entries, stated: Mapping[str, Json]) -> Question:
         values: dict[str, list[Json]] = {}
         for axis, value in self.results.axes.select("axis", "value").unique(maintain_order=True).iter_rows():
             values.setdefault(axis, []).append(json.loads(value))
         known = {**REGISTRIES, **FRAME_REGISTRIES}
-        return read_question(claims, sections, values, self.probes, known, title=title, question=question)
+        return read_question(claims, sections, values, self.probes, known, stated)
 
     def _first_quantity(self, probe: str) -> str | None:
         """Of those that a probe has measured, the first in its own order."""

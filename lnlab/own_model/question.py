@@ -44,9 +44,7 @@ def read_question(
     axes: Mapping[str, Sequence[Json]],
     probes: Sequence[Choice],
     known: Mapping[str, Registry[Any]],
-    *,
-    title: str,
-    question: str | None = None,
+    stated: Mapping[str, Json],
 ) -> Question:
     """Claims and sections, checked as in a spec.
 
@@ -56,13 +54,12 @@ def read_question(
         axes: by dotted path the values of each setting in which runs differ.
         probes: what was measured.
         known: the registries of probes, claims, sections and quantities.
-        title: of the page.
-        question: what it asks.
+        stated: what a spec may say besides: title, question, source, answers.
 
     Raises:
         LabError: everything that is wrong with them.
     """
-    shown = {"title": title, **({"question": question} if question else {}), "probes": list(probes)}
+    shown = {**stated, "probes": list(probes)}
     data = plain_spec({**shown, "report": _entries(sections, "report"), "claims": _entries(claims, "claims")})
     sweep = {"sweep": [{path: list(values) for path, values in axes.items()}]} if axes else {}
     merged = with_claims_written_out(MergedSpec({**data, **sweep}), known)

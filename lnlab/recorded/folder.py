@@ -57,6 +57,7 @@ class RunFolder:
         self.path = path
         self.number = 0
         self._size = 0
+        self._stored = 0
 
     @property
     def holds_run(self) -> bool:
@@ -100,8 +101,8 @@ class RunFolder:
         except OSError as error:
             what = f"cannot be written: {error.strerror or error}"
             raise LabError(Problem(str(self.path), what, "name another folder")) from error
-        parts = [int(part["number"].max() or 0) for part in self._parts()]  # type: ignore[arg-type]
-        self.number = max([0, *parts, *(record["number"] for record in self._tail_records())])
+        self._stored = _last_number(self._parts())
+        self.number = max([self._stored, *(record["number"] for record in self._tail_records())])
 
     def append(self, step: int, blocks: Sequence[Block]) -> None:
         """Write one record, whole once this returns."""
@@ -116,18 +117,20 @@ class RunFolder:
 
     def compact(self) -> None:
         """Make a part of the lines of the tail."""
-        rows = _rows_of_records(self._tail_records(), self.facts().get("addresses", {}))
-        if rows.is_empty():
-            return
-        with replacing(self.path / f"part-{len(self._part_paths()) + 1}.parquet") as file:
-            file.write(encode_parquet(rows))
+        # A kill may have come between the two steps below: what is in a part already is not put into another.
+        records = [record for record in self._tail_records() if record["number"] > self._stored]
+        rows = _rows_of_records(records, self.facts().get("addresses", {}))
+        if not rows.is_empty():
+            with replacing(self.path / f"part-{len(self._part_paths()) + 1}.parquet") as file:
+                file.write(encode_parquet(rows))
+            self._stored = self.number
         with replacing(self.path / TAIL_FILE):
             self._size = 0
 
     def rows(self, facts: Mapping[str, Json]) -> pl.DataFrame:
         """Every row that counts: ``number step source table`` and the columns of all tables, in the order recorded."""
         parts = self._parts()
-        stored = max((int(part["number"].max() or 0) for part in parts), default=0)  # type: ignore[arg-type]
+        stored = _last_number(parts)
         records = [record for record in self._tail_records() if record["number"] > stored]
         rows = pl.concat([*parts, _rows_of_records(records, facts.get("addresses", {}))], how="diagonal_relaxed")
         for number, step in facts.get("cuts", ()):
@@ -156,6 +159,10 @@ class RunFolder:
                 yield json.loads(line)
             except ValueError:
                 continue  # a line that a power cut has damaged
+
+
+def _last_number(parts: Sequence[pl.DataFrame]) -> int:
+    return max((int(part["number"].max() or 0) for part in parts), default=0)  # type: ignore[arg-type]
 
 
 def tables_of_rows(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:

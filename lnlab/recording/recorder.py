@@ -289,7 +289,6 @@ class Recorder:
                 paths = [[*site.row().values(), path] for site, path in self._subject.paths.items()]
                 size = sum(p.numel() for p in module.parameters() if p.requires_grad)
                 self._facts |= {"paths": paths, "parameters": size}
-                self.folder.write_facts(self._facts)
         return self._subject
 
     def __call__(
@@ -314,7 +313,10 @@ class Recorder:
             _refuse("rec", "the recorder is closed", "make another one")
         began = time.perf_counter()
         step = self._checked_step(step)
+        known = self._subject
         subject = self._subject_of(model)
+        if self._writes and subject is not known:
+            self.folder.write_facts(self._facts)
         self._step = step
         self._optimizer = optimizer if self._updates is None else self._updates.optimizer
         self._write_waiting()

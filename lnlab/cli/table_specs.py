@@ -1,0 +1,56 @@
+"""What ``check``, ``run`` and ``report`` do of a spec whose results are a table from elsewhere."""
+
+from pathlib import Path
+
+from lnlab.app.formats import format_count
+from lnlab.app.table_specs import table_spec
+from lnlab.cli.codes import CONTRADICTED, FAILED
+from lnlab.cli.drawn import DrawingOptions, print_report
+from lnlab.cli.terminal import err, out, print_json
+from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+
+
+def check_table_spec(path: Path, *, as_json: bool) -> None:
+    """Read the table and judge the claims, and say how much there is.
+
+    Raises:
+        LabError: everything that is wrong with the spec, or its files.
+    """
+    spec = table_spec(path)
+    verdicts = spec.verdicts()
+    runs = spec.measurements.results.runs
+    variants = format_count(runs["variant"].n_unique(), "variant")
+    text = f"{path}: ok: {format_count(runs.height, 'run')}, {variants}, {format_count(len(verdicts), 'claim')}"
+    if not as_json:
+        out().print(text, markup=False)
+
+
+def run_table_spec(path: Path, *, as_json: bool, quiet: bool, strict: bool) -> int:
+    """Judge the claims and print the verdicts; nothing is computed. The exit code.
+
+    Raises:
+        LabError: as ``check_table_spec``.
+    """
+    verdicts = table_spec(path).verdicts()
+    if as_json:
+        print_json({"verdicts": [verdict_as_plain(verdict) for verdict in verdicts]})
+    else:
+        out().print(verdict_table(verdicts))
+        for line in [] if quiet else [*reason_lines(verdicts), verdict_counts_line(verdicts)]:
+            err().print(line, markup=False)
+    contradicted = strict and any(verdict.verdict == "contradicted" for verdict in verdicts)
+    return CONTRADICTED if contradicted else 0
+
+
+def report_table_spec(path: Path, target: Path | None, drawing: DrawingOptions, *, replace: bool) -> int:
+    """Write its page. The exit code.
+
+    Raises:
+        LabError: as ``check_table_spec``; or the folder cannot be written.
+    """
+    into = target or Path("reports") / path.stem
+    report, _ = table_spec(path).write(into, spec=path, replace=replace, **drawing.options)
+    print_report(report, into, str(path), drawing)
+    if drawing.as_json:
+        print_json([file.as_posix() for file in report.files])
+    return FAILED if report.failed else 0

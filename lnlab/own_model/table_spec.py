@@ -1,0 +1,159 @@
+"""A spec whose results are a table from elsewhere: ``results`` stands in place of ``task`` and ``model``.
+
+    title: Four optimizers
+    results: {kind: table, files: [runs.csv], seed: seed, axes: [optimizer], step: step}
+    report:
+      - {kind: curves, quantity: loss, where: {split: validation}}
+    claims:
+      - id: sgd_is_worse
+        kind: ratio
+        of: {quantity: loss, split: validation, step: last, optimizer: sgd}
+        to: {optimizer: adam}
+        at_least: 1.2
+
+Nothing is computed: its claims are judged and its sections drawn as soon as it is read. The keys are the digests of the
+files.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lnlab.claims.claim import Verdict
+from lnlab.errors import LabError, Problem, SpecError, nearest
+from lnlab.keys import Json, digest
+from lnlab.own_model.measured import Measurements
+from lnlab.own_model.opening import from_frame
+from lnlab.recorded.readers import read_tables
+from lnlab.report.write import Report
+from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
+
+KEYS = ("lnlab", "title", "question", "source", "differs", "related", "note", "answer", "results", "report", "claims")
+"""What such a spec may say."""
+
+
+class TableSource(BaseModel):
+    """The key ``results``: files, and which of their columns say what; as of ``lnlab.from_frame``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    kind: Literal["table"]
+    files: str | list[str]
+    axes: list[str]
+    seed: str = "seed"
+    step: str | None = None
+    values: list[str] | None = None
+    split: dict[str, str] | None = None
+    status: str | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A spec with its table.
+
+    Attributes:
+        document: the spec.
+        measurements: its table.
+        digest: of the text and of the files.
+    """
+
+    document: SpecDocument
+    measurements: Measurements
+    digest: str
+
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts on its claims, in order.
+
+        Raises:
+            SpecError: everything that is wrong with claims and sections, at its place.
+        """
+        return self._placed(lambda: self.measurements.judge_spec(self._fields()))
+
+    def write(self, folder: Path, **drawing: Any) -> tuple[Report, list[Verdict]]:
+        """Its page, and the verdicts on it.
+
+        Raises:
+            SpecError: as ``verdicts``.
+            ReportError: the folder cannot be written.
+        """
+        facts = {"spec": self.document.text, "path": self.document.path.as_posix(), "digest": self.digest}
+        facts["name"] = self.document.path.stem
+        return self._placed(lambda: self.measurements.write_spec(folder, self._fields(), facts, **drawing))
+
+    def _fields(self) -> dict[str, Json]:
+        data = {key: value for key, value in self.document.data.items() if key not in ("lnlab", "results")}
+        return {"title": self.document.path.stem, "report": [], "claims": [], **data}
+
+    def _placed(self, work: Any) -> Any:
+        """What is done, with the places of mistakes in the file."""
+        try:
+            return work()
+        except LabError as error:
+            if type(error) is not LabError:
+                raise
+            raise SpecError(*(self._with_place(problem) for problem in error.problems)) from error
+
+    def _with_place(self, problem: Problem) -> Problem:
+        path = tuple(int(word) if word.isdigit() else word for word in problem.where.split(".") if word)
+        return Problem(self.document.where(path), problem.what, problem.remedy)
+
+
+def read_table_spec(path: Path) -> TableSpec:
+    """A spec with its table; files are named from the folder of the spec.
+
+    Raises:
+        LabError: the spec, or what it says of its files, is wrong; or a file cannot be read.
+    """
+    text = read_spec_text(path)
+    document, problems = parse_leniently(text, path)
+    problems += [
+        Problem(document.where((key,), key=True), f"a spec with results has no '{key}'", nearest(key, KEYS))
+        for key in document.data
+        if key not in KEYS
+    ]
+    if problems:
+        raise SpecError(*problems)
+    source = _source(document)
+    patterns = [source.files] if isinstance(source.files, str) else source.files
+    files: list[Path] = []
+    for pattern in patterns:
+        matching = sorted(glob(str(path.parent / pattern)))  # noqa: PTH207 - patterns with ** and folders in them
+        if not matching:
+            where = document.where(("results", "files"))
+            raise SpecError(Problem(where, f"no file matches '{pattern}'", "name files from the folder of the spec"))
+        files += map(Path, matching)
+    rows, digests = read_tables(list(dict.fromkeys(files)))
+    arguments = source.model_dump(exclude={"kind", "files"})
+    try:
+        measurements = from_frame(rows, **arguments)
+    except LabError as error:
+        where = document.where(("results",))
+        raise SpecError(*(Problem(where, p.what, p.remedy) for p in error.problems)) from error
+    return TableSpec(document, measurements, digest([text, digests]))
+
+
+def _source(document: SpecDocument) -> TableSource:
+    given: Any = document.data["results"]
+    if not isinstance(given, Mapping):
+        remedy = "write {kind: table, files: [runs.csv], seed: seed, axes: [...]}"
+        raise SpecError(Problem(document.where(("results",)), "is no mapping", remedy))
+    try:
+        return TableSource.model_validate(dict(given))
+    except ValidationError as error:
+        problems = []
+        for cause in error.errors(include_url=False):
+            path = ("results", *(word for word in cause["loc"] if word in given or isinstance(word, int)))
+            name = str(cause["loc"][0])
+            if cause["type"] == "extra_forbidden":
+                place = document.where(("results", name), key=True)
+                problems.append(Problem(place, f"results has no '{name}'", nearest(name, TableSource.model_fields)))
+            elif cause["type"] == "missing":
+                problems.append(Problem(document.where(("results",)), f"results needs '{name}'", f"add {name}: ..."))
+            else:
+                what = f"{name}: {cause['msg'][0].lower()}{cause['msg'][1:]}"
+                problems.append(Problem(document.where(path), what, "see lnlab.from_frame"))
+        raise SpecError(*dict.fromkeys(problems)) from error
