@@ -15,11 +15,11 @@ Nothing is computed: its claims are judged and its sections drawn as soon as it 
 files.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -32,6 +32,7 @@ from lnlab.recorded.readers import read_tables
 from lnlab.report.write import Report
 from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
 
+_Done = TypeVar("_Done")
 KEYS = ("lnlab", "title", "question", "source", "differs", "related", "note", "answer", "results", "report", "claims")
 """What such a spec may say."""
 
@@ -88,7 +89,7 @@ class TableSpec:
         data = {key: value for key, value in self.document.data.items() if key not in ("lnlab", "results")}
         return {"title": self.document.path.stem, "report": [], "claims": [], **data}
 
-    def _placed(self, work: Any) -> Any:
+    def _placed(self, work: Callable[[], _Done]) -> _Done:
         """What is done, with the places of mistakes in the file."""
         try:
             return work()
