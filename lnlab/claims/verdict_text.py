@@ -13,6 +13,11 @@ VERDICT_SYMBOLS = {
 }
 
 
+def counted_word(word: str) -> str:
+    """A verdict as it is counted among others, where its margin cannot be told."""
+    return "smaller than the margin" if word == "smaller" else word
+
+
 def verdict_label(verdict: Verdict) -> str:
     """``supported``, ``contradicted: the other way``, ``smaller than 1.5×, in its direction``."""
     if verdict.verdict == "smaller":

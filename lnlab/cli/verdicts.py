@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lnlab.app.formats import format_count
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, law_text, level_text, verdict_label
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, law_text, level_text, verdict_label
 from lnlab.cli.terminal import terminal_table
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def reason_lines(verdicts: "Sequence[Verdict]") -> list[str]:
 def verdict_counts_line(verdicts: "Sequence[Verdict]") -> str:
     """``12 claims: 10 supported, 1 contradicted, 1 undecided``."""
     outcomes = [v.verdict for v in verdicts]
-    parts = [f"{outcomes.count(word)} {word}" for word in VERDICT_SYMBOLS if word in outcomes]
+    parts = [f"{outcomes.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in outcomes]
     return f"{format_count(len(outcomes), 'claim')}: {', '.join(parts)}"
 
 

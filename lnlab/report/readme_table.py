@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from lnlab.claims.verdict_text import counted_word
 from lnlab.errors import Problem, ReportError
 from lnlab.report.charts.render import svg_to_png
 from lnlab.report.index import Card, owners_of
@@ -44,7 +45,7 @@ def with_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -
 def owner_lines(cards: Sequence[Card]) -> list[str]:
     """``Sentences of other papers: 12 supported, 3 contradicted.``: a line for each owner of claims, if several."""
     owners = owners_of(cards)
-    texts = [(owner, ", ".join(f"{n} {word}" for word, n in counts)) for owner, counts in owners]
+    texts = [(owner, ", ".join(f"{n} {counted_word(word)}" for word, n in counts)) for owner, counts in owners]
     return [f"Sentences of {owner}: {text}." for owner, text in texts] if len(owners) > 1 else []
 
 
@@ -81,7 +82,11 @@ def _row(card: Card, root: Path, base: Path) -> str:
     text = _escaped(card.question or card.title or card.name)
     question = f"[{text}]({quote(root.as_posix())}/{card.page})" if card.page else text
     answers = "".join(f"<br>{_escaped(_answer_text(answer.text, answer.outdated))}" for answer in card.answers)
-    tally = "cannot be read" if card.error else ", ".join(f"{len(g.claims)} {g.word}" for g in card.verdicts) or "none"
+    tally = (
+        "cannot be read"
+        if card.error
+        else ", ".join(f"{len(g.claims)} {counted_word(g.word)}" for g in card.verdicts) or "none"
+    )
     spec = f"[{card.name}]({quote(card.spec)})" if card.spec and (base / card.spec).is_file() else _escaped(card.name)
     return f"| {question}{answers} | {tally} | {spec} |"
 

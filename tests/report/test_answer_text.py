@@ -87,6 +87,7 @@ def test_a_count_of_edges_is_a_count():
 
 
 OPEN = SimpleNamespace(verdict="undecided", says="The two are alike.")
+WRONG = SimpleNamespace(verdict="contradicted", says="It rises.")
 HELD = SimpleNamespace(verdict="supported", says="It grows.")
 
 
@@ -98,6 +99,7 @@ HELD = SimpleNamespace(verdict="supported", says="It grows.")
         ([("A", "The loss falls"), ("B", "Pre-LN rises")], [], "A: the loss falls. B: Pre-LN rises."),
         ([("A", "It falls")], [OPEN, OPEN], "It falls. All 2 claims are undecided."),
         ([("A", "It falls")], [OPEN, OPEN, HELD], "It falls. 2 of 3 claims are undecided."),
+        ([("A", "It falls")], [WRONG, OPEN], "It falls. Contradicted: It rises. Undecided: The two are alike."),
         ([], [OPEN], ""),
     ],
 )

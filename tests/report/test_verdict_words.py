@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import verdict
@@ -138,4 +139,25 @@ def test_sentences_are_counted_by_whose_they_are():
 def test_a_page_of_one_source_counts_its_sentences_apart(page, small):
     facts, _, verdicts = small
     assert tally_by_owner(sentences_of(facts, verdicts))[0][0] == "the papers cited"
-    assert re.search(r"Sentences of the papers cited: 1 smaller\. Sentences of our own: 1 contradicted\.", page)
+    assert re.search(
+        r"Sentences of the papers cited: 1 smaller than the margin\. Sentences of our own: 1 contradicted\.", page
+    )
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_every_verdict_has_a_colour_that_is_read_on_paper_in_both_schemes():
+    style = (Path(__file__).parents[2] / "templates" / "style.css").read_text()
+    roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    schemes = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", root)) for root in roots]
+    schemes = [colours for colours in schemes if "paper" in colours]
+    assert len(schemes) == 2
+    for colours in schemes:
+        paper = luminance(colours["paper"])
+        for word in ("supported", "contradicted", "smaller", "undecided", "not"):
+            lighter, darker = sorted((luminance(colours[word]), paper), reverse=True)
+            assert (lighter + 0.05) / (darker + 0.05) >= 4.5, word

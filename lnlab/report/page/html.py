@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 import lnlab
 from lnlab.claims.claim import Verdict
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_label
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
@@ -62,6 +62,7 @@ def template_environment(folders: Sequence[Path]) -> Environment:
     )
     jinja.filters["unbroken"] = unbroken_names
     jinja.filters["label"] = verdict_label
+    jinja.filters["counted"] = counted_word
     jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
     return jinja
 

@@ -26,7 +26,7 @@ def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
 
 
 def answer_of_headings(headings: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]) -> str:
-    """What the page says where its author wrote no answer: its first findings, and what is undecided.
+    """What the page says where its author wrote no answer: its first findings, and what is contradicted or undecided.
 
     Args:
         headings: title and heading of each section, in order.
@@ -35,8 +35,8 @@ def answer_of_headings(headings: Sequence[tuple[str, str]], verdicts: Sequence[V
     Returns:
         At most ``LONGEST_ANSWER`` words; nothing where not even the first finding fits.
     """
-    undecided = _undecided_sentence(verdicts)
-    room = LONGEST_ANSWER - len(undecided.split())
+    not_held = " ".join(filter(None, (_not_held(verdicts, word) for word in ("contradicted", "undecided"))))
+    room = LONGEST_ANSWER - len(not_held.split())
     sentences: list[str] = []
     for title, heading in headings[:2]:
         text = heading.rstrip(".")
@@ -49,20 +49,19 @@ def answer_of_headings(headings: Sequence[tuple[str, str]], verdicts: Sequence[V
             break
         room -= len(text.split())
         sentences.append(f"{text}.")
-    return " ".join(filter(None, (*sentences, undecided))) if sentences else ""
+    return " ".join(filter(None, (*sentences, not_held))) if sentences else ""
 
 
-def _undecided_sentence(verdicts: Sequence[Verdict]) -> str:
-    """What the seeds could not decide: the claim where it is one, else how many."""
-    undecided = [verdict.says for verdict in verdicts if verdict.verdict == "undecided"]
-    if not undecided:
+def _not_held(verdicts: Sequence[Verdict], word: str) -> str:
+    """Which claim got this verdict, where it is one, else how many did; nothing where none did."""
+    claims = [verdict.says for verdict in verdicts if verdict.verdict == word]
+    if not claims:
         return ""
-    if len(undecided) == 1 and len(undecided[0].split()) <= _LONGEST_CLAIM:
-        return f"Undecided: {undecided[0]}"
-    if len(undecided) == len(verdicts):
-        return "The claim is undecided." if len(verdicts) == 1 else f"All {len(verdicts)} claims are undecided."
-    verb = "is" if len(undecided) == 1 else "are"
-    return f"{len(undecided)} of {count_noun(len(verdicts), 'claim')} {verb} undecided."
+    if len(claims) == 1 and len(claims[0].split()) <= _LONGEST_CLAIM:
+        return f"{word.capitalize()}: {claims[0]}"
+    if len(claims) == len(verdicts):
+        return f"The claim is {word}." if len(verdicts) == 1 else f"All {len(verdicts)} claims are {word}."
+    return f"{len(claims)} of {count_noun(len(verdicts), 'claim')} {'is' if len(claims) == 1 else 'are'} {word}."
 
 
 def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:

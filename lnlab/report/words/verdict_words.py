@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import SINGLE_LOOK, Verdict
 from lnlab.claims.error_bounds import error_sentence
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage, law_text, level_text
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, coverage, law_text, level_text
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
@@ -20,14 +20,21 @@ def verdict_count_sentence(verdicts: Sequence[Verdict]) -> str:
     primary = [v for v in verdicts if v.primary]
     if len(primary) in (0, len(verdicts)):
         return f"{_tally(verdicts, 'claim')}."
-    all_counts = f"of all {len(verdicts)}: {', '.join(f'{k} {word}' for word, k in verdict_counts(verdicts))}"
+    all_counts = (
+        f"of all {len(verdicts)}: {', '.join(f'{k} {counted_word(word)}' for word, k in verdict_counts(verdicts))}"
+    )
     return f"{_tally(primary, 'primary claim')}; {all_counts}."
 
 
 def _tally(verdicts: Sequence[Verdict], what: str) -> str:
     """``4 of 6 claims supported, 2 contradicted``: the first verdict that any claim got, then the others."""
     (first, k), *others = verdict_counts(verdicts)
-    return ", ".join([f"{k} of {count_noun(len(verdicts), what)} {first}", *(f"{n} {word}" for word, n in others)])
+    return ", ".join(
+        [
+            f"{k} of {count_noun(len(verdicts), what)} {counted_word(first)}",
+            *(f"{n} {counted_word(word)}" for word, n in others),
+        ]
+    )
 
 
 def verdict_counts(verdicts: Sequence[Verdict]) -> list[tuple[str, int]]:
