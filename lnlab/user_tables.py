@@ -22,7 +22,7 @@ Separator = Literal[",", ";", "\t", "|"]
 Encoding = Literal["utf-8", "utf-16", "cp1252", "latin-1"]
 SEPARATORS: tuple[str, ...] = get_args(Separator)
 ENDINGS = (".csv", ".tsv", ".parquet")
-LARGEST = 1 << 29
+LARGEST_TABLE = 1 << 29
 """Bytes of a table."""
 _LONGEST_CELL = 1 << 27
 _SAMPLE = 50
@@ -67,7 +67,7 @@ def read_table(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise LabError(Problem(str(path), "is no table by its name", f"a table ends in one of {', '.join(ENDINGS)}"))
-    content = read_user_file(path, "table", LARGEST)
+    content = read_user_file(path, "table", LARGEST_TABLE)
     if ending == ".parquet":
         return _parquet(path, content, columns)
     text, code = _decoded(path, content, encoding)

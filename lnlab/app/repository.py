@@ -30,14 +30,14 @@ _UNKNOWN_SOURCE = "lnlab=={version}  # or where it is to be had: lnlab @ git+htt
 
 
 def write_repository(
-    folder: Path, spec: Path, *, torch_index: str = TORCH_INDEX, lnlab_from: str | None = None
+    folder: Path, spec: Path, *, torch_index: str | None = None, lnlab_from: str | None = None
 ) -> list[Path]:
     """Write a repository around a spec into a folder that is new or empty; the files that were written.
 
     Args:
         folder: new, or empty.
         spec: a shipped spec.
-        torch_index: the package index of torch's wheels.
+        torch_index: the package index of torch's wheels; None: PyTorch's own for the CPU.
         lnlab_from: the URL that lnlab is installed from; None: from where this one was.
 
     Raises:
@@ -47,6 +47,7 @@ def write_repository(
         raise LabError(
             Problem(str(folder), "is there already, and not empty", "name a new folder; nothing is overwritten")
         )
+    torch_index = torch_index or TORCH_INDEX
     for option, url in (("--torch-index", torch_index), ("--lnlab-from", lnlab_from or "-")):
         if re.fullmatch(r"[^\s#]+", url) is None:
             raise LabError(Problem(f"{option} {url}", "is no URL", "write it without spaces"))

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from lnlab.app.repository import TORCH_INDEX, write_repository
 from lnlab.cli.terminal import err, out
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.specfile.citations import shipped_specs
@@ -28,8 +27,9 @@ def init(
         typer.Option("--repository", metavar="FOLDER", help="Make a repository of figures around the spec instead."),
     ] = None,
     torch_index: Annotated[
-        str, typer.Option("--torch-index", metavar="URL", help="Of torch's wheels, with --repository.")
-    ] = TORCH_INDEX,
+        str | None,
+        typer.Option("--torch-index", metavar="URL", help="Of torch's wheels, with --repository; default: CPU only."),
+    ] = None,
     lnlab_from: Annotated[
         str | None,
         typer.Option("--lnlab-from", metavar="URL", help="Of lnlab, with --repository; default: whence it is here."),
@@ -61,6 +61,8 @@ def init(
     elif name not in shipped:
         raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
     elif repository is not None:
+        from lnlab.app.repository import write_repository
+
         for path in write_repository(repository, shipped[name], torch_index=torch_index, lnlab_from=lnlab_from):
             out().print(path.as_posix())
         err().print(f"next: cd {repository} && git init && make figure")

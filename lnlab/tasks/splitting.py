@@ -34,7 +34,7 @@ def refuse_incomplete_shares(shares: Shares) -> None:
 
 
 @dataclass(frozen=True)
-class Selection:
+class UsedSentences:
     """The sentences of a corpus that are used, and those that are not.
 
     Attributes:
@@ -65,7 +65,7 @@ def _reason(places: list[int], words: str) -> str:
     return f"{len(places):,} {words} (the first: row {places[0] + 1:,})"
 
 
-def selected(corpus: Labelled) -> Selection:
+def selected(corpus: Labelled) -> UsedSentences:
     """Which sentences of a corpus are used."""
     same = [" ".join(sentence.casefold().split()) for sentence in corpus.sentences]
     labels: dict[str, set[int]] = {}
@@ -75,7 +75,7 @@ def selected(corpus: Labelled) -> Selection:
         first.setdefault(sentence, place)
     contradicted = [place for place, sentence in enumerate(same) if len(labels[sentence]) > 1]
     single = [place for place, sentence in enumerate(same) if len(labels[sentence]) == 1]
-    return Selection(
+    return UsedSentences(
         positions=[place for place in single if first[same[place]] == place],
         repeats=[place for place in single if first[same[place]] != place],
         contradicted=contradicted,

@@ -31,7 +31,16 @@ def test_check_says_ok_once_a_profile(lnlab):
         "tiny.yaml: real: ok: 6 runs, 2 models, 2 claims",
     ]
     assert lnlab("check", "tiny.yaml", "--profile", "one", "--json").json == [
-        {"spec": "tiny.yaml", "profile": "one", "tuning_runs": 0, "runs": 2, "models": 2, "claims": 2, "note": TOO_FEW}
+        {
+            "spec": "tiny.yaml",
+            "profile": "one",
+            "tuning_runs": 0,
+            "runs": 2,
+            "models": 2,
+            "claims": 2,
+            "note": TOO_FEW,
+            "notes": [],
+        }
     ]
 
 
@@ -80,7 +89,16 @@ def test_models_that_differ_only_in_what_is_asked_of_them_are_built_once(lnlab, 
     text = Path("tiny.yaml").read_text().replace("placement: [post, pre]", sweep).partition("claims:")[0]
     path.write_text(text)
     assert lnlab("check", path, "-s", "seeds=3", "--json").json == [
-        {"spec": str(path), "profile": None, "tuning_runs": 0, "runs": 12, "models": 2, "claims": 0, "note": ""}
+        {
+            "spec": str(path),
+            "profile": None,
+            "tuning_runs": 0,
+            "runs": 12,
+            "models": 2,
+            "claims": 0,
+            "note": "",
+            "notes": [],
+        }
     ]
 
 

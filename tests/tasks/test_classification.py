@@ -226,7 +226,7 @@ def test_the_number_of_labels_is_declared():
 
 def test_a_split_without_sentences_says_so():
     task = make(split=[0.8, 0.2, 0])
-    with pytest.raises(CorpusError, match=r"the split 'test' has no sentence \(300 in all\)"):
+    with pytest.raises(CorpusError, match=r"the split 'test' has no sentence \(300 of 300 are used\)"):
         read(task, "test")
     with pytest.raises(LabError, match="there is no split 'tests'; did you mean 'test'"):
         read(task, "tests")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lnlab.registry import Choice, Roots
     from lnlab.specfile.load import SpecDocument
 
-LARGEST = 1 << 26
+MOST_READ = 1 << 26
 """Bytes of text that ``lnlab check`` reads."""
 
 
@@ -36,7 +36,7 @@ def survey_files(plan: "Plan", document: "SpecDocument", known: "Registries", ro
             if not getattr(facts, "local", False):
                 continue
             try:
-                if sum(path.stat().st_size for path in facts.inputs(roots, task[name])) <= LARGEST:
+                if sum(path.stat().st_size for path in facts.inputs(roots, task[name])) <= MOST_READ:
                     notes += _survey(known["task"].builder(task)(Draw(1), roots), registry.builder(task[name]), roots)
             except LabError as error:
                 problems += (_located(problem, name, task[name], document) for problem in error.problems)

@@ -28,7 +28,7 @@ PAD, BOS, EOS, UNK = range(4)
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 LONGEST_WORD = 1_000
 """Characters of a word that a vocabulary is learned from in one piece."""
-ENDLESS = re.compile(rf"[^ \t\r\n]{{{LONGEST_WORD + 1}}}")
+OVERLONG = re.compile(rf"[^ \t\r\n]{{{LONGEST_WORD + 1}}}")
 
 
 class Tokenizer(Protocol):
@@ -106,7 +106,7 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    if any(ENDLESS.search(text) for text in texts):
+    if any(OVERLONG.search(text) for text in texts):
         # The trainer takes the square of a word's length, so that one of 300,000 letters would never end. It learns
         # from the thousands that such a word is made of, and all other words are learned as they are.
         reading = model.pre_tokenizer
