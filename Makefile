@@ -76,7 +76,8 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,families]'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm pyhessian
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm pyhessian \
+		lightning lightning-utilities pytorch-lightning torchmetrics
 	touch $@
 
 clean:

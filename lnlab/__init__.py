@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.api import results as results
     from lnlab.app.running import run as run
     from lnlab.errors import LabError as LabError
+    from lnlab.own_model.checkpoints import measure_checkpoints as measure_checkpoints
     from lnlab.own_model.measured import Measurements as Measurements
     from lnlab.own_model.measuring import measure_model as measure
     from lnlab.own_model.opening import from_frame as from_frame
@@ -35,6 +36,7 @@ __all__ = [
     "from_frame",
     "judge",
     "measure",
+    "measure_checkpoints",
     "open_runs",
     "plan",
     "report",
@@ -48,6 +50,7 @@ _HOMES = {
     "run": ("lnlab.app.running", "run"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
     "Measurements": ("lnlab.own_model.measured", "Measurements"),
+    "measure_checkpoints": ("lnlab.own_model.checkpoints", "measure_checkpoints"),
     "from_frame": ("lnlab.own_model.opening", "from_frame"),
     "open_runs": ("lnlab.own_model.opening", "open_runs"),
     "Recorder": ("lnlab.recording.recorder", "Recorder"),

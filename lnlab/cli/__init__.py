@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, init, kinds, plan, query, report, run, status
+from lnlab.cli import check, data, init, kinds, plan, query, report, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, remotes, verify, why
@@ -80,6 +80,7 @@ for _command, _example in (
     (plan.plan_spec, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),
+    (watch.watch_runs, watch.WATCH_EXAMPLE),
     (ls.ls, ls.LS_EXAMPLE),
     (gc.gc, gc.GC_EXAMPLE),
     (remotes.push, remotes.PUSH_EXAMPLE),

@@ -1,0 +1,140 @@
+"""``lnlab.measure_checkpoints``: the same probes at the weights that a run has saved on its way."""
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+from lnlab.nn.site import TokenMask
+from lnlab.own_model.measured import Measurements
+from lnlab.own_model.measuring import measure_model
+from lnlab.own_model.task import OwnLoss
+
+IN_FOLDERS = ("model.safetensors", "pytorch_model.bin", "model.pt")
+"""The files that hold the weights in a folder that is a checkpoint."""
+NESTED = ("state_dict", "model_state_dict", "model")
+"""The keys below which checkpoints keep the weights beside other things."""
+_WRAPPERS = re.compile(r"^(?:module\.|_orig_mod\.)+")
+
+
+def measure_checkpoints(
+    build: Callable[[], nn.Module],
+    files: str | Path | Iterable[str | Path] | Mapping[int, str | Path],
+    batches: Iterable[Any],
+    loss: OwnLoss,
+    *,
+    probes: Sequence[Json] = ("gradient_norm",),
+    name: str = "model",
+    seed: int = 1,
+    sites: Mapping[str, str] | None = None,
+    stream: Mapping[str, str] | None = None,
+    mask: TokenMask | None = None,
+) -> Measurements:
+    """Measure one run at each of its checkpoints.
+
+    Args:
+        build: makes the model, whose weights are then replaced.
+        files: a pattern, files, or files by step; else the last number of a name is the step. A file is a state dict
+            of ``torch.save`` (read without running code) or safetensors; a folder holds one of ``IN_FOLDERS``.
+        batches: as of ``lnlab.measure``; they are kept in memory.
+        loss: as of ``lnlab.measure``.
+        probes: as of ``lnlab.measure``.
+        name: of the model, a value of the axis ``model`` where several are joined by ``Measurements.of_runs``.
+        seed: the replicate.
+        sites: as of ``lnlab.measure``.
+        stream: as of ``lnlab.measure``.
+        mask: as of ``lnlab.measure``.
+
+    Raises:
+        LabError: no file matches, two have one step, one has no step in its name, cannot be read, or is of another
+            model; or as of ``lnlab.measure``.
+    """
+    kept = list(batches)
+    looks = []
+    for step, path in sorted(_by_step(files).items()):
+        model = build()
+        _load(model, path)
+        look = measure_model(
+            {name: model},
+            kept,
+            loss,
+            probes=probes,
+            seeds=[seed],
+            sites=sites,
+            stream=stream,
+            mask=mask,
+            step=step,
+        )
+        looks.append(look)
+    return Measurements.of_runs(looks)
+
+
+def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]) -> dict[int, Path]:
+    if isinstance(files, Mapping):
+        return {int(step): Path(path) for step, path in files.items()}
+    if isinstance(files, str | Path):
+        paths = [Path(path) for path in sorted(glob(str(files)))]  # noqa: PTH207
+        if not paths:
+            raise LabError(Problem("measure_checkpoints", f"no file matches '{files}'", "name files of checkpoints"))
+    else:
+        paths = [Path(path) for path in files]
+    steps: dict[int, Path] = {}
+    for path in paths:
+        numbers = re.findall(r"\d+", path.stem if path.is_file() else path.name)
+        if not numbers:
+            raise LabError(Problem(str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}"))
+        step = int(numbers[-1])
+        if step in steps:
+            what = f"is of step {step}, and so is {steps[step]}"
+            raise LabError(Problem(str(path), what, "give files by step: {1000: 'last.pt'}"))
+        steps[step] = path
+    return steps
+
+
+def _load(model: nn.Module, path: Path) -> None:
+    """Give a model the weights of a file; a tied one may stand there under one of its names."""
+    weights = {_WRAPPERS.sub("", name): x for name, x in _weights(path).items()}
+    own = model.state_dict(keep_vars=True)
+    extra = sorted(weights.keys() - own.keys())
+    given = {id(own[name]) for name in weights if name in own}
+    lacking = sorted(name for name in own.keys() - weights.keys() if id(own[name]) not in given)
+    shapes = sorted(name for name in weights.keys() & own.keys() if weights[name].shape != own[name].shape)
+    for what, names in (("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)):
+        if names:
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            remedy = "let build() make the model that was trained"
+            raise LabError(Problem(str(path), f"{what} '{names[0]}'{more}", remedy))
+    model.load_state_dict(weights, strict=False)
+
+
+def _weights(path: Path) -> dict[str, Tensor]:
+    if path.is_dir():
+        inside = next((path / name for name in IN_FOLDERS if (path / name).is_file()), None)
+        if inside is None:
+            raise LabError(Problem(str(path), "holds no weights", f"name the file, or call it {IN_FOLDERS[0]}"))
+        path = inside
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        content: Any = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise LabError(Problem(str(path), "is not there", "name files of checkpoints")) from error
+    except (OSError, SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        what = "cannot be read as weights alone"
+        raise LabError(Problem(str(path), what, "save model.state_dict(), or safetensors")) from error
+    for key in NESTED:
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
+            break
+    if not isinstance(content, Mapping) or not all(isinstance(x, Tensor) for x in content.values()):
+        raise LabError(Problem(str(path), "is no state dict", "save model.state_dict(), or safetensors"))
+    return dict(content)

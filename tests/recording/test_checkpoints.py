@@ -1,0 +1,65 @@
+"""Checkpoints are measured as the models that they were saved from."""
+
+import polars as pl
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import lnlab
+from lnlab.errors import LabError
+
+
+@pytest.fixture
+def saved(tmp_path, small):
+    """The same weights in five ways, and what measuring them says."""
+    torch.manual_seed(1)
+    models = {step: small.NanoGPT() for step in (0, 10, 20, 30, 40)}
+    torch.save(models[0].state_dict(), tmp_path / "step-0.pt")
+    torch.save({"model": models[10].state_dict(), "epoch": 3}, tmp_path / "step-10.pt")
+    wrapped = {f"_orig_mod.module.{name}": x for name, x in models[20].state_dict().items()}
+    torch.save({"state_dict": wrapped}, tmp_path / "step-20.pt")
+    untied = {name: x.contiguous() for name, x in models[30].state_dict().items() if name != "head.weight"}
+    save_file(untied, tmp_path / "step-30.safetensors")
+    (tmp_path / "step-40").mkdir()
+    save_file(
+        untied | {n: x for n, x in models[40].state_dict().items() if n in untied},
+        tmp_path / "step-40/model.safetensors",
+    )
+    return tmp_path, models
+
+
+def test_every_form_of_a_checkpoint(saved, small, some_batches):
+    folder, models = saved
+    batches = some_batches(1, 2)
+    given = {"probes": ["gradient_norm"], "sites": small.NANO_SITES}
+    m = lnlab.measure_checkpoints(small.NanoGPT, folder / "step-*", iter(batches), small.token_loss, **given)
+    frame = m.frame("gradient_norm")
+    for step, model in models.items():
+        expected = lnlab.measure(model, batches, small.token_loss, **given).frame("gradient_norm")["value"]
+        assert frame.filter(pl.col("step") == step)["value"].to_list() == expected.to_list()
+    m.plot("gradient_norm", x="step").to_dict()
+
+
+def test_mistakes_have_one_line(saved, small, some_batches, tmp_path):
+    folder, _ = saved
+
+    def refused(text, files, build=small.NanoGPT):
+        with pytest.raises(LabError) as caught:
+            lnlab.measure_checkpoints(build, files, some_batches(1, 1), small.token_loss)
+        assert text in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    refused("no file matches", folder / "none-*")
+    refused("is not there", {1: folder / "none"})
+    refused("lacks 'blocks.2.", folder / "step-0.pt", lambda: small.NanoGPT(layers=3))
+    refused("has the unknown 'blocks.1.", folder / "step-0.pt", lambda: small.NanoGPT(layers=1))
+    refused("is of step 10, and so is", [folder / "step-10.pt", folder / "step-10.pt"])
+    (tmp_path / "last.pt").write_bytes(b"no weights")
+    refused("has no step in its name", [tmp_path / "last.pt"])
+    refused("cannot be read as weights alone", {1: tmp_path / "last.pt"})
+    (tmp_path / "bad-1.safetensors").write_bytes(b"no weights")
+    refused("cannot be read as weights alone", tmp_path / "bad-1.safetensors")
+    torch.save([1, 2], tmp_path / "list-1.pt")
+    refused("is no state dict", tmp_path / "list-1.pt")
+    (tmp_path / "empty-1").mkdir()
+    refused("holds no weights", tmp_path / "empty-1")
