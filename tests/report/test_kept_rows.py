@@ -93,7 +93,9 @@ def test_verdicts_are_equal_but_for_rounding():
 
 def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_path):
     facts, results, _ = small
-    facts, verdict = replace(facts, sections=()), judge_claim(CLAIM, results)
+    elsewhere = {"stack": "encoder", "sublayer": "feed_forward", "tensor": "sum"}
+    section = {"kind": "depth_profile", "quantity": "hidden_norm_sq", "where": elsewhere, "claims": []}
+    facts, verdict = replace(facts, sections=(section,)), judge_claim(CLAIM, results)
     assert verdict.n > 0
     write_report(tmp_path / "without", facts, results, [verdict])
     write_report(tmp_path / "with", facts, results, [verdict], claims=[CLAIM])
