@@ -102,7 +102,7 @@ def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_pat
     assert not verdict_follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
     again, tables, _ = read_folder(tmp_path / "with")
     assert verdict_follows(CLAIM, tables, verdict)
-    assert again.kept == ({"selection": CLAIM["of"]},)
+    assert again.kept[0] == {"selection": CLAIM["of"]}
 
 
 def test_facts_of_the_first_format_are_read(facts):
