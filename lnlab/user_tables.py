@@ -7,6 +7,7 @@ many cells. What was recognised is part of the table, so that it can be shown.
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,6 +84,38 @@ def read_table(
             raise LabError(Problem(str(path), what, remedy))
     cells = {name: [row[names.index(name)].strip() for _, row in rows] for name in columns}
     return UserTable(path, cells, len(rows), f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}")
+
+
+def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFrame:
+    """All columns of a CSV or TSV file, numbers as numbers; an empty cell is null.
+
+    Args:
+        path: of the file, for messages; ``.tsv`` has tabs.
+        content: its bytes.
+        columns: some that it has, by which its separator is recognised.
+
+    Raises:
+        LabError: it is no text, has a row with more cells than the header, or lacks one of the columns.
+    """
+    text, _ = _decoded(path, content, None)
+    separator = "\t" if path.suffix.lower() == ".tsv" else _separator(path, text, columns)
+    # Where semicolons stand between columns, a comma in a number is its point, as spreadsheets write it.
+    decimal_comma = separator != "," and bool(re.search(r"\d,\d", text)) and not re.search(r"\d\.\d", text)
+    try:
+        frame = pl.read_csv(
+            text.encode(),
+            separator=separator,
+            infer_schema_length=None,
+            decimal_comma=decimal_comma,
+            null_values=["", "null"],
+        )
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+        what = f"cannot be read as a table: {reason}"
+        raise LabError(Problem(str(path), what, "give every row as many cells as the header")) from error
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    _require(path, frame.columns, columns)
+    return frame
 
 
 def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:

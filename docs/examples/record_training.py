@@ -19,15 +19,19 @@ class Block(nn.Module):
     def attention(self, x: torch.Tensor) -> torch.Tensor:
         """Causal."""
         q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
-        return self.proj(functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        heads = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        branch: torch.Tensor = self.proj(heads.transpose(1, 2).flatten(2))
+        return branch
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Of one stream."""
         if self.placement == "pre":
             x = x + self.attention(self.ln_1(x))
-            return x + self.out(functional.gelu(self.fc(self.ln_2(x))))
-        x = self.ln_1(x + self.attention(x))
-        return self.ln_2(x + self.out(functional.gelu(self.fc(x))))
+            x = x + self.out(functional.gelu(self.fc(self.ln_2(x))))
+        else:
+            x = self.ln_1(x + self.attention(x))
+            x = self.ln_2(x + self.out(functional.gelu(self.fc(x))))
+        return x
 
 
 class GPT(nn.Module):
@@ -44,7 +48,8 @@ class GPT(nn.Module):
         x = self.table(tokens) + self.positions.weight[: tokens.shape[1]]
         for block in self.blocks:
             x = block(x)
-        return self.head(self.norm(x))
+        logits: torch.Tensor = self.head(self.norm(x))
+        return logits
 
 
 def loss(model: nn.Module, batch: torch.Tensor) -> torch.Tensor:
@@ -108,7 +113,7 @@ for placement in ("pre", "post"):
         rec(model)  # the state before the first update
         for batch in training:
             value = loss(model, batch)
-            value.backward()
+            value.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()

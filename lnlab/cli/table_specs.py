@@ -7,7 +7,6 @@ from lnlab.app.table_specs import table_spec
 from lnlab.cli.codes import CONTRADICTED, FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import err, out, print_json
-from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
 
 
 def check_table_spec(path: Path, *, as_json: bool) -> None:
@@ -31,6 +30,8 @@ def run_table_spec(path: Path, *, as_json: bool, quiet: bool, strict: bool) -> i
     Raises:
         LabError: as ``check_table_spec``.
     """
+    from lnlab.cli.verdicts import reason_lines, verdict_as_plain, verdict_counts_line, verdict_table
+
     verdicts = table_spec(path).verdicts()
     if as_json:
         print_json({"verdicts": [verdict_as_plain(verdict) for verdict in verdicts]})

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from lnlab.app.watching_runs import watched_recordings
 from lnlab.cli.options import AsJsonOption
 from lnlab.cli.terminal import one_line, out, print_json
 from lnlab.errors import LabError, Problem
@@ -28,6 +27,8 @@ def watch_runs(
 
     A curve that jumps is marked. Runs are those of lnlab.Recorder; it ends when all are closed, or by Ctrl-C.
     """
+    from lnlab.app.watching_runs import watched_recordings
+
     while True:
         runs = watched_recordings(folders)
         if not runs:

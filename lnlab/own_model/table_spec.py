@@ -127,7 +127,7 @@ def read_table_spec(path: Path) -> TableSpec:
             where = document.where(("results", "files"))
             raise SpecError(Problem(where, f"no file matches '{pattern}'", "name files from the folder of the spec"))
         files += map(Path, matching)
-    rows, digests = read_tables(list(dict.fromkeys(files)))
+    rows, digests = read_tables(list(dict.fromkeys(files)), (source.seed,))
     arguments = source.model_dump(exclude={"kind", "files"})
     try:
         measurements = from_frame(rows, **arguments)

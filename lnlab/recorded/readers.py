@@ -1,39 +1,31 @@
 """Files that other tools write, read as one table: CSV, Parquet and JSON lines, by their names' endings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import digest_bytes
+from lnlab.user_tables import LARGEST_TABLE, csv_frame
 from lnlab.userfiles import read_user_file
 
-LARGEST_TABLE = 1 << 30
-"""Bytes of a file."""
-_SEPARATORS = (",", ";", "\t", "|")
-
-
-def _csv(content: bytes) -> pl.DataFrame:
-    """Separated as its first line is; a blank cell is no number."""
-    first = content.partition(b"\n")[0].decode("utf-8-sig", "replace")
-    separator = max(_SEPARATORS, key=first.count)
-    return pl.read_csv(content, separator=separator, infer_schema_length=None, null_values=["", "null"])
-
-
-READERS: dict[str, Callable[[bytes], pl.DataFrame]] = {
-    ".csv": _csv,
-    ".tsv": _csv,
+_OTHERS: dict[str, Callable[[bytes], pl.DataFrame]] = {
     ".parquet": pl.read_parquet,
     ".jsonl": lambda content: pl.read_ndjson(content, infer_schema_length=None),
     ".ndjson": lambda content: pl.read_ndjson(content, infer_schema_length=None),
     ".json": pl.read_json,
 }
-"""By the ending of a file's name."""
+READABLE = (".csv", ".tsv", *_OTHERS)
+"""The endings of files that are read."""
 
 
-def read_tables(files: Sequence[Path]) -> tuple[pl.DataFrame, list[str]]:
+def read_tables(files: Sequence[Path], columns: Collection[str]) -> tuple[pl.DataFrame, list[str]]:
     """The rows of all files, one below another, and the digests of the files.
+
+    Args:
+        files: in the order of their rows.
+        columns: some that they have.
 
     Raises:
         LabError: a file is not there, is of no known kind, or cannot be read; or one has a column as words that
@@ -41,13 +33,13 @@ def read_tables(files: Sequence[Path]) -> tuple[pl.DataFrame, list[str]]:
     """
     frames, digests = [], []
     for path in files:
-        reader = READERS.get(path.suffix.lower())
-        if reader is None:
+        ending = path.suffix.lower()
+        if ending not in READABLE:
             what = f"ends with '{path.suffix}'"
-            raise LabError(Problem(str(path), what, f"give a file that ends with {', '.join(READERS)}"))
+            raise LabError(Problem(str(path), what, f"give a file that ends with {', '.join(READABLE)}"))
         content = read_user_file(path, "table", LARGEST_TABLE)
         try:
-            frames.append(reader(content))
+            frames.append(_OTHERS[ending](content) if ending in _OTHERS else csv_frame(path, content, columns))
         except (pl.exceptions.PolarsError, ValueError) as error:
             what = f"cannot be read: {' '.join(str(error).split())[:200]}"
             raise LabError(Problem(str(path), what, "write it again, with one header line")) from error

@@ -76,12 +76,15 @@ def test_it_is_checked_judged_and_drawn(folder, lnlab):
     assert code == 0, errors
 
 
-@pytest.mark.parametrize("kind", ["parquet", "ndjson", "semicolons"])
+@pytest.mark.parametrize("kind", ["parquet", "ndjson", "semicolons", "spreadsheet"])
 def test_other_files_give_the_same(folder, tmp_path, lnlab, kind):
-    name = {"semicolons": "runs.csv"}.get(kind, f"runs.{kind}")
+    name = {"semicolons": "runs.csv", "spreadsheet": "runs.csv"}.get(kind, f"runs.{kind}")
     writers = {
         "parquet": lambda: table().write_parquet(tmp_path / name),
         "ndjson": lambda: table().write_ndjson(tmp_path / name),
+        "spreadsheet": lambda: (tmp_path / name).write_bytes(
+            table().write_csv(separator=";", decimal_comma=True).encode("utf-16")
+        ),
         "semicolons": lambda: table().write_csv(tmp_path / name, separator=";"),
     }
     writers[kind]()
