@@ -46,8 +46,10 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
     """Wait until a file, or the names in a folder, are on the disk.
 
     Raises:
-        OSError: the disk refuses; a file system that cannot sync a folder need not.
+        OSError: the disk refuses; a system that cannot sync a folder need not.
     """
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder; NTFS keeps a journal of names
     handle = os.open(path, flags)
     try:
         os.fsync(handle)

@@ -7,7 +7,6 @@ complete by a rename, and moved into place file by file: one that was interrupte
 
 import ctypes
 import errno
-import fcntl
 import json
 import os
 import re
@@ -17,6 +16,8 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from lnlab.files import sync
 
@@ -177,6 +178,8 @@ def exchange(one: Path, other: Path) -> bool:
     Raises:
         OSError: they can, and it failed.
     """
+    if os.name == "nt":
+        return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
@@ -240,12 +243,15 @@ def _remove_leftovers(parent: Path) -> None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[bool]:
     """Inside, no other process replaces folders here, or this folder; says whether the file system can tell."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows, where a folder cannot be opened
+        yield False
+        return
     while True:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             alone = True
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                lock_descriptor(handle)
             except OSError:  # a network file system: as without locks
                 alone = False
             if os.path.samestat(os.fstat(handle), folder.stat()):

@@ -80,7 +80,9 @@ def plan(
     from lnlab.app.planning.summary import plan_request
 
     request = request_of(spec, profile, overrides, plugins)
-    return plan_request(request, open_store(_path(store)), workers=workers, calibrate=calibrate, analyze=analyze)
+    return plan_request(
+        request, open_store(_path(store), request.spec), workers=workers, calibrate=calibrate, analyze=analyze
+    )
 
 
 def judge(
@@ -111,7 +113,7 @@ def judge(
     from lnlab.app.judging import plan_verdicts
 
     request = request_of(spec, profile, overrides, plugins)
-    opened = open_store(_path(store))
+    opened = open_store(_path(store), request.spec)
     stored = stored_plan(opened, request)
     return tuple(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
 
@@ -154,7 +156,7 @@ def report(
     from lnlab.app.reporting import plan_report_folder, write_plan_report
 
     request = request_of(spec, profile, overrides, plugins)
-    opened = open_store(_path(store))
+    opened = open_store(_path(store), request.spec)
     stored = stored_plan(opened, request)
     return write_plan_report(
         opened,
@@ -192,7 +194,7 @@ def results(
         LabError: the spec cannot be read, or was never run in this store.
     """
     request = request_of(spec, profile, overrides, plugins)
-    opened = open_store(_path(store))
+    opened = open_store(_path(store), request.spec)
     return opened.results(stored_plan(opened, request).digest)
 
 

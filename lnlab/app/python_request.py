@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lnlab.app.request import Request
+from lnlab.app.request import Request, request_for
 from lnlab.errors import LabError, Problem
 
 SpecSource = str | Path | Mapping[str, object]
@@ -28,7 +28,7 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
     request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
     if not isinstance(spec, Mapping):
-        return replace(request, spec=Path(spec))
+        return request_for(Path(spec), profile, request.overrides, request.plugins)
     from lnlab.specfile.dump import plain_spec, spec_yaml
 
     data = plain_spec(spec)

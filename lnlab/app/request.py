@@ -1,5 +1,6 @@
 """The request of a command, and the ways from there to a plan: compiled anew, or read from the store."""
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab.errors import LabError, Problem, SpecError, StoreError
 from lnlab.keys import digest_bytes
+from lnlab.project import read_project
 from lnlab.userfiles import read_user_file
 
 if TYPE_CHECKING:
@@ -61,12 +63,37 @@ class Request:
         return data_roots(self.spec.parent)
 
 
-def open_store(folder: Path | None) -> "Store":
-    """The store in ``folder``; None: in ``LNLAB_STORE``, else in ``.lnlab``.
+def request_for(
+    spec: Path, profile: str | None, overrides: Sequence[str], plugins: Sequence[Path], text: str | None = None
+) -> Request:
+    """The request for a spec, with the profile of its project where none is named and the spec has it.
+
+    An empty profile asks for the spec as it stands.
 
     Raises:
+        LabError: the project file is wrong.
+    """
+    request = Request(spec, profile or None, tuple(overrides), tuple(plugins), text)
+    if profile is None and (usual := read_project(spec.parent).profile):
+        try:
+            document, _ = read_document(request)
+        except SpecError:  # whoever reads it next says so
+            return request
+        profiles = document.data.get("profiles") if isinstance(document.data, dict) else None
+        if isinstance(profiles, dict) and usual in profiles:
+            return replace(request, profile=usual)
+    return request
+
+
+def open_store(folder: Path | None, spec: Path | None = None) -> "Store":
+    """The store in ``folder``; None: in ``LNLAB_STORE``, else as the project of the spec says, else in ``.lnlab``.
+
+    Raises:
+        LabError: the project file is wrong.
         StoreError: a file stands there.
     """
+    if folder is None and not os.environ.get("LNLAB_STORE"):
+        folder = read_project(Path() if spec is None else spec.parent).store
     from lnlab.store.records.layout import store_root
     from lnlab.store.store import Store
 

@@ -1,5 +1,6 @@
 """A run from a request to verdicts: compute what the store lacks, judge, pack."""
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -181,6 +182,8 @@ def _require_executor(executor: str, address: str | None) -> None:
     """Refuse an executor that does not exist, and an address where none is used."""
     if executor not in tuple(ExecutorKind):
         raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
+    if executor == ExecutorKind.slurm and os.name == "nt":
+        raise LabError(Problem("--executor slurm", "does not work on Windows", "run it on a node of the cluster"))
     if address is not None and executor != ExecutorKind.ray:
         raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
 
@@ -260,9 +263,10 @@ def run(
     """
     from lnlab.consoles import stderr_console
 
+    request = request_of(spec, profile if beyond is None else profile or "", overrides, plugins)
     outcome = run_request(
-        open_store(None if store is None else Path(store)),
-        request_of(spec, profile, overrides, plugins),
+        open_store(None if store is None else Path(store), request.spec),
+        request,
         workers=workers,
         retry_failed=retry_failed,
         save_every=save_every,

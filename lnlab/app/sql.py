@@ -5,7 +5,6 @@ Run as a program: a request as JSON on standard input, an answer as JSON on stan
 
 import json
 import re
-import resource
 import signal
 import sys
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import polars as pl
 
 _SCAN = re.compile(r"^\W*\w+ SCAN \[", re.MULTILINE)
+UNBOUNDED = "a query is bounded in memory, which Windows cannot do; read the tables with lnlab.results(spec)"
 READS_FILES = "this statement reads files, and a query may not"
 
 
@@ -30,6 +30,8 @@ def _select(request: dict[str, Any]) -> dict[str, Any]:
     scans = set(request["scans"])
     paths = request["tables"]
     frames = {n: pl.LazyFrame.deserialize(path) if n in scans else pl.read_ipc(path) for n, path in paths.items()}
+    if sys.platform == "win32":
+        return {"error": UNBOUNDED}
     empty = {name: pl.DataFrame(schema=frame.lazy().collect_schema()) for name, frame in frames.items()}
     _bound(request["memory"])
     try:
@@ -47,6 +49,8 @@ def _select(request: dict[str, Any]) -> dict[str, Any]:
 
 def _bound(memory: int) -> None:
     """Let this process map no more than ``memory`` bytes beyond what it has mapped already."""
+    import resource  # absent on Windows
+
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - one number
             mapped = int(file.read().split()[0]) * resource.getpagesize()
@@ -60,5 +64,6 @@ def _bound(memory: int) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     request = json.load(sys.stdin)
-    signal.alarm(request["seconds"] + 5)  # also where nobody is left to end it
+    if hasattr(signal, "alarm"):
+        signal.alarm(request["seconds"] + 5)  # also where nobody is left to end it
     sys.stdout.write(json.dumps(_select(request)))

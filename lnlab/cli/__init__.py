@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, init, kinds, plan, query, report, run, status, watch
+from lnlab.cli import check, data, doctor, init, kinds, plan, query, report, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, remotes, verify, why
@@ -88,6 +88,7 @@ for _command, _example in (
     (query.query, query.QUERY_EXAMPLE),
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),
+    (doctor.doctor, doctor.DOCTOR_EXAMPLE),
 ):
     app.command(_command.__name__.partition("_")[0], help=_unwrapped(_command), epilog=_example)(_command)
 app.add_typer(data.data, name="data")

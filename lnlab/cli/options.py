@@ -36,13 +36,13 @@ Overrides = Annotated[
     ),
 ]
 StoreFolder = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--store",
         envvar="LNLAB_STORE",
         metavar="FOLDER",
-        help="Where results are kept; .lnlab if not given.",
-        default_factory=lambda: Path(".lnlab"),
+        help="Where results are kept; as lnlab.toml says if not given, else .lnlab.",
+        default_factory=lambda: None,
         show_default=False,
     ),
 ]

@@ -6,7 +6,7 @@ import typer
 
 from lnlab.app.formats import format_count, format_duration, format_quantity
 from lnlab.app.planning.summary import plan_request
-from lnlab.app.request import Request, open_store
+from lnlab.app.request import open_store, request_for
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Spec, StoreFolder
 from lnlab.cli.terminal import out, print_json
 
@@ -39,8 +39,8 @@ def plan_spec(
     Expected time, memory and compute first; then runs by axis, what is cached, what must be computed and why. With
     --analyze, time, compute and peak memory of finished units by kind: estimated, and taken.
     """
-    request = Request(spec, profile, tuple(overrides), tuple(plugins))
-    store = open_store(folder)
+    request = request_for(spec, profile, overrides, plugins)
+    store = open_store(folder, spec)
     summary = plan_request(request, store, workers=workers, calibrate=calibrate, analyze=analyze)
     facts = summary.as_plain()
     if as_json:

@@ -13,7 +13,7 @@ import typer
 
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.query_views import QUERY_VIEWS, column_types, described_table, named_views
-from lnlab.app.request import Request, last_plan, open_store, stored_plan
+from lnlab.app.request import last_plan, open_store, request_for, stored_plan
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, StoreFolder
 from lnlab.cli.terminal import err, one_line, out, print_json, terminal_table
 from lnlab.errors import LabError, Problem, nearest
@@ -59,8 +59,8 @@ def query(
     The table results has every number with the axes of the sweep as columns, derived the derived quantities; others
     are runs, axes, sites, curves, verdicts and more. Nothing can be changed, and no file read.
     """
-    store = open_store(folder)
-    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
+    store = open_store(folder, spec)
+    stored = stored_plan(store, request_for(spec, profile, overrides, plugins)) if spec else last_plan(store)
     results = store.results(stored.digest)
     measured = {name: results.lazy(name) if name in results.scans else results.tables[name] for name in results.tables}
     tables = {

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lnlab.app.reporting import plan_report_folder, write_plan_report
-from lnlab.app.request import Request, last_plan, open_store, stored_plan
+from lnlab.app.request import last_plan, open_store, request_for, stored_plan
 from lnlab.app.table_specs import states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
@@ -92,10 +92,10 @@ def report_run(
     spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
     if spec is not None and states_results(spec):
         raise typer.Exit(report_table_spec(spec, target, drawing, replace=replace))
-    store = open_store(folder)
+    store = open_store(folder, spec)
     if spec is None and (profile or overrides):
         raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
-    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins))) if spec else last_plan(store)
+    stored = stored_plan(store, request_for(spec, profile, overrides, plugins)) if spec else last_plan(store)
     into = target or plan_report_folder(stored)
     written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, **drawing.options)
     print_report(written_report, into, str(spec or stored.spec), drawing)

@@ -9,7 +9,7 @@ import typer
 
 from lnlab.app.formats import format_count, format_duration
 from lnlab.app.missing_work import status_counts_of_runs
-from lnlab.app.request import Request, open_store
+from lnlab.app.request import open_store, request_for
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.running import RunResult, run_request
 from lnlab.app.table_specs import states_results
@@ -112,8 +112,8 @@ def run_spec(
     if states_results(spec):
         raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
     outcome = run_request(
-        open_store(folder),
-        Request(spec, profile, tuple(overrides), tuple(plugins)),
+        open_store(folder, spec),
+        request_for(spec, profile if beyond is None else profile or "", overrides, plugins),
         workers=workers,
         retry_failed=retry_failed,
         save_every=save_every,

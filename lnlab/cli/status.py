@@ -41,7 +41,7 @@ def status_of_store(
     shares the store, are shown with their training loss as far as it is kept, which is once a minute
     (lnlab run --save-every).
     """
-    store = open_store(folder)
+    store = open_store(folder, spec)
     if spec is not None:
         refuse_absent_profile(Request(spec, profile))
     if watch:

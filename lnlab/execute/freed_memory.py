@@ -5,7 +5,6 @@ the next one's do not fit the gaps exactly: the memory of a worker grew with eac
 """
 
 import ctypes
-import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -33,5 +32,11 @@ def peak_resident() -> int:
         for line in (_PROCESS / "status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
+    if sys.platform == "win32":
+        import psutil  # imports other modules of Unix, or of Windows
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # absent on Windows
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

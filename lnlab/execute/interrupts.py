@@ -13,9 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-URGENT = (signal.SIGTERM, signal.SIGHUP)
+_HANGUP: signal.Signals | None = getattr(signal, "SIGHUP", None)
+"""None on Windows, where a terminal that is closed ends its processes."""
+URGENT = (signal.SIGTERM,) if _HANGUP is None else (signal.SIGTERM, _HANGUP)
 """Whoever sends these kills soon: there is no time to finish a training run."""
+
+SIGNALS = (signal.SIGINT, *URGENT)
+CAN_BLOCK_SIGNALS = hasattr(signal, "pthread_sigmask")
+"""Not on Windows, where no signal goes to a whole group, either."""
 
 _SAME = 1.0
 """Seconds within which urgent signals are one request: many senders signal a process and then its group."""
@@ -96,7 +101,8 @@ def exit_name(code: int | None) -> str:
 
 def listen() -> None:
     """Unblock SIGTERM and SIGHUP, which the process that workers are forked from blocks."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, URGENT)
+    if CAN_BLOCK_SIGNALS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, URGENT)
 
 
 @contextmanager
@@ -116,7 +122,7 @@ def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object]
 
 def _leave_lost_terminal(number: int) -> None:
     """After SIGHUP, printing to the terminal is an error: point the standard streams at nothing."""
-    if number == signal.SIGHUP:
+    if number == _HANGUP:
         for stream in (1, 2):
             with suppress(OSError):
                 if stat.S_ISCHR(os.fstat(stream).st_mode):  # a lost terminal is no longer a tty

@@ -1,5 +1,7 @@
 """Worker processes that come and go by themselves: forkserver, torch preloaded, one thread each if not set otherwise.
 
+Where there is no forkserver (Windows) they are spawned, and each imports torch by itself.
+
 A worker that dies is replaced at once, as the forkserver has imported torch already; forking this process itself would
 copy threads that hold locks. Workers need nothing of the program that starts them, so its main module is not imported
 into them: a script may call ``lnlab.run`` at its top level.
@@ -12,14 +14,23 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import active_children, forkserver, get_context, resource_tracker
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing import (
+    active_children,
+    forkserver,
+    get_all_start_methods,
+    get_context,
+    resource_tracker,
+)
+from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
 from pebble import ProcessPool
 
 from lnlab.errors import LabError, Problem
-from lnlab.execute.interrupts import URGENT, listen
+from lnlab.execute.interrupts import CAN_BLOCK_SIGNALS, URGENT, listen
+
+START_METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
 THREADS: Final = "LNLAB_THREADS"
 """The environment variable with the threads of torch in one worker."""
@@ -61,6 +72,8 @@ def threads() -> int:
 
 def warm() -> None:
     """Start the process from which workers come: it imports torch while this one goes on. Once is enough."""
+    if START_METHOD == "spawn":
+        return
     with _environment(), _signals_blocked():
         get_context("forkserver").set_forkserver_preload(PRELOADED)
         forkserver.ensure_running()
@@ -87,6 +100,9 @@ def _signals_blocked() -> Iterator[None]:
 
     Workers unblock them once they have begun (``listen``); this process gets what arrived meanwhile on leaving.
     """
+    if not CAN_BLOCK_SIGNALS:
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, URGENT)
     try:
         resource_tracker.ensure_running()  # unblocks SIGTERM when it starts
@@ -96,7 +112,7 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Worker(ForkServerProcess):
+class _WithoutMain(BaseProcess):
     """A process that does not import the main module of the process that starts it."""
 
     def start(self) -> None:
@@ -109,13 +125,33 @@ class _Worker(ForkServerProcess):
             main.update(origin)
 
 
-class _WorkerContext(ForkServerContext):
-    Process = _Worker
+class _SpawnedWorker(_WithoutMain, SpawnProcess):
+    def start(self) -> None:
+        with _environment():  # nothing else gives it one
+            super().start()
+
+
+class _SpawnContext(SpawnContext):
+    Process = _SpawnedWorker
+
+
+def _worker_context() -> BaseContext:
+    return _SpawnContext() if START_METHOD == "spawn" else _ForkServerContext()
+
+
+if sys.platform != "win32":
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+    class _ForkedWorker(_WithoutMain, ForkServerProcess):
+        pass
+
+    class _ForkServerContext(ForkServerContext):
+        Process = _ForkedWorker
 
 
 def _open_pool(count: int) -> ProcessPool:
     warm()
-    return ProcessPool(max_workers=count, context=_WorkerContext(), initializer=listen)
+    return ProcessPool(max_workers=count, context=_worker_context(), initializer=listen)
 
 
 @dataclass

@@ -4,6 +4,7 @@ A folder may come from anybody. A pipe in it does not block, a link leads nowher
 name is a pattern.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -20,8 +21,11 @@ LARGEST_FACTS = 64 * 1024 * 1024
 MOST_FILES = 100_000
 """Files of a report."""
 EXPERIMENT_FILE = "data/experiment.json"
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_DIRECTORY, _NO_FOLLOW, _NO_WAIT, _BINARY = (
+    getattr(os, name, 0) for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+)
+_FOLDER = os.O_RDONLY | _DIRECTORY | _NO_FOLLOW
+_FILE = os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY
 _REMEDY = "remove it, or draw the report again"
 
 
@@ -54,22 +58,11 @@ def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> by
     where = str(folder / name)
     *parents, last = name.split("/")
     try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            for parent in parents:
-                inner = os.open(parent, _FOLDER, dir_fd=handle)
-                os.close(handle)
-                handle = inner
-            status = os.stat(last, dir_fd=handle, follow_symlinks=False)
-            if not stat.S_ISREG(status.st_mode):
-                raise ReportError(Problem(where, f"is {_kind(status.st_mode)} and no file of a report", _REMEDY))
-            file = os.open(last, _FILE, dir_fd=handle)
-        finally:
-            os.close(handle)
+        open_file = _open_below if os.open in os.supports_dir_fd else _open_by_path
+        file = open_file(folder, parents, last, where)
         with open(file, "rb") as opened:  # noqa: PTH123 - by its descriptor
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):  # exchanged since
-                raise ReportError(Problem(where, f"is {_kind(status.st_mode)} and no file of a report", _REMEDY))
+            _require_regular(status.st_mode, where)  # it may have been exchanged since
             if status.st_size > largest:
                 what = f"has {status.st_size:,} bytes; a file of a report has at most {largest:,}"
                 raise ReportError(Problem(where, what, _REMEDY))
@@ -78,6 +71,36 @@ def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> by
         return None
     except OSError as error:
         raise ReportError(Problem(where, _cause(folder, parents, error), _REMEDY)) from error
+
+
+def _open_below(folder: Path, parents: list[str], last: str, where: str) -> int:
+    """A descriptor of a regular file, each step taken from the folder that was opened before it."""
+    handle = os.open(folder, os.O_RDONLY | _DIRECTORY)
+    try:
+        for parent in parents:
+            inner = os.open(parent, _FOLDER, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        _require_regular(os.stat(last, dir_fd=handle, follow_symlinks=False).st_mode, where)
+        return os.open(last, _FILE, dir_fd=handle)
+    finally:
+        os.close(handle)
+
+
+def _open_by_path(folder: Path, parents: list[str], last: str, where: str) -> int:
+    """The same where folders cannot be opened: each step is looked at, and what changes meanwhile is not noticed."""
+    path = folder
+    for parent in parents:
+        path = path / parent
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    _require_regular((path / last).lstat().st_mode, where)
+    return os.open(path / last, _FILE)
+
+
+def _require_regular(mode: int, where: str) -> None:
+    if not stat.S_ISREG(mode):
+        raise ReportError(Problem(where, f"is {_kind(mode)} and no file of a report", _REMEDY))
 
 
 def _cause(folder: Path, parents: list[str], error: OSError) -> str:

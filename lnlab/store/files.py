@@ -4,13 +4,14 @@ A file becomes visible under its final name only when it is whole and on the dis
 """
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, SoftFileLock, Timeout
 
 from lnlab import files
 from lnlab.errors import Problem, StoreError
@@ -28,6 +29,11 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "give a folder with a shorter path with --store",
 }
 
+
+_BINARY: int = getattr(os, "O_BINARY", 0)
+"""On Windows: what is written is written as it is."""
+_LOOK = 0.005
+"""Seconds between two tries to have a lock that another process has."""
 
 ASIDE_PREFIX = "aside-"
 """How names begin of what stood in the way: nobody reads it, and nobody removes it."""
@@ -166,7 +172,7 @@ def create(path: Path, content: bytes) -> bool:
     """
     with _operation("create", path):
         try:
-            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o644)
         except FileExistsError:
             return False
     try:
@@ -225,24 +231,20 @@ def remove_empty(path: Path) -> None:
 def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Inside, no other process is inside the same lock; the kernel frees it when its process dies.
 
-    Without ``wait`` it may be that another one is: what it yields is whether this process has the lock.
+    Without ``wait`` it may be that another one is: what it yields is whether this process has the lock. The file stays,
+    as processes that wait for a file that was removed would not exclude those that come later.
 
     Raises:
         StoreError: it cannot be locked.
     """
+    native = not issubclass(FileLock, SoftFileLock)  # elsewhere than on Unix and Windows the file itself is the lock
+    lock = FileLock(path, thread_local=False, poll_interval=_LOOK, fallback_to_soft=False, preserve_lock_file=native)
     with _operation("lock", path):
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        if native and not path.exists():  # where it cannot be made, filelock tries again and again
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o666))
+        with suppress(Timeout):
+            lock.acquire(blocking=wait)
     try:
-        with _operation("lock", path):
-            acquired = _flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield acquired
+        yield lock.is_locked
     finally:
-        os.close(handle)
-
-
-def _flock(handle: int, operation: int) -> bool:
-    try:
-        fcntl.flock(handle, operation)
-    except BlockingIOError:
-        return False
-    return True
+        lock.release()

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +19,8 @@ class ProcessIdentity:
         host: name of the machine, and of the process namespace on it.
         boot: which start of that machine.
         pid: number of the process.
-        start: when it started, in ticks since boot; None where the system does not say.
+        start: when it started, in ticks since boot or, without /proc, in hundredths of a second since 1970; None where
+            the system does not say.
     """
 
     host: str
@@ -56,13 +58,9 @@ def is_running(pid: int) -> bool:
         return status[0] not in {"Z", "X"}
     if _status(os.getpid()):
         return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    import psutil
+
+    return bool(psutil.pid_exists(pid))
 
 
 def _host() -> str:
@@ -81,8 +79,14 @@ def _boot() -> str:
 
 
 def _start(pid: int) -> int | None:
-    status = _status(pid)
-    return int(status[19]) if status else None
+    if status := _status(pid):
+        return int(status[19])
+    if not _PROC.is_dir():
+        import psutil
+
+        with suppress(psutil.Error):
+            return int(psutil.Process(pid).create_time() * 100)
+    return None
 
 
 def _status(pid: int) -> list[str]:

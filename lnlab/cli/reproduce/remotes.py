@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lnlab.app.formats import format_count, format_quantity
-from lnlab.app.request import Request, open_store, stored_plan
+from lnlab.app.request import open_store, request_for, stored_plan
 from lnlab.cli.options import Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.terminal import err, out
+from lnlab.errors import LabError, Problem
+from lnlab.project import read_project
 
 PUSH_EXAMPLE = "Example: [bold]lnlab push specs/xiong_fig3.yaml s3://bucket/runs[/bold]"
 PULL_EXAMPLE = "Example: [bold]lnlab pull specs/xiong_fig3.yaml /shared/runs[/bold], then [bold]lnlab report[/bold]"
@@ -22,11 +25,12 @@ def push(
     folder: StoreFolder,
     plugins: Plugins,
     destination: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="DESTINATION", help="A folder, or s3://, gs://, az://, hf://, ssh:// ... as fsspec reaches it."
+            metavar="[DESTINATION]",
+            help="A folder, or s3://, gs://, hf://, ssh:// ... as fsspec reaches it; as lnlab.toml says if not given.",
         ),
-    ],
+    ] = None,
     profile: Profile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -39,9 +43,9 @@ def push(
     from lnlab.app.stores.pushing import push_units
     from lnlab.store.remote import open_remote
 
-    store = open_store(folder)
-    remote = open_remote(destination)
-    stored = stored_plan(store, Request(spec, profile, tuple(overrides), tuple(plugins)))
+    store = open_store(folder, spec)
+    remote = open_remote(_place(spec, destination))
+    stored = stored_plan(store, request_for(spec, profile, overrides, plugins))
     with _bytes_shown("sent", quiet=quiet) as show:
         pushed = push_units(store, stored, remote, lambda size: show(size, None))
     if pushed.unfinished:
@@ -55,7 +59,13 @@ def pull(
     overrides: Overrides,
     folder: StoreFolder,
     plugins: Plugins,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What lnlab push wrote to: a folder or a URL.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]",
+            help="What lnlab push wrote to: a folder or a URL; as lnlab.toml says if not given.",
+        ),
+    ] = None,
     profile: Profile = None,
     limit: Annotated[
         float, typer.Option("--limit", min=0.001, metavar="GIB", help="Refuse to read more than this.")
@@ -74,14 +84,23 @@ def pull(
     from lnlab.app.stores.pulling import pull_units
     from lnlab.store.remote import open_remote
 
-    store = open_store(folder)
-    remote = open_remote(source)
-    request = Request(spec, profile, tuple(overrides), tuple(plugins))
+    store = open_store(folder, spec)
+    remote = open_remote(_place(spec, source))
+    request = request_for(spec, profile, overrides, plugins)
     with _bytes_shown("arrived", quiet=quiet) as show:
         pulled = pull_units(store, request, remote, int(limit * _GIB), show)
     out().print(f"{format_count(pulled.new, 'unit')} pulled, {pulled.present:,} in the store already")
     if pulled.absent:
         err().print(f"{format_count(pulled.absent, 'unit')} not there: {request.command('run')} computes the rest")
+
+
+def _place(spec: Path, named: str | None) -> str:
+    """The place that was named, else the remote of the project."""
+    place = named or read_project(spec.parent).remote
+    if place is None:
+        what = "no place is named, and no lnlab.toml beside the spec or above has one"
+        raise LabError(Problem(str(spec), what, 'name a folder or a URL, or write remote = "..." into lnlab.toml'))
+    return place
 
 
 @contextmanager

@@ -119,7 +119,12 @@ def _activations_per_token(setting: ResolvedSetting, length: int) -> int:
 
 def machine_memory() -> int:
     """Bytes that this process may use: the machine's, or what its control group allows."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    if hasattr(os, "sysconf"):
+        limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    else:  # Windows
+        import psutil
+
+        limits = [int(psutil.virtual_memory().total)]
     for path in _CGROUP:
         try:
             limits.append(int(path.read_text()))

@@ -1,6 +1,7 @@
 """Data roots, the files below them, and downloads that are either whole and verified or absent.
 
-Roots in order: the spec's folder, the folders that ``LNLAB_DATA`` names, and the user's own data folder.
+Roots in order: the spec's folder, the folders that ``LNLAB_DATA`` or else ``data`` of the project file names, and the
+user's own data folder.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from lnlab.corpora.corpus import Remote
 from lnlab.corpora.files.http import open_url
 from lnlab.errors import CorpusError, Problem
 from lnlab.files import replacing
+from lnlab.project import read_project
 from lnlab.registry import Roots
 
 Progress = Callable[[str, int, int], None]
@@ -26,9 +28,13 @@ _BLOCK = 1 << 16
 
 
 def data_roots(spec_folder: Path) -> Roots:
-    """The folders that are searched for data, in order; absolute, whether they exist or not."""
-    named = os.environ.get("LNLAB_DATA", "").split(os.pathsep)
-    folders = [spec_folder, *(Path(name).expanduser() for name in named if name), user_folder()]
+    """The folders that are searched for data, in order; absolute, whether they exist or not.
+
+    Raises:
+        LabError: the project file is wrong.
+    """
+    named = [Path(name).expanduser() for name in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if name]
+    folders = [spec_folder, *(named or read_project(spec_folder).data), user_folder()]
     return tuple(dict.fromkeys(folder.absolute() for folder in folders))
 
 

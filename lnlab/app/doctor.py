@@ -1,0 +1,169 @@
+"""What this machine has for lnlab: versions, threads, store, data, browser, free disk, and what each extra lacks."""
+
+import os
+import platform
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from lnlab import __version__
+from lnlab.app.formats import format_quantity
+
+if TYPE_CHECKING:
+    from lnlab.store.store import Store
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge", "firefox")
+_LARGE = ("torch", "polars", "pydantic", "altair", "fsspec")
+_OF_DEVELOPERS = ("dev", "peers", "families")
+_EXTRA = re.compile(r"""^\s*([A-Za-z0-9._-]+)[^;]*;.*extra\s*==\s*['"]([^'"]+)['"]""")
+_LITTLE_DISK = 10**9
+"""Bytes below which a run of a few hundred units may not fit."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A line of the doctor's: of what, what it is, and what to do if it is not well."""
+
+    what: str
+    found: str
+    remedy: str = ""
+
+
+def examine(store: "Store") -> list[Finding]:
+    """Everything that is looked at, in the order in which it is shown. Nothing is changed.
+
+    Raises:
+        LabError: the project file is wrong.
+    """
+    return [
+        Finding("lnlab", __version__),
+        Finding("python", f"{platform.python_version()} ({sys.executable})"),
+        *(_package(name) for name in _LARGE),
+        Finding("system", f"{platform.system()} {platform.release()}, {platform.machine()}", _of_system()),
+        _threads(),
+        _gpu(),
+        *_project(),
+        _store(store.root),
+        _disk(store.root),
+        *_data(),
+        _browser(),
+        *(_extra(name, packages) for name, packages in sorted(_extras().items())),
+    ]
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, version(name))
+    except PackageNotFoundError:
+        return Finding(name, "is missing", f"pip install {name}")
+
+
+def _of_system() -> str:
+    """What does not work here."""
+    if os.name == "nt":
+        return "no --executor slurm, no SQL; a run that is ended loses what it had not saved (--save-every)"
+    return ""
+
+
+def _threads() -> Finding:
+    from lnlab.errors import LabError
+    from lnlab.execute.pool import THREADS, cores, threads
+
+    try:
+        return Finding("threads", f"{threads()} for each of up to {cores()} workers ({THREADS})")
+    except LabError as error:
+        return Finding("threads", f"{cores()} cores", str(error))
+
+
+def _gpu() -> Finding:
+    try:
+        import torch
+    except ImportError as error:
+        return Finding("gpu", "none", f"torch cannot be imported: {error}")
+    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    return Finding("gpu", ", ".join(names) or "none that torch sees")
+
+
+def _project() -> list[Finding]:
+    from lnlab.project import read_project
+
+    project = read_project(Path())
+    if project.path is None:
+        return []
+    given = {"remote": project.remote, "store": project.store, "profile": project.profile}
+    said = [f"{name} {value}" for name, value in given.items() if value is not None]
+    return [Finding("project", f"{project.path}: {', '.join(said) or 'says no remote, store or profile'}")]
+
+
+def _store(root: Path) -> Finding:
+    if not root.exists():
+        above = next(path for path in root.parents if path.exists())
+        trouble = _cannot_write(above)
+        return Finding("store", f"{root}: none yet", trouble and f"{above} {trouble}: give a folder with --store")
+    trouble = _cannot_write(root)
+    return Finding("store", f"{root}: {trouble or 'can be written'}", trouble and "give another folder with --store")
+
+
+def _cannot_write(folder: Path) -> str:
+    """Why no file can be made in a folder; nothing where one can. It has no name, so that nobody sees it."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        return f"cannot be written: {(error.strerror or str(error)).lower()}"
+    return ""
+
+
+def _disk(root: Path) -> Finding:
+    above = next(path for path in (root, *root.parents) if path.exists())
+    usage = shutil.disk_usage(above)
+    free = f"{format_quantity(usage.free, 'B')} free of {format_quantity(usage.total, 'B')}"
+    return Finding("disk", free, "free some space" if usage.free < _LITTLE_DISK else "")
+
+
+def _data() -> list[Finding]:
+    """Each folder of data, and the corpora that lie there."""
+    from lnlab.app.request import load_registries
+
+    load_registries(())
+    from lnlab.corpora.files.fetch import data_roots
+    from lnlab.corpora.listing import corpus_listings
+
+    roots = data_roots(Path())
+    corpora = [corpus for corpus in corpus_listings(roots) if corpus.folder]
+    findings = []
+    for root in roots[1:]:
+        names = [corpus.name for corpus in corpora if Path(str(corpus.folder)).absolute().is_relative_to(root)]
+        found = ", ".join(names) if root.is_dir() else "is not there"
+        findings.append(Finding("data", f"{root}: {found or 'no corpus that lnlab knows'}"))
+    return [
+        *findings,
+        Finding("corpora", f"{len(corpora)} here", "" if corpora else "lnlab data list; lnlab data fetch NAME"),
+    ]
+
+
+def _browser() -> Finding:
+    path = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    return Finding("browser", path or "none on PATH", "" if path else "pages are files: open them where there is one")
+
+
+def _extras() -> dict[str, list[str]]:
+    """The packages of each extra that a user may want."""
+    extras: dict[str, list[str]] = {}
+    for requirement in requires("lnlab") or ():
+        if (match := _EXTRA.match(requirement)) and match[2] not in _OF_DEVELOPERS:
+            extras.setdefault(match[2], []).append(match[1])
+    return extras
+
+
+def _extra(name: str, packages: list[str]) -> Finding:
+    lacking = [package for package in packages if _package(package).remedy]
+    if lacking:
+        return Finding(f"lnlab[{name}]", f"lacks {', '.join(lacking)}", f"pip install 'lnlab[{name}]'")
+    return Finding(f"lnlab[{name}]", "is installed")

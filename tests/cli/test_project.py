@@ -1,0 +1,87 @@
+"""``lnlab.toml``: what a project says once; the command line and the environment win."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import lnlab as package
+from lnlab.corpora.files.fetch import data_roots
+
+
+@pytest.fixture
+def project(once, tmp_path, monkeypatch):
+    """A folder with a project file and, in ``specs``, a spec; the working folder is another one."""
+    (tmp_path / "home" / "specs").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(once / "tiny.yaml", tmp_path / "home" / "specs")
+    (tmp_path / "home" / "lnlab.toml").write_text(
+        'remote = "runs"\nstore = "kept"\ndata = ["texts", "/more"]\nprofile = "one"\n'
+    )
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "home"
+
+
+def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_called(lnlab, project, without_workers):
+    spec = project / "specs" / "tiny.yaml"
+    ran = lnlab("run", spec, "--json", "-w", 1).json
+    assert (ran["computed"], ran["reused"]) == (2, 0)
+    assert (project / "kept" / "plans").is_dir()
+    assert lnlab("push", spec).out.startswith(f"2 units at {project / 'runs'}; 2 segments (")
+    assert lnlab("pull", spec, "--store", "other").out.startswith("2 units pulled")
+    assert package.run(spec, progress=False).computed == 0
+    assert package.plan(spec).profile == "one"
+    assert not Path(".lnlab").exists()
+
+
+def test_the_command_line_and_the_environment_win(lnlab, project, without_workers, monkeypatch):
+    spec = project / "specs" / "tiny.yaml"
+    assert lnlab("run", spec, "--store", "mine", "-p", "one", "-q", "-w", 1).code == 0
+    assert Path("mine/plans").is_dir()
+    monkeypatch.setenv("LNLAB_STORE", "theirs")
+    whole = lnlab("run", spec, "--json", "-w", 1, "-p", "").json
+    assert whole["computed"] == 6
+    assert Path("theirs/plans").is_dir()
+    assert lnlab("push", spec, "there", "-p", "").out.startswith("6 units at there; ")
+    assert not (project / "kept").exists()
+    monkeypatch.setenv("LNLAB_DATA", "/given")
+    assert data_roots(spec.parent)[1] == Path("/given")
+
+
+def test_data_folders_are_searched_after_that_of_the_spec(project):
+    spec_folder = project / "specs"
+    assert data_roots(spec_folder)[:3] == (spec_folder, project / "texts", Path("/more"))
+
+
+def test_a_profile_that_a_spec_does_not_have_is_not_asked_of_it(lnlab, project, without_workers):
+    spec = project / "specs" / "tiny.yaml"
+    (project / "lnlab.toml").write_text('profile = "absent"\n')
+    assert lnlab("run", spec, "--json", "-w", 1).json["computed"] == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ('sotre = "x"', ["lnlab.toml: sotre: is no key of it; did you mean 'store'?"]),
+        ('[store]\npath = "x"', ["lnlab.toml: store: is {'path': 'x'}; write store ="]),
+        (
+            "store = 3\nremot = 1",
+            ["lnlab.toml: store: is 3", "lnlab.toml: remot: is no key of it; did you mean 'remote'?"],
+        ),
+        ('data = "x"', ["lnlab.toml: data: is 'x'; write data = [\"data\"]"]),
+        ("data = [1]", ["lnlab.toml: data: is [1]; write data ="]),
+        ('profile = ""', ["lnlab.toml: profile: is ''; write profile ="]),
+        ('store = "a\\u0000b"', ["lnlab.toml: store: has a character that no path has"]),
+        ("store = ", ["lnlab.toml: is no TOML: "]),
+        ("x = " + "[" * 5_000, ["lnlab.toml: is no TOML: "]),
+        (b'store = "\xff"', ["lnlab.toml: is not UTF-8; save it as UTF-8"]),
+        ("#" * 70_000, ["lnlab.toml: has 70,000 bytes; a project file has at most 65,536"]),
+    ],
+)
+def test_a_mistake_in_it_is_a_line_each(lnlab, project, text, messages):
+    (project / "lnlab.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    refused = lnlab("run", project / "specs" / "tiny.yaml")
+    lines = refused.err.splitlines()
+    assert (refused.code, len(lines)) == (2, len(messages)), refused.err
+    for message in messages:
+        assert any(message in line for line in lines), refused.err
