@@ -14,7 +14,7 @@ from lnlab.userfiles import read_user_file
 
 PROJECT_FILE = "lnlab.toml"
 LARGEST_PROJECT_FILE = 64 * 1024
-_KEYS = {"remote": str, "store": str, "data": list, "profile": str}
+_KEYS: dict[str, Any] = {"remote": str, "store": str, "data": list, "profile": str}
 
 
 @dataclass(frozen=True)
