@@ -145,7 +145,7 @@ class AddressedModel(nn.Module):
         self, point: StreamPoint, sites: list[Site], seen: dict[Site, Tensor]
     ) -> torch.utils.hooks.RemovableHandle:
         def keep(values: tuple[Any, ...]) -> None:
-            x = _first_tensor(values)
+            x = first_tensor(values)
             if x is None or x.dim() < 2:
                 shape = "no tensor" if x is None else f"a tensor of shape {tuple(x.shape)}"
                 what = f"the stream at '{point}' is {shape}, expected (batch, length, width)"
@@ -164,12 +164,12 @@ class AddressedModel(nn.Module):
         return module.register_forward_hook(lambda _m, _x, y: keep((y,)))
 
 
-def _first_tensor(values: Any) -> Tensor | None:
+def first_tensor(values: Any) -> Tensor | None:
     """The first tensor in nested tuples, or in what is indexed like them."""
     if isinstance(values, Tensor):
         return values
     if isinstance(values, Mapping):
         values = tuple(values.values())
     if isinstance(values, tuple | list):
-        return next((x for value in values if (x := _first_tensor(value)) is not None), None)
+        return next((x for value in values if (x := first_tensor(value)) is not None), None)
     return None

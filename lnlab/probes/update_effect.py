@@ -3,16 +3,21 @@
 F is what a stack gives on, after its last norm, of the same batches before and after the update; all parameters move as
 the optimizer moved them. ‖ΔF‖²/‖Δθ‖² takes the length of the update out of it. While updates are small this is what the
 model amplifies; where they are not, it falls, as the output of a norm is bounded. In float64.
+
+Of a model from elsewhere F is what it returns, the first tensor of it, in its own precision.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
+from torch import Tensor
 from torch.func import functional_call
 
+from lnlab.errors import LabError, Problem
 from lnlab.measured.outputs import UPDATE_EFFECT
+from lnlab.nn.site import AddressedModel, first_tensor
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles
 from lnlab.probes.support.token_masks import token_masks
@@ -29,6 +34,7 @@ _CHANGE, _AMPLIFICATION = UPDATE_EFFECT
     quantities=UPDATE_EFFECT,
     trained=True,
     update=True,
+    any_model=lambda _: True,
 )
 def update_effect(
     state: State,
@@ -39,12 +45,16 @@ def update_effect(
     """``E‖F(x, θ_t) - F(x, θ_(t-1))‖²``, over ``‖Δθ‖²``: change of the output by the last update (Liu et al., 2020).
 
     Of each stack's output, a mean over tokens: ``output_change_update``; over the squared length of the update of all
-    parameters, ``update_amplification``, which an update of length 0 does not have. Dropout is off.
+    parameters, ``update_amplification``, which an update of length 0 does not have. Of a model from elsewhere the mean
+    is over all places of what it returns. Dropout is off.
 
     Raises:
         LabError: no update was made.
     """
     update, _ = last_update(state)
+    if isinstance(state.model, AddressedModel):
+        yield from _of_returned(state, state.model, update, batches, split)
+        return
     f = StackOutputs(state.model)
     names = {id(p): name for name, p in state.model.named_parameters()}
     now = doubles(f)
@@ -67,3 +77,42 @@ def update_effect(
         yield {"quantity": _CHANGE, **at, "value": mean}
         if squared_length:
             yield {"quantity": _AMPLIFICATION, **at, "value": mean / squared_length}
+
+
+def _of_returned(
+    state: State, model: AddressedModel, update: Mapping[str, Tensor], batches: int, split: str
+) -> Iterator[Row]:
+    """The same of what any module returns; ``model`` is a copy, and is as it was afterwards."""
+    returned: list[Tensor] = []
+
+    def keep(_module: object, _inputs: object, output: object) -> None:
+        if (x := first_tensor(output)) is not None:
+            returned.append(x.detach())
+
+    parameters = dict(model.named_parameters())
+    read = state.batches(batches, split)
+    hook = model.module.register_forward_hook(keep)
+    try:
+        with evaluating(model), torch.no_grad():
+            for batch in read:
+                state.task.loss(model, batch)
+            now = {name: parameters[name].clone() for name in update}
+            for name, delta in update.items():
+                parameters[name].sub_(delta)
+            for batch in read:
+                state.task.loss(model, batch)
+            for name, x in now.items():
+                parameters[name].copy_(x)
+    finally:
+        hook.remove()
+    after, before = returned[: len(returned) // 2], returned[len(returned) // 2 :]
+    if not after or any(x.dim() < 2 or x.shape != y.shape for x, y in zip(after, before, strict=True)):
+        what = "update_effect needs a model that returns (batch, ..., width), the same for the same batch"
+        raise LabError(Problem("update_effect", what, "leave the probe out"))
+    changes = [(x.double() - y.double()).flatten(0, -2) for x, y in zip(after, before, strict=True)]
+    mean = sum(float(change.square().sum()) for change in changes) / sum(len(change) for change in changes)
+    squared_length = sum(float(delta.double().square().sum()) for delta in update.values())
+    at = {"stack": None, "layer": None, "sublayer": "output", "tensor": "out"}
+    yield {"quantity": _CHANGE, **at, "value": mean}
+    if squared_length:
+        yield {"quantity": _AMPLIFICATION, **at, "value": mean / squared_length}

@@ -475,3 +475,24 @@ def test_compiled_models_are_unwrapped(recorder, loop, small):
         "activations of a compiled model",
         lambda: recorder("b", hooks=("activations",)).attach(compiled, None or rec._optimizer),
     )
+
+
+def test_the_change_of_the_output_is_that_of_two_passes(recorder, loop, small, some_batches):
+    sites = {**small.NANO_SITES, "blocks.{layer}.attn.qkv": "decoder.self_attention.q/k/v"}
+    rec = recorder(probes=[{"kind": "update_effect", "batches": 2}], sites=sites)
+    kept = {}
+
+    def remember(model, _opt):
+        kept["before"] = copy.deepcopy(model)
+
+    model, _ = loop(rec, after=remember)
+    rec.close()
+    runs = lnlab.open_runs(rec.folder.path)
+    with torch.no_grad():
+        pairs = [[m.eval()(b[:, :-1]) for m in (model, kept["before"])] for b in some_batches(99, 3)[:2]]
+    change = torch.cat([(x - y).double().square().sum(-1).flatten() for x, y in pairs]).mean().item()
+    of = zip(model.parameters(), kept["before"].parameters(), strict=True)
+    length = sum((p - q).double().square().sum().item() for p, q in of)
+    for quantity, value in (("output_change_update", change), ("update_amplification", change / length)):
+        at = runs.frame(quantity).filter(pl.col("step") == 12)
+        assert at["value"].item() == pytest.approx(value, rel=1e-4), quantity
