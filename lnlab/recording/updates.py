@@ -133,22 +133,26 @@ class UpdateHooks:
         if due and self._waiting:
             self._full()
         rate = float(optimizer.param_groups[0]["lr"])
-        changes: list[Tensor] | None = None
-        if self._before is not None and (watched or (due and "updates" in self.kinds)):
-            changes = list(torch._foreach_sub(self._local(self._parameters), self._before))
+        compared = due and "updates" in self.kinds
+        change: tuple[Tensor, Tensor] | None = None
+        if self._before is not None and (watched or compared):
+            sizes = self._norms(self._before) if compared else None
             if watched:
+                changes = list(torch._foreach_sub(self._local(self._parameters), self._before))
                 self.last_update = dict(zip(self._names, changes, strict=True))
                 self.last_step, self.last_rate = self.count, rate
+            else:  # nobody reads the old weights again: their memory takes the change, but for its sign
+                torch._foreach_sub_(self._before, self._local(self._parameters))
+                changes = self._before
+            change = None if sizes is None else (self._norms(changes), sizes)
         if due:
-            update = Update(self.count, rate, activations=self._seen)
+            update = Update(self.count, rate, change=change, activations=self._seen)
             if "gradients" in self.kinds:
                 update.absent = [
                     p.grad is None for p, a in zip(self._parameters, self._addresses, strict=True) for _ in a.sites
                 ]
                 there = [p if p.grad is None else p.grad for p in self._parameters]
                 update.gradients = self._norms(self._local(there))
-            if "updates" in self.kinds and changes is not None and self._before is not None:
-                update.change = self._norms(changes), self._norms(self._before)
             self._waiting.append(update)
         self._seen = {}
         self.seconds += time.perf_counter() - began
