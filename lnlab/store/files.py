@@ -247,4 +247,5 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
     try:
         yield lock.is_locked
     finally:
-        lock.release()
+        with suppress(OSError):  # a disk that fails even here: filelock tries again once it forgets the lock
+            lock.release()

@@ -1,6 +1,7 @@
 """One door to the disk: whole files or none, and every refusal names path, cause and remedy."""
 
 import errno
+import gc
 import os
 
 import pytest
@@ -72,3 +73,22 @@ def test_a_folder_that_cannot_be_synced_is_no_error_and_a_disk_that_cannot_is(tm
     monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
     with pytest.raises(StoreError, match="check the disk"):
         files.sync_folder(tmp_path)
+
+
+def test_a_lock_that_cannot_be_given_back_is_no_error_and_free_soon_after(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    flock, failed = fcntl.flock, []
+
+    def fails_once(handle, operation):
+        if operation == fcntl.LOCK_UN and not failed:
+            failed.append(handle)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", fails_once)
+    with files.locked(tmp_path / "lock") as mine:
+        assert mine
+    assert failed
+    gc.collect()
+    with files.locked(tmp_path / "lock", wait=False) as mine:
+        assert mine
