@@ -37,6 +37,8 @@ LawWord = Literal["compatible", "rejected"]
 """Whether the interval holds the value that the sentence names."""
 SINGLE_LOOK = 0.05
 """The two-sided level of a claim that is judged once."""
+ROUNDING = 1e-5
+"""Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.bounded import is_all_or_nothing, is_fraction, is_rate
-from lnlab.claims.claim import SINGLE_LOOK, Detail, LawWord, VerdictLabel
+from lnlab.claims.claim import ROUNDING, SINGLE_LOOK, Detail, LawWord, VerdictLabel
 from lnlab.claims.looks import DeclaredLooks, level
 from lnlab.claims.region import Region
 from lnlab.errors import LabError, Problem
@@ -29,9 +29,6 @@ from lnlab.specfile.experiment import About, MarginOwner
 
 FINISHING = 0.8
 """The share of each arm's runs that must finish before trained numbers are compared, unless a claim says otherwise."""
-
-ROUNDING = 1e-5
-"""Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A verdict in words, the same on pages, in indexes and in a terminal; imports nothing slow."""
 
-from lnlab.claims.claim import SINGLE_LOOK, Verdict
+from lnlab.claims.claim import ROUNDING, SINGLE_LOOK, Verdict
 
 MINUS = "−"
 VERDICT_SYMBOLS = {
@@ -36,11 +36,25 @@ def _margin(verdict: Verdict) -> str:
 
 
 def law_text(verdict: Verdict) -> str:
-    """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``; nothing without one."""
-    if verdict.law is None or verdict.law_word is None:
+    """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``; nothing without one.
+
+    The interval of the most extreme of several places tests no such value, as the most extreme lies beyond it by chance
+    alone. Where it leaves the value out, that is said all the same.
+    """
+    if verdict.law is None:
         return ""
     value = _number(verdict.law)
-    return f"compatible with {value}" if verdict.law_word == "compatible" else f"{value} itself is rejected"
+    if verdict.law_word is not None:
+        return f"compatible with {value}" if verdict.law_word == "compatible" else f"{value} itself is rejected"
+    if verdict.low is None or verdict.high is None or _holds(verdict.low, verdict.high, verdict.law):
+        return ""
+    return f"{value} lies outside of this interval, which is that of the most extreme place"
+
+
+def _holds(low: float, high: float, law: float) -> bool:
+    """Whether an interval holds a value, up to rounding."""
+    rounding = ROUNDING * max(abs(law), abs(low), abs(high))
+    return low - rounding <= law <= high + rounding
 
 
 def level_text(verdict: Verdict) -> str:

@@ -161,3 +161,10 @@ def test_every_verdict_has_a_colour_that_is_read_on_paper_in_both_schemes():
         for word in ("supported", "contradicted", "smaller", "undecided", "not"):
             lighter, darker = sorted((luminance(colours[word]), paper), reverse=True)
             assert (lighter + 0.05) / (darker + 0.05) >= 4.5, word
+
+
+def test_a_named_value_beyond_the_most_extreme_place_is_told_though_it_is_not_tested():
+    extreme = replace(judged(), law=1.0, law_word=None, low=1.09, high=1.10)
+    assert law_text(extreme) == "1 lies outside of this interval, which is that of the most extreme place"
+    assert law_text(replace(extreme, low=0.99)) == ""
+    assert law_text(replace(extreme, low=1.000001)) == ""
