@@ -125,6 +125,24 @@ def test_it_tunes_decides_and_judges(lnlab, tuned, trained):
     assert {lr for _, lr in trained.seen[6:]} == {0.005, 0.01}
 
 
+def test_both_rounds_are_pushed_and_pulled(lnlab, tuned, trained):
+    assert lnlab("run", "tuned.yaml", "-q").code == 0
+    assert lnlab("push", "tuned.yaml", "there").out.startswith("30 units at there; 30 segments (")
+    seen = len(trained.seen)
+    assert lnlab("pull", "tuned.yaml", "there", "--store", "other").out == "30 units pulled, 0 in the store already\n"
+    ran = lnlab("run", "tuned.yaml", "--json", "--store", "other").json
+    assert (ran["computed"], len(trained.seen)) == (0, seen)
+
+
+def test_of_shorter_runs_only_those_that_ended_by_themselves_serve_a_longer_one(lnlab, tuned, trained):
+    """Two tuning runs diverge at the third update; the other four have made four updates of eight."""
+    assert lnlab("run", "tuned.yaml", "-q").code == 0
+    assert lnlab("push", "tuned.yaml", "there").code == 0
+    longer = lnlab("pull", "tuned.yaml", "there", "--store", "other", "-s", "train.steps=8")
+    assert longer.out == "2 units pulled, 0 in the store already\n"
+    assert longer.err == "4 units not there: lnlab run tuned.yaml -s train.steps=8 computes the rest\n"
+
+
 def test_the_tables_hold_judged_runs_only_and_the_decision_stands_beside_them(lnlab, tuned, trained):
     lnlab("run", "tuned.yaml", "-q")
     store = Store(Path(".lnlab").absolute())
