@@ -1,4 +1,4 @@
-"""The house stands as it was drawn: names, sizes, imports (the floors: contracts in pyproject.toml)."""
+"""The house stands as it was drawn: names and imports (the floors: contracts in pyproject.toml)."""
 
 import ast
 import re
@@ -34,8 +34,9 @@ def test_every_module_says_what_it_is_and_imports_at_the_top():
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
+        if "  # late: " not in TEXTS[file].splitlines()[node.lineno - 1]
     ]
-    assert late == []
+    assert late == [], "import at the top, or say on the line why not: # late: REASON"
 
 
 def called(function: ast.expr) -> str:

@@ -22,6 +22,7 @@ OF_A_SPECTRUM = "what a reader asks of a spectrum beside its largest eigenvalue;
 OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman et al. (2023) report all of them"
 OWN_DATA = "for a reader's own text"
 UNUSED = {
+    "probe": {"attention_logits": "for a training that a reader records: their growth tells of divergence beforehand"},
     "corpus": {
         "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
         "ted_dev": "real text in German and English that is small and needs no preparation",

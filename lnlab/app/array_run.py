@@ -34,7 +34,7 @@ ROOM = 3
 """A task asks for so many times the time that its share of the units is estimated to take; what is not done by then is
 done by the task queued again."""
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-LOOK_EVERY = 5.0
+_LOOK_EVERY = 5.0
 """Seconds between two looks at the store and at the queue."""
 _ENVIRONMENT = ("LNLAB_DATA", "OMP_NUM_THREADS")
 
@@ -84,7 +84,13 @@ def run_as_array(
     if left and not interrupted:
         raise LabError(*_failures(tasks, len(left)))
     done = len(lacking) - len(left.keys() & lacking.keys())
-    return RunSummary(final, len(lacking), done, time.monotonic() - started, interrupted)
+    return RunSummary(
+        stored=final,
+        scheduled=len(lacking),
+        units=done,
+        seconds=time.monotonic() - started,
+        interrupted=interrupted,
+    )
 
 
 def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: RunOptions) -> int:
@@ -100,7 +106,7 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
             if not manner.quiet and lines != shown:
                 manner.console.print("\n".join(lines), markup=False, highlight=False)
                 shown = lines
-            end = time.monotonic() + LOOK_EVERY
+            end = time.monotonic() + _LOOK_EVERY
             while time.monotonic() < end and not (stops.count and not cancelled):
                 time.sleep(0.1)
         return stops.first if cancelled else 0

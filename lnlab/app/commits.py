@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 
-def commit_of(folder: Path) -> str:
+def head_commit(folder: Path) -> str:
     """The first twelve digits of the commit of the repository that holds a folder; nothing where there is none."""
     try:
         found = subprocess.run(  # noqa: S603 - our own arguments

@@ -26,7 +26,7 @@ _LITTLE_DISK = 10**9
 
 
 @dataclass(frozen=True)
-class Finding:
+class Examined:
     """A line of the doctor's: of what, what it is, and what to do if it is not well."""
 
     what: str
@@ -34,17 +34,17 @@ class Finding:
     remedy: str = ""
 
 
-def examine(store: "Store") -> list[Finding]:
+def examine(store: "Store") -> list[Examined]:
     """Everything that is looked at, in the order in which it is shown. Nothing is changed.
 
     Raises:
         LabError: the project file is wrong.
     """
     return [
-        Finding("lnlab", __version__),
-        Finding("python", f"{platform.python_version()} ({sys.executable})"),
+        Examined("lnlab", __version__),
+        Examined("python", f"{platform.python_version()} ({sys.executable})"),
         *(_package(name) for name in _LARGE),
-        Finding("system", f"{platform.system()} {platform.release()}, {platform.machine()}", _of_system()),
+        Examined("system", f"{platform.system()} {platform.release()}, {platform.machine()}", _of_system()),
         _threads(),
         _gpu(),
         *_project(),
@@ -56,11 +56,11 @@ def examine(store: "Store") -> list[Finding]:
     ]
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> Examined:
     try:
-        return Finding(name, version(name))
+        return Examined(name, version(name))
     except PackageNotFoundError:
-        return Finding(name, "is missing", f"pip install {name}")
+        return Examined(name, "is missing", f"pip install {name}")
 
 
 def _of_system() -> str:
@@ -70,26 +70,26 @@ def _of_system() -> str:
     return ""
 
 
-def _threads() -> Finding:
+def _threads() -> Examined:
     from lnlab.errors import LabError
     from lnlab.execute.pool import THREADS, cores, threads
 
     try:
-        return Finding("threads", f"{threads()} for each of up to {cores()} workers ({THREADS})")
+        return Examined("threads", f"{threads()} for each of up to {cores()} workers ({THREADS})")
     except LabError as error:
-        return Finding("threads", f"{cores()} cores", str(error))
+        return Examined("threads", f"{cores()} cores", str(error))
 
 
-def _gpu() -> Finding:
+def _gpu() -> Examined:
     try:
         import torch
     except ImportError as error:
-        return Finding("gpu", "none", f"torch cannot be imported: {error}")
+        return Examined("gpu", "none", f"torch cannot be imported: {error}")
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
-    return Finding("gpu", ", ".join(names) or "none that torch sees")
+    return Examined("gpu", ", ".join(names) or "none that torch sees")
 
 
-def _project() -> list[Finding]:
+def _project() -> list[Examined]:
     from lnlab.project import read_project
 
     project = read_project(Path())
@@ -97,16 +97,16 @@ def _project() -> list[Finding]:
         return []
     given = {"remote": project.remote, "store": project.store, "profile": project.profile}
     said = [f"{name} {value}" for name, value in given.items() if value is not None]
-    return [Finding("project", f"{project.path}: {', '.join(said) or 'says no remote, store or profile'}")]
+    return [Examined("project", f"{project.path}: {', '.join(said) or 'says no remote, store or profile'}")]
 
 
-def _store(root: Path) -> Finding:
+def _store(root: Path) -> Examined:
     if not root.exists():
         above = next(path for path in root.parents if path.exists())
         trouble = _cannot_write(above)
-        return Finding("store", f"{root}: none yet", trouble and f"{above} {trouble}: give a folder with --store")
+        return Examined("store", f"{root}: none yet", trouble and f"{above} {trouble}: give a folder with --store")
     trouble = _cannot_write(root)
-    return Finding("store", f"{root}: {trouble or 'can be written'}", trouble and "give another folder with --store")
+    return Examined("store", f"{root}: {trouble or 'can be written'}", trouble and "give another folder with --store")
 
 
 def _cannot_write(folder: Path) -> str:
@@ -120,14 +120,14 @@ def _cannot_write(folder: Path) -> str:
     return ""
 
 
-def _disk(root: Path) -> Finding:
+def _disk(root: Path) -> Examined:
     above = next(path for path in (root, *root.parents) if path.exists())
     usage = shutil.disk_usage(above)
     free = f"{format_quantity(usage.free, 'B')} free of {format_quantity(usage.total, 'B')}"
-    return Finding("disk", free, "free some space" if usage.free < _LITTLE_DISK else "")
+    return Examined("disk", free, "free some space" if usage.free < _LITTLE_DISK else "")
 
 
-def _data() -> list[Finding]:
+def _data() -> list[Examined]:
     """Each folder of data, and the corpora that lie there."""
     from lnlab.app.request import load_registries
 
@@ -141,16 +141,16 @@ def _data() -> list[Finding]:
     for root in roots[1:]:
         names = [corpus.name for corpus in corpora if Path(str(corpus.folder)).absolute().is_relative_to(root)]
         found = ", ".join(names) if root.is_dir() else "is not there"
-        findings.append(Finding("data", f"{root}: {found or 'no corpus that lnlab knows'}"))
+        findings.append(Examined("data", f"{root}: {found or 'no corpus that lnlab knows'}"))
     return [
         *findings,
-        Finding("corpora", f"{len(corpora)} here", "" if corpora else "lnlab data list; lnlab data fetch NAME"),
+        Examined("corpora", f"{len(corpora)} here", "" if corpora else "lnlab data list; lnlab data fetch NAME"),
     ]
 
 
-def _browser() -> Finding:
+def _browser() -> Examined:
     path = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
-    return Finding("browser", path or "none on PATH", "" if path else "pages are files: open them where there is one")
+    return Examined("browser", path or "none on PATH", "" if path else "pages are files: open them where there is one")
 
 
 def _extras() -> dict[str, list[str]]:
@@ -162,8 +162,8 @@ def _extras() -> dict[str, list[str]]:
     return extras
 
 
-def _extra(name: str, packages: list[str]) -> Finding:
+def _extra(name: str, packages: list[str]) -> Examined:
     lacking = [package for package in packages if _package(package).remedy]
     if lacking:
-        return Finding(f"lnlab[{name}]", f"lacks {', '.join(lacking)}", f"pip install 'lnlab[{name}]'")
-    return Finding(f"lnlab[{name}]", "is installed")
+        return Examined(f"lnlab[{name}]", f"lacks {', '.join(lacking)}", f"pip install 'lnlab[{name}]'")
+    return Examined(f"lnlab[{name}]", "is installed")

@@ -71,12 +71,12 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
 
 def _book(store: "Store", stored: "StoredPlan", looks: "LookBook | None") -> "LookBook":
     """The looks of a report, with those that the store remembers of the spec and the commit of the spec's folder."""
-    from lnlab.app.commits import commit_of
+    from lnlab.app.commits import head_commit
     from lnlab.claims.look_book import LookBook
 
     book = LookBook() if looks is None else looks
     merged = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name))
-    book.looks, book.commit = merged.looks, commit_of(Path(stored.spec).parent)
+    book.looks, book.commit = merged.looks, head_commit(Path(stored.spec).parent)
     return book
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lnlab import __version__
 from lnlab.app.added_runs import CommittedRuns, ExtendedResults, RunSource
-from lnlab.app.commits import commit_of
+from lnlab.app.commits import head_commit
 from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
 from lnlab.claims.look_book import LookBook
@@ -113,7 +113,7 @@ def judge_tables(
         matched, before = _with_added_rows(report, today, matched, before, extended)
     evidence = renewed_evidence(today.claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
-    book = LookBook.from_json(facts.looks, commit=commit_of(folder))
+    book = LookBook.from_json(facts.looks, commit=head_commit(folder))
     judged = judge_again(today.claims, matched, before, partial(_located, report, today), book)
     new = replace(_facts_of_today(report, today, before.kept_rows), looks=book.to_json())
     new = with_default_sections(new, matched.results, judged.verdicts, today.claims)

@@ -73,7 +73,7 @@ def request_for(
     Raises:
         LabError: the project file is wrong.
     """
-    request = Request(spec, profile or None, tuple(overrides), tuple(plugins), text)
+    request = Request(spec=spec, profile=profile or None, overrides=tuple(overrides), plugins=tuple(plugins), text=text)
     if profile is None and (usual := read_project(spec.parent).profile):
         try:
             document, _ = read_document(request)

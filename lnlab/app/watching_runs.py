@@ -11,7 +11,7 @@ import polars as pl
 
 from lnlab.app.watching import sparkline
 from lnlab.recorded.folder import RUN_FILE
-from lnlab.recorded.runs import RecordedRun, described, read_run
+from lnlab.recorded.runs import RecordedRun, read_run, run_label
 
 SPIKE = {"loss": 1.5, "gradient norm": 5.0, "attention logit": 2.0}
 """By curve how many times the median of what came before is a jump."""
@@ -95,7 +95,7 @@ def _watched(path: Path, run: RecordedRun) -> WatchedRecording:
         curves += [("gradient norm", whole), ("attention logit", logits.agg(pl.col("value").max()).sort("step"))]
     status = "running" if run.status == "interrupted" and run.reason == "was not closed" else run.status
     shown = tuple(_curve(name, rows) for name, rows in curves if not rows.is_empty())
-    return WatchedRecording(path.as_posix(), described(run), status, done=run.done, steps=run.steps, curves=shown)
+    return WatchedRecording(path.as_posix(), run_label(run), status, done=run.done, steps=run.steps, curves=shown)
 
 
 def _curve(name: str, rows: pl.DataFrame) -> WatchedCurve:

@@ -16,6 +16,7 @@ from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
+from lnlab.claims.looks import spent
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
@@ -297,7 +298,7 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
     """
-    from lnlab.claims.criterion import criterion_of  # it needs scipy
+    from lnlab.claims.criterion import criterion_of  # late: it imports scipy, which stored verdicts do without
 
     entry = claims.entries.get(claim["kind"])
     own = entry.keywords if entry is not None else {}
@@ -315,8 +316,6 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
 
 def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look: int) -> Finding:
     """A finding with what it was judged by: its level and all that the claim declares."""
-    from lnlab.claims.looks import spent
-
     facts = claims[claim["kind"]].facts
     return replace(
         finding,

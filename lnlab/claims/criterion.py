@@ -90,11 +90,6 @@ ONE_LOOK = Criterion()
 """The criterion of a claim that declares nothing."""
 
 
-def level_text(alpha: float) -> str:
-    """``97.5 %``: what an interval of this level covers."""
-    return f"{100 * (1 - alpha):.6g} %"
-
-
 def interval_word(
     low: float, high: float, allowed: Region, null: Null | None = None
 ) -> tuple[VerdictLabel, Detail | None]:

@@ -24,7 +24,7 @@ from lnlab.analyse.statistics.intervals import (
     t_interval,
 )
 from lnlab.claims.claim import Detail, Finding, VerdictLabel
-from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word, level_text
+from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word
 from lnlab.claims.region import Region, edge_distance, number_text
 from lnlab.claims.sample import (
     Sample,
@@ -34,6 +34,7 @@ from lnlab.claims.sample import (
     reason_unfinished,
     reason_without_mean,
 )
+from lnlab.claims.verdict_text import coverage_text
 
 HALF_OF_SEEDS = 0.5
 
@@ -178,7 +179,7 @@ def interval_text(interval: Interval, criterion: Criterion) -> str:
     """``the 97.5 % interval of the median 1.2 to 1.8``."""
     what = " of the median" if criterion.about == "median" else ""
     ends = f"{number_text(interval.low)} to {number_text(interval.high)}"
-    return f"the {level_text(criterion.level)} interval{what} {ends}"
+    return f"the {coverage_text(criterion.level)} interval{what} {ends}"
 
 
 def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, criterion: Criterion = ONE_LOOK) -> str:
@@ -228,7 +229,7 @@ def share_of_seeds_finding(
     k, n, unranked = region_counts(sample, allowed)
     low, high = share_interval(k, n, unranked, criterion)
     verdict, detail = _share_word(sample, allowed, criterion, (low, high), share, null)
-    reason = f"{k} of {n} seeds in the region ({allowed}); {level_text(criterion.level)} interval of the share "
+    reason = f"{k} of {n} seeds in the region ({allowed}); {coverage_text(criterion.level)} interval of the share "
     reason += f"{low:.2f} to {high:.2f}, to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
     reason += f"; {detail}" if detail else ""
     if verdict == "undecided":

@@ -61,10 +61,10 @@ def level_text(verdict: Verdict) -> str:
     """``look 2, 98.75 %``: which look decided and how much its interval covers; nothing of a single look at 95 %."""
     if verdict.look == 1 and verdict.level == SINGLE_LOOK:
         return ""
-    return f"look {verdict.look}, {coverage(verdict.level)}"
+    return f"look {verdict.look}, {coverage_text(verdict.level)}"
 
 
-def coverage(level: float) -> str:
+def coverage_text(level: float) -> str:
     """``98.75 %``: how often an interval at a two-sided level covers."""
     return f"{100 * (1 - level):.6g} %"
 

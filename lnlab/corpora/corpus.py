@@ -35,7 +35,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFile:
     """A file that can be downloaded: where from, its SHA-256, and its size in bytes."""
 
     url: str
@@ -58,7 +58,7 @@ class TextFacts(DataFacts):
     licence: str | None = None
     citation: str | None = None
     source: str | None = None
-    files: Mapping[str, Remote] = field(default_factory=dict)
+    files: Mapping[str, RemoteFile] = field(default_factory=dict)
     locate: Callable[[Roots], list[Path] | None] | None = None
 
 

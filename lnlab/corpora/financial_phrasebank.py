@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from lnlab.corpora.files.archive import Content, read_file, read_zip
+from lnlab.corpora.files.archive import Content, read_content, read_zip
 from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.labelled_lines import labelled_lines
 from lnlab.corpora.files.parallel import ABSENT, States, states_of
@@ -60,7 +60,7 @@ def _locate(roots: Roots) -> list[Path] | None:
 def _content(path: Path, name: str) -> Content:
     """The file, from a folder or an archive."""
     if path.suffix != ".zip":
-        return read_file(path)
+        return read_content(path)
     members = read_zip(path, lambda member: name if member == name else None)
     if name not in members:
         raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {_ORIGIN}"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lnlab.corpora.corpus import Corpus, Remote, corpora
+from lnlab.corpora.corpus import Corpus, RemoteFile, corpora
 from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.parallel import parallel_corpus
 from lnlab.keys import digest
@@ -18,7 +18,7 @@ _SUMS = {
     "test_2016_flickr.de.gz": ("9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8", 22890),
     "test_2016_flickr.en.gz": ("611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9", 21077),
 }
-FILES = {_FOLDER + name: Remote(_ORIGIN + name, sha256, size) for name, (sha256, size) in _SUMS.items()}
+FILES = {_FOLDER + name: RemoteFile(_ORIGIN + name, sha256, size) for name, (sha256, size) in _SUMS.items()}
 
 
 def _locate(roots: Roots) -> list[Path] | None:

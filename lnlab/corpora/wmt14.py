@@ -18,7 +18,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lnlab.corpora.corpus import Corpus, Pair, corpora
-from lnlab.corpora.files.archive import read_file
+from lnlab.corpora.files.archive import read_content
 from lnlab.corpora.files.clean import fit_for_training
 from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.lines import line_pairs, read_pairs
@@ -128,6 +128,6 @@ def _training_pairs(sides: Sides, share: float) -> Iterator[Pair]:
 def _news(sides: Sides) -> list[Pair]:
     """A test set, as SGML or as plain text."""
     if sides[0].suffix == ".sgm":
-        source, target = map(read_file, sides)
+        source, target = map(read_content, sides)
         return segment_pairs(source, target, sgml=True)
     return read_pairs(*sides)

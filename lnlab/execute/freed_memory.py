@@ -33,10 +33,10 @@ def peak_resident() -> int:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
     if sys.platform == "win32":
-        import psutil  # imports other modules of Unix, or of Windows
+        import psutil  # late: it imports other modules of Unix, or of Windows
 
         return int(psutil.Process().memory_info().peak_wset)
-    import resource  # absent on Windows
+    import resource  # late: absent on Windows
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -17,7 +17,7 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
 from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
-from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, described, results_of_runs
+from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, results_of_runs, run_label
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
@@ -306,7 +306,7 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
             continue
         both = _steps(run) & _steps(other)
         if both:
-            what = f"{other.name} and {run.name} are one run, {described(run)}, and both have step {min(both)}"
+            what = f"{other.name} and {run.name} are one run, {run_label(run)}, and both have step {min(both)}"
             raise LabError(Problem("", what, "give step=, or different seeds or settings"))
         first, last = sorted((other, run), key=lambda one: one.done)
         tables = {

@@ -62,7 +62,13 @@ class Subject:
         if both := next((site for site in points if site in paths), None):
             what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
             refuse(what, "call the tensor of the parameter something else")
-        return cls(module, addresses, points, None if mask is None else _guarded_mask(mask), structure)
+        return cls(
+            module=module,
+            addresses=addresses,
+            points=points,
+            mask=None if mask is None else _guarded_mask(mask),
+            structure=structure,
+        )
 
     @property
     def paths(self) -> dict[Site, str]:

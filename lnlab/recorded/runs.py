@@ -125,7 +125,7 @@ def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
     names: dict[str, str] = {}
     for run in runs:
         if run.key in names:
-            what = f"{names[run.key]} and {run.name} are one run: {described(run)}"
+            what = f"{names[run.key]} and {run.name} are one run: {run_label(run)}"
             raise LabError(Problem("", what, "give different seeds, or open one of them"))
         names[run.key] = run.name
 
@@ -196,7 +196,7 @@ def frame_of_rows(table: str, rows: Sequence[Row], step: int) -> pl.DataFrame:
     return pl.DataFrame(columns, schema)
 
 
-def described(run: RecordedRun) -> str:
+def run_label(run: RecordedRun) -> str:
     """``placement pre, lr 0.003, seed 1``."""
     return ", ".join([*(f"{path} {value_label(value)}" for path, value in leaves(run.settings)), f"seed {run.seed}"])
 

@@ -34,7 +34,7 @@ SETTING = (
 REPLACEABLE = ("seeds", "claim_seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
-Sentence = Annotated[str, Field(min_length=1)]
+_Sentence = Annotated[str, Field(min_length=1)]
 _Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100}\])?$", max_length=160)]
 """An identifier; one of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
@@ -81,7 +81,7 @@ class Source(BaseModel):
     """The paper that asked first, and where in it; ``name`` is what several specs with the same source call it."""
 
     model_config = _CLOSED
-    cite: Sentence
+    cite: _Sentence
     name: _Identifier | None = None
     figure: str | None = None
     table: str | None = None
@@ -122,8 +122,8 @@ class SectionText(BaseModel):
 
     model_config = _OPEN
     kind: str
-    title: Sentence | None = None
-    heading: Sentence | None = None
+    title: _Sentence | None = None
+    heading: _Sentence | None = None
     claims: tuple[str, ...] = ()
 
 
@@ -142,14 +142,14 @@ class ClaimText(BaseModel):
 
     model_config = _OPEN
     id: _ClaimId
-    says: Sentence
+    says: _Sentence
     kind: str
     role: Role | None = None
     primary: bool = False
     requires: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_as_tuple)] = ()
     source: str | None = None
     published: Any = None
-    because: Mapping[VerdictWord, Sentence] = {}
+    because: Mapping[VerdictWord, _Sentence] = {}
     calibration: Calibration | None = None
     looks: Looks | None = None
     law: _Law = None
@@ -173,7 +173,7 @@ class AuthorAnswer(BaseModel):
     """
 
     model_config = _CLOSED
-    says: Sentence
+    says: _Sentence
     while_: Annotated[Mapping[str, VerdictWord], Field(alias="while")] = {}
     profile: str | None = "real"
 
@@ -188,11 +188,11 @@ class Experiment(BaseModel):
 
     model_config = _CLOSED
     lnlab: Version
-    title: Sentence
-    question: Sentence | None = None
+    title: _Sentence
+    question: _Sentence | None = None
     source: Source | None = None
-    differs: tuple[Sentence, ...] = ()
-    related: Mapping[_Identifier, Sentence] = {}
+    differs: tuple[_Sentence, ...] = ()
+    related: Mapping[_Identifier, _Sentence] = {}
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     task: Any = None

@@ -58,7 +58,7 @@ def is_running(pid: int) -> bool:
         return status[0] not in {"Z", "X"}
     if _status(os.getpid()):
         return False
-    import psutil
+    import psutil  # late: Linux does without
 
     return bool(psutil.pid_exists(pid))
 
@@ -82,7 +82,7 @@ def _start(pid: int) -> int | None:
     if status := _status(pid):
         return int(status[19])
     if not _PROC.is_dir():
-        import psutil
+        import psutil  # late: Linux does without
 
         with suppress(psutil.Error):
             return int(psutil.Process(pid).create_time() * 100)

@@ -145,8 +145,8 @@ def writes(self, name, content):
     left[0] -= 1
     write(self, name, content)
 remote.Remote.write = writes
-remote_threads = __import__("lnlab.app.stores.pushing", fromlist=["THREADS"])
-remote_threads.THREADS = 1
+remote_threads = __import__("lnlab.app.stores.pushing", fromlist=["TRANSFER_THREADS"])
+remote_threads.TRANSFER_THREADS = 1
 sys.exit(main(["push", "tiny.yaml", sys.argv[2], "-q"]))
 """
     monkeypatch.chdir(once)
@@ -173,7 +173,7 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
         arrived.append(name)
         return read(self, name, size)
 
-    monkeypatch.setattr("lnlab.app.stores.pulling.THREADS", 1)
+    monkeypatch.setattr("lnlab.app.stores.pulling.TRANSFER_THREADS", 1)
     monkeypatch.setattr(remote.Remote, "read", reads)
     cut = lnlab("pull", "tiny.yaml", "remote")
     assert (cut.code, cut.err) == (2, "remote: the line was cut\n")

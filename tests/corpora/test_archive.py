@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.corpora.files import archive as room
-from lnlab.corpora.files.archive import read_archive, read_file
+from lnlab.corpora.files.archive import read_archive, read_content
 from lnlab.errors import CorpusError
 
 WANTED = {"a.txt": "a", "b.txt": "b"}
@@ -125,9 +125,9 @@ def test_whatever_an_archive_holds_the_error_is_the_users(tmp_path_factory, data
 
 def test_a_file_of_a_folder_is_bounded_and_must_be_there(tmp_path, monkeypatch):
     (tmp_path / "x").write_bytes(b"12345")
-    assert read_file(tmp_path / "x").raw == b"12345"
+    assert read_content(tmp_path / "x").raw == b"12345"
     with pytest.raises(CorpusError, match="cannot be read"):
-        read_file(tmp_path / "none")
+        read_content(tmp_path / "none")
     monkeypatch.setattr(room, "_LARGEST", 4)
     with pytest.raises(CorpusError, match="holds more than 4 bytes"):
-        read_file(tmp_path / "x")
+        read_content(tmp_path / "x")

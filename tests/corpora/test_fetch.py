@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.corpora.corpus import Remote
+from lnlab.corpora.corpus import RemoteFile
 from lnlab.corpora.files import fetch as room
 from lnlab.corpora.files.fetch import data_roots, fetch, file_below, file_digest, verified_file
 from lnlab.errors import CorpusError
@@ -18,7 +18,7 @@ CONTENT = os.urandom(200_000)
 
 
 def remote(url, content=CONTENT):
-    return Remote(url, digest_bytes(content), len(content))
+    return RemoteFile(url, digest_bytes(content), len(content))
 
 
 def silent(name, here, size):
@@ -338,9 +338,9 @@ def test_a_killed_download_never_leaves_a_file_under_its_name(server, root):
     server.files["/a"] = CONTENT
     url, digest = server.url("a"), digest_bytes(CONTENT)
     program = (
-        "import sys, time; from pathlib import Path; from lnlab.corpora.corpus import Remote\n"
+        "import sys, time; from pathlib import Path; from lnlab.corpora.corpus import RemoteFile\n"
         "from lnlab.corpora.files.fetch import fetch\n"
-        f"fetch('toy', {{'a': Remote({url!r}, {digest!r}, {len(CONTENT)})}}, Path({str(root)!r}),\n"
+        f"fetch('toy', {{'a': RemoteFile({url!r}, {digest!r}, {len(CONTENT)})}}, Path({str(root)!r}),\n"
         "      lambda *step: (print('some', flush=True), time.sleep(60)))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as child:

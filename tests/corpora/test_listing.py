@@ -15,7 +15,7 @@ from lnlab.corpora import (
     wmt14,
 )
 from lnlab.corpora import listing as room
-from lnlab.corpora.corpus import Remote, corpora
+from lnlab.corpora.corpus import RemoteFile, corpora
 from lnlab.corpora.listing import corpus_listings, fetch_corpus
 from lnlab.corpora.vocabulary import bert_base_uncased
 from lnlab.corpora.vocabulary.tokenizers import tokenizers
@@ -97,7 +97,7 @@ def test_the_real_vocabulary_of_bert_is_found_with_its_size(bert_root):
 
 
 def test_a_vocabulary_is_fetched_like_a_corpus(server, root, monkeypatch):
-    remote = Remote(server.url("vocab.txt"), digest_bytes(b"[PAD]"), 5)
+    remote = RemoteFile(server.url("vocab.txt"), digest_bytes(b"[PAD]"), 5)
     server.files["/vocab.txt"] = b"[PAD]"
     _offer(monkeypatch, tokenizers, "bert_base_uncased", {bert_base_uncased.VOCABULARY_FILE: remote})
     assert by_name((root,))["bert_base_uncased"].state == "absent"
@@ -128,7 +128,7 @@ def test_a_corpus_with_one_file_missing_is_absent(root):
 
 def test_fetching_puts_files_where_specs_find_them(server, root, monkeypatch):
     server.files["/train.de.gz"] = b"text"
-    files = {"multi30k/train.de.gz": Remote(server.url("train.de.gz"), digest_bytes(b"text"), 4)}
+    files = {"multi30k/train.de.gz": RemoteFile(server.url("train.de.gz"), digest_bytes(b"text"), 4)}
     _offer(monkeypatch, corpora, "multi30k", files)
     monkeypatch.setattr(room, "user_folder", lambda: root / "own")
     assert fetch_corpus("multi30k") == [root / "own/multi30k/train.de.gz"]

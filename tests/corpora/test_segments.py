@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lnlab.corpora.files import segments as room
-from lnlab.corpora.files.archive import Content, read_file
+from lnlab.corpora.files.archive import Content, read_content
 from lnlab.corpora.files.segments import divergence, documents, segment_pairs
 from lnlab.errors import CorpusError
 
@@ -43,7 +43,7 @@ def test_real_files_are_read_as_another_parser_reads_them(ted_root, name, langua
         (doc.get("docid"), [(seg.get("id"), " ".join(seg.text.split())) for seg in doc.iter("seg")])
         for doc in ElementTree.parse(path).iter("doc")
     ]
-    assert [(document.name, document.segments) for document in documents(read_file(path))] == expected
+    assert [(document.name, document.segments) for document in documents(read_content(path))] == expected
 
 
 def test_a_byte_order_mark_upper_case_and_markup_inside_a_segment_are_read():

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from lnlab.corpora.corpus import corpora
-from lnlab.corpora.files.archive import read_file
+from lnlab.corpora.files.archive import read_content
 from lnlab.corpora.files.segments import documents
 from lnlab.corpora.ted_dev import TED_DEV_FILES, ted_dev
 from lnlab.errors import CorpusError
@@ -38,7 +38,7 @@ def test_the_real_files_give_their_published_numbers(ted_root):
 @pytest.mark.data
 def test_no_talk_is_in_two_splits(ted_root):
     names = [f"TED.{each}.de-en.en.xml" for each in ("tst2010", "tst2011", "dev2010", "tst2012")]
-    talks = [document.name for name in names for document in documents(read_file(ted_root / "iwslt_ted" / name))]
+    talks = [document.name for name in names for document in documents(read_content(ted_root / "iwslt_ted" / name))]
     assert len(set(talks)) == len(talks) == 50
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import MINUS
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
-from lnlab.report.words.wording import MINUS
 
 NBSP = "\u00a0"
 GROWS = Verdict(

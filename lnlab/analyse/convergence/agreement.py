@@ -107,7 +107,9 @@ def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: pl.Data
     if not rates:
         return None
     restricted = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
-    return ReproducedColumn(column.table, column.word, runs, cells_of_seeds(runs), restricted)
+    return ReproducedColumn(
+        table=column.table, word=column.word, runs=runs, seeds=cells_of_seeds(runs), printed=restricted
+    )
 
 
 def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:

@@ -11,7 +11,7 @@ from lnlab.app.compute import decide_open_choices
 from lnlab.app.formats import format_quantity
 from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request, load_registries
-from lnlab.app.stores.pushing import THREADS
+from lnlab.app.stores.pushing import TRANSFER_THREADS
 from lnlab.app.stores.unit_checks import Refused, check_stretch
 from lnlab.errors import Problem, StoreError
 from lnlab.keys import digest_bytes
@@ -202,7 +202,7 @@ def _fetch(remote: Remote, folder: Path, segments: Mapping[str, Segment], report
             files.replace(path, remote.read(segment_place(segment.sha256), segment.size))
         return segment.size
 
-    threads = ThreadPoolExecutor(THREADS)
+    threads = ThreadPoolExecutor(TRANSFER_THREADS)
     try:
         for size in threads.map(fetch, segments.values()):
             arrived += size

@@ -24,7 +24,7 @@ from lnlab.store.segments import (
 if TYPE_CHECKING:
     from lnlab.store.store import Store
 
-THREADS = 8
+TRANSFER_THREADS = 8
 """Files on their way at once."""
 BATCH_BYTES = 32 * 1024 * 1024
 """Bytes of segments in memory at once, about."""
@@ -95,7 +95,7 @@ class _Sending:
         return self._there[prefix]
 
     def _flush(self) -> None:
-        with ThreadPoolExecutor(THREADS) as threads:
+        with ThreadPoolExecutor(TRANSFER_THREADS) as threads:
             for size in threads.map(self._send, self._pending):
                 self.done.sent += 1
                 self.done.size += size

@@ -20,11 +20,12 @@ from pydantic import Field
 
 from lnlab.analyse.select.series import select_series
 from lnlab.claims.claim import Finding, VerdictLabel, claims
-from lnlab.claims.criterion import ONE_LOOK, Criterion, level_text
+from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.looks import ALPHA
 from lnlab.claims.region import Region, number_text
 from lnlab.claims.sample import exclusion_notes, one_number_per_seed, series_sample
 from lnlab.claims.student import measured_finding, unjudged_finding
+from lnlab.claims.verdict_text import coverage_text
 from lnlab.keys import Json
 from lnlab.tables import Results
 
@@ -55,9 +56,9 @@ def printed_mean(
     verdict: VerdictLabel = "supported" if mean in region else "undecided" if mean in wider else "contradicted"
     counted = measured_finding(statistic, sample, region)
     ours = f"the mean of our {len(numbers)} is {number_text(float(np.mean(numbers)))}"
-    reason = f"of {draws} draws such as ours {level_text(ALPHA)} have a mean {region}; {ours}"
+    reason = f"of {draws} draws such as ours {coverage_text(ALPHA)} have a mean {region}; {ours}"
     if verdict == "undecided":
-        reason += f"; at this look {level_text(criterion.level)} decide, a mean {wider}"
+        reason += f"; at this look {coverage_text(criterion.level)} decide, a mean {wider}"
     return replace(
         counted,
         verdict=verdict,

@@ -19,10 +19,11 @@ from lnlab.analyse.select.select import Selection
 from lnlab.analyse.select.series import select_series, varying_columns
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.criterion import ONE_LOOK, Criterion, interval_word, level_text
+from lnlab.claims.criterion import ONE_LOOK, Criterion, interval_word
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import one_number_per_seed, reason_pending
 from lnlab.claims.student import HALF_OF_SEEDS, fewest_alike, share_interval
+from lnlab.claims.verdict_text import coverage_text
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
 from lnlab.tables import Results
@@ -185,7 +186,9 @@ def _share_verdict(
         return replace(finding, reason=reason + endings_text)
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text, tested=True)
-    reason = f"{statement}; {level_text(criterion.level)} interval of the share {low:.2f} to {high:.2f}, to be {half}"
+    reason = (
+        f"{statement}; {coverage_text(criterion.level)} interval of the share {low:.2f} to {high:.2f}, to be {half}"
+    )
     verdict, _ = interval_word(low, high, half)
     return replace(finding, verdict=verdict, reason=reason + endings_text, tested=True)
 

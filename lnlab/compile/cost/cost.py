@@ -122,7 +122,7 @@ def machine_memory() -> int:
     if hasattr(os, "sysconf"):
         limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     else:  # Windows
-        import psutil
+        import psutil  # late: a package for Windows
 
         limits = [int(psutil.virtual_memory().total)]
     for path in _CGROUP:

@@ -48,14 +48,14 @@ def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
     return choice.get("at_least"), choice.get("at_most")
 
 
-def is_all_or_nothing(of: Json, registries: Registries) -> bool:
+def _names_all_or_nothing(of: Json, registries: Registries) -> bool:
     """Whether a selection names a quantity of which a run has all or none."""
     known = registries["quantity"].entries if "quantity" in registries else {}
     names = [name for name in as_list((of or {}).get("quantity")) if name in known]
     return any(known[name].facts.bimodal is not None for name in names)
 
 
-def is_fraction(of: Json, registries: Registries) -> bool:
+def _names_fraction(of: Json, registries: Registries) -> bool:
     """Whether a selection names a quantity between 0 and 1."""
     known = registries["quantity"].entries if "quantity" in registries else {}
     names = as_list((of or {}).get("quantity"))
@@ -72,9 +72,10 @@ def _flaws_of_about(
         yield Flaw(("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
         return
     of = choice.get("of")
-    fraction = choice["kind"] == "bound" and is_fraction(of, registries)
+    bounded = choice["kind"] == "bound" and _names_fraction(of, registries)
     reason = reason_against_mean(
-        all_or_nothing=is_all_or_nothing(of, registries), near_bound=fraction and near_a_bound(accepted_edges(choice))
+        all_or_nothing=_names_all_or_nothing(of, registries),
+        near_bound=bounded and near_a_bound(accepted_edges(choice)),
     )
     others = [about for about in ("share", "median") if about in possible]
     if text.about == "mean" and reason and others:

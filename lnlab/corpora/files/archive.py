@@ -52,7 +52,7 @@ def _too_large(where: str) -> Problem:
     return Problem(where, f"holds more than {_LARGEST} bytes", "this is no such corpus: get it again")
 
 
-def read_file(path: Path) -> Content:
+def read_content(path: Path) -> Content:
     """A file of a folder.
 
     Raises:

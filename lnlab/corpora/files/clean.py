@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from lnlab.corpora.corpus import Pair
 
 TOKEN = re.compile(r"(?:(?<=\d)[.,](?=\d)|[\w-])+|(?<=\w)'\w+|\.{2,}|[^\w\s]")
-ENDLESS = re.compile(r"\S{1001}")
+_ENDLESS = re.compile(r"\S{1001}")
 """A word of more than a thousand characters: no sentence has one."""
 
 
@@ -25,7 +25,7 @@ def token_count(sentence: str) -> int:
 def fit_for_training(source: str, target: str, *, ratio: float = 1.5, longest: int = 175) -> bool:
     """Whether a pair may be trained on."""
     shorter, longer = sorted((token_count(source), token_count(target)))
-    endless = ENDLESS.search(source) or ENDLESS.search(target)
+    endless = _ENDLESS.search(source) or _ENDLESS.search(target)
     return shorter >= 1 and longer <= longest and longer <= ratio * shorter and not endless
 
 

@@ -14,7 +14,7 @@ from typing import IO
 
 from platformdirs import user_data_path
 
-from lnlab.corpora.corpus import Remote
+from lnlab.corpora.corpus import RemoteFile
 from lnlab.corpora.files.http import open_url
 from lnlab.errors import CorpusError, Problem
 from lnlab.files import replacing
@@ -112,7 +112,7 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fetch(corpus: str, files: Mapping[str, Remote], into: Path, progress: Progress) -> list[Path]:
+def fetch(corpus: str, files: Mapping[str, RemoteFile], into: Path, progress: Progress) -> list[Path]:
     """Download the files that are absent; each appears whole and verified, or not at all.
 
     Raises:
@@ -128,7 +128,7 @@ def fetch(corpus: str, files: Mapping[str, Remote], into: Path, progress: Progre
     return paths
 
 
-def _download(corpus: str, path: Path, remote: Remote, progress: Progress) -> None:
+def _download(corpus: str, path: Path, remote: RemoteFile, progress: Progress) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file, open_url(remote.url) as response:

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 from lnlab.corpora.corpus import Pair
-from lnlab.corpora.files.archive import Content, read_archive, read_file
+from lnlab.corpora.files.archive import Content, read_archive, read_content
 from lnlab.corpora.files.fetch import file_below
 from lnlab.corpora.files.lines import lines_in
 from lnlab.corpora.files.segments import SegmentedDocument, divergence, segment_pairs, texts
@@ -66,7 +66,7 @@ def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
         CorpusError: a file or the archive cannot be read, or the archive lacks one of them.
     """
     if [path.suffix for path in paths] != [".tgz"]:
-        return {name: read_file(path) for name, path in zip(names, paths, strict=True)}
+        return {name: read_content(path) for name, path in zip(names, paths, strict=True)}
     members = read_archive(paths[0], lambda name: _without_prefix(name, names))
     if missing := [name for name in names if name not in members]:
         what = f"this archive has no {', '.join(missing)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from lnlab.corpora.corpus import Remote
+from lnlab.corpora.corpus import RemoteFile
 from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.lines import read_lines
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer, tokenizers
@@ -16,7 +16,7 @@ from lnlab.corpora.vocabulary.wordpiece import WordPieces
 from lnlab.registry import Choice, Roots
 
 VOCABULARY_FILE = "bert_base_uncased/vocab.txt"
-REMOTE = Remote(
+REMOTE = RemoteFile(
     "https://huggingface.co/google-bert/bert-base-uncased/resolve/main/vocab.txt",
     "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
     231_508,

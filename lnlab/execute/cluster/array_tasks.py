@@ -62,7 +62,7 @@ class ArrayTask:
 
     def checkpoint(self) -> Any:
         """Save, and be queued again: submitit calls it before the task's time is over."""
-        from submitit.helpers import DelayedSubmission
+        from submitit.helpers import DelayedSubmission  # late: an extra
 
         if self._process is not None:
             # This runs in a signal handler, above a `wait` that may hold the lock of the process object.
@@ -128,9 +128,9 @@ def submit_tasks(
         LabError: submitit or SLURM is absent, or it refuses the parameters.
     """
     try:
-        from submitit import AutoExecutor
-        from submitit.core.utils import FailedJobError, FailedSubmissionError
-        from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
+        from submitit import AutoExecutor  # late: an extra
+        from submitit.core.utils import FailedJobError, FailedSubmissionError  # late: an extra
+        from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob  # late: an extra
     except ImportError as error:
         raise LabError(Problem("--executor slurm", "submitit is not installed", _INSTALL)) from error
     SlurmJob.watcher = SlurmInfoWatcher(delay_s=30)  # ten minutes by default, which is long to wait for a failed task
@@ -151,7 +151,7 @@ def submit_tasks(
 
 def _by_submitit(parameters: Mapping[str, str | int], cluster: str) -> dict[str, Any]:
     """Parameters as submitit takes them: what it does not know itself goes to sbatch as it is."""
-    from submitit.slurm.slurm import _get_default_parameters
+    from submitit.slurm.slurm import _get_default_parameters  # late: an extra
 
     shared = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
     if cluster != "slurm":

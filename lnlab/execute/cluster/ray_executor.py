@@ -29,7 +29,7 @@ from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
 
 AHEAD = 1.0
 """Seconds of work that a worker holds: messages take milliseconds, so that it never waits for one."""
-LOOK_EVERY = 1.0
+_LOOK_EVERY = 1.0
 """Seconds between two looks at what nodes there are."""
 QUIET = 10.0
 """Seconds without any worker after which that is said."""
@@ -105,7 +105,7 @@ class RayExecutor:
     def ready(self) -> Collection[int]:
         """The numbers of the agents that have introduced themselves."""
         if time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + LOOK_EVERY
+            self._next_look = time.monotonic() + _LOOK_EVERY
             self._dismiss_lost()
             self._hire()
         for hired in self._agents.values():

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from lnlab.claims.claim import SINGLE_LOOK, Measure, Verdict
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage, verdict_label
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.page.verdict_strip import is_finite_number
@@ -116,7 +116,7 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
 
 def _levels(group: Sequence[Verdict]) -> str:
     """How much the intervals cover, in brackets: one level, or that of each claim with another."""
-    others = [f"{v.claim} {coverage(v.level)}" for v in group if v.level != SINGLE_LOOK]
+    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != SINGLE_LOOK]
     return f" (95 %{'; ' if others else ''}{', '.join(others)})"
 
 

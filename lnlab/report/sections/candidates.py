@@ -12,12 +12,13 @@ from lnlab.analyse.convergence.agreement import ReproducedColumn, boundary_error
 from lnlab.analyse.convergence.boundary import boundary_index
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.data.convergence_cells import columns_in_order, norm_name
 from lnlab.report.data.convergence_rows import convergence_source_rows, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import MINUS, count_noun, format_interval, format_short, format_value, nonbreaking
+from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
 from lnlab.tables import Results
 
 _LEAST_SEEDS = 2

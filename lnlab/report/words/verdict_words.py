@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import SINGLE_LOOK, Verdict
 from lnlab.claims.error_bounds import error_sentence
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, coverage, law_text, level_text
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, coverage_text, law_text, level_text
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
@@ -59,7 +59,7 @@ def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
     parts = [
         (
             f"Look {look['look']}: seeds {number_ranges(look['seeds'])} (n = {len(look['seeds'])})",
-            coverage(look["alpha"]),
+            coverage_text(look["alpha"]),
             str(look.get("date") or ""),
         )
         for look in looks

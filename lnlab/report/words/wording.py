@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.words.path_names import evaluation_words, norm_with_parameters
 from lnlab.report.words.spectral_words import SCOPE_NAMES
@@ -12,7 +13,6 @@ from lnlab.setting import STACKS
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
 
-MINUS = "−"
 MAX_NAMED = 2
 """Series that a heading which a template makes names at most, as a longer list says nothing at a glance."""
 WIDE_INTERVAL = 100
