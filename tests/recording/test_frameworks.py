@@ -1,13 +1,14 @@
 """The real packages on tiny models."""
 
 import logging
-import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
 import torch
-from torch import nn
 
 import lnlab
 
@@ -168,80 +169,19 @@ def _free_port():
         return s.getsockname()[1]
 
 
-def _ddp(rank, port, folder, build, loss, batches):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
-    torch.manual_seed(1)
-    model = nn.parallel.DistributedDataParallel(build())
-    opt = torch.optim.SGD(model.parameters(), lr=0.1)
-    rec = lnlab.Recorder(
-        folder,
-        settings={"lr": 0.1},
-        seed=1,
-        probes=["gradient_norm"],
-        batches=batches,
-        loss=loss,
-        every=1,
-        hooks_every=1,
-    )
-    rec.attach(model, opt)
-    total, count = loss(model, batches[rank])
-    (total / count).backward()
-    if rank == 0:
-        torch.save({n: p.grad for n, p in model.module.named_parameters()}, f"{folder}-gradients")
-    opt.step()
-    rec(model, 1, loss=total / count)
-    rec.close()
-    torch.distributed.destroy_process_group()
-
-
-def _fsdp(rank, port, folder, build, loss, batches):
-    from torch.distributed.fsdp import fully_shard
-
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
-    mesh = torch.distributed.init_device_mesh("cpu", (2,))
-    torch.manual_seed(1)
-    model = build()
-    for block in model.blocks:
-        fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
-    opt = torch.optim.SGD(model.parameters(), lr=0.1)
-    rec = lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1)
-    rec.attach(model, opt)
-    total, count = loss(model, batches[0])
-    (total / count).backward()
-    before = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
-    gradients = {n: p.grad.full_tensor().clone() for n, p in model.named_parameters()}
-    opt.step()
-    rec(model, 1, loss=total / count)
-    after = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
-    rec.close()
-    if rank == 0:
-        torch.save((gradients, before, after), f"{folder}-truth")
-    torch.distributed.destroy_process_group()
-
-
-def spawned(work, *args):
-    context = torch.multiprocessing.get_context("fork")
-    port = _free_port()
-    processes = [context.Process(target=work, args=(rank, port, *args)) for rank in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(120)
-    assert [process.exitcode for process in processes] == [0, 0]
+def spawned(kind, folder):
+    port = str(_free_port())
+    script = Path(__file__).parent / "two_processes.py"
+    command = [sys.executable, str(script), kind]
+    processes = [subprocess.Popen([*command, str(rank), port, str(folder)]) for rank in range(2)]
+    assert [process.wait(180) for process in processes] == [0, 0]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_two_processes_of_ddp_rank_0_records(tmp_path, small, some_batches):
-    def build():
-        model = small.NanoGPT()
-        return model.eval()
-
+def test_two_processes_of_ddp_rank_0_records(tmp_path):
     folder = tmp_path / "run"
-    spawned(_ddp, str(folder), build, small.token_loss, some_batches(3, 2))
+    spawned("ddp", folder)
     gradients = torch.load(f"{folder}-gradients")
     frame = lnlab.open_runs(folder).frame("step_gradient_norm")
     norms = dict(frame.select("path", "value").iter_rows())
@@ -251,9 +191,9 @@ def test_two_processes_of_ddp_rank_0_records(tmp_path, small, some_batches):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path, small, some_batches):
+def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path):
     folder = tmp_path / "run"
-    spawned(_fsdp, str(folder), small.NanoGPT, small.token_loss, some_batches(3, 1))
+    spawned("fsdp", folder)
     gradients, before, after = torch.load(f"{folder}-truth")
     runs = lnlab.open_runs(folder)
     norms = dict(runs.frame("step_gradient_norm").select("path", "value").iter_rows())

@@ -1,0 +1,80 @@
+"""One of two processes that train together by gloo; a fresh one, as a fork of a process with threads may stand still.
+
+python two_processes.py ddp|fsdp rank port folder
+"""
+
+import os
+import sys
+import warnings
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import lnlab
+
+
+def _ddp(rank, port, folder, build, loss, batches):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+    torch.manual_seed(1)
+    model = nn.parallel.DistributedDataParallel(build())
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    rec = lnlab.Recorder(
+        folder,
+        settings={"lr": 0.1},
+        seed=1,
+        probes=["gradient_norm"],
+        batches=batches,
+        loss=loss,
+        every=1,
+        hooks_every=1,
+    )
+    rec.attach(model, opt)
+    total, count = loss(model, batches[rank])
+    (total / count).backward()
+    if rank == 0:
+        torch.save({n: p.grad for n, p in model.module.named_parameters()}, f"{folder}-gradients")
+    opt.step()
+    rec(model, 1, loss=total / count)
+    rec.close()
+    torch.distributed.destroy_process_group()
+
+
+def _fsdp(rank, port, folder, build, loss, batches):
+    from torch.distributed.fsdp import fully_shard
+
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), OMP_NUM_THREADS="1")
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+    mesh = torch.distributed.init_device_mesh("cpu", (2,))
+    torch.manual_seed(1)
+    model = build()
+    for block in model.blocks:
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    rec = lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1)
+    rec.attach(model, opt)
+    total, count = loss(model, batches[0])
+    (total / count).backward()
+    before = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
+    gradients = {n: p.grad.full_tensor().clone() for n, p in model.named_parameters()}
+    opt.step()
+    rec(model, 1, loss=total / count)
+    after = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
+    rec.close()
+    if rank == 0:
+        torch.save((gradients, before, after), f"{folder}-truth")
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    kind, rank, port, folder = sys.argv[1:]
+    spec = spec_from_file_location("models", Path(__file__).parent / "conftest.py")
+    models = module_from_spec(spec)
+    spec.loader.exec_module(models)
+    small = models.elsewhere
+    work, build = {"ddp": (_ddp, lambda: small.NanoGPT().eval()), "fsdp": (_fsdp, small.NanoGPT)}[kind]
+    work(int(rank), int(port), folder, build, small.token_loss, models.batches_of(3, 2 if kind == "ddp" else 1))
