@@ -107,6 +107,8 @@ def read_manifest(remote: Remote, name: str, size: int) -> dict[str, tuple[Segme
         if fields["format"] != MANIFEST_FORMAT:
             what = f"is of format {str(fields['format'])[:20]}, and this lnlab reads {MANIFEST_FORMAT}"
             raise Untrusted(place, what, "nothing was written; update lnlab here")
+        if fields.keys() != {"format", "units"}:
+            raise ValueError("other fields than those of a manifest")
         units: dict[str, tuple[Segment, ...]] = {}
         for trajectory, segments in fields["units"]:
             if _matching(_KEY, trajectory) in units:

@@ -299,6 +299,9 @@ HOSTILE = {
     "a manifest with 1,000,000 layers": lambda f: change_manifest(
         f, lambda m: m["units"][0].append({"model": {"layers": [{}] * 10**6}})
     ),
+    "settings with 1,000,000 layers beside the units": lambda f: change_manifest(
+        f, lambda m: m.update(settings=[{"layers": [{}] * 10**6}])
+    ),
     "a setting beside a unit": lambda f: change_manifest(
         f, lambda m: m["units"][0].append({"model": {"layers": 10**6}})
     ),
