@@ -62,9 +62,13 @@ def forbidden(node: ast.AST) -> bool:
     if isinstance(node, ast.Import):
         return any(alias.name.split(".")[0] in BANNED for alias in node.names)
     if isinstance(node, ast.ImportFrom):
+        if node.module == "pickle" and [alias.name for alias in node.names] == ["UnpicklingError"]:
+            return False
         return (node.module or "").split(".")[0] in BANNED
     if not isinstance(node, ast.Call):
         return False
+    if ast.unparse(node.func) == "torch.load":  # with weights_only nothing is run
+        return "weights_only=True" not in map(ast.unparse, node.keywords)
     return ast.unparse(node.func) in UNSAFE or any(keyword.arg == "shell" for keyword in node.keywords)
 
 
@@ -75,8 +79,10 @@ def test_nothing_is_unpickled_evaluated_or_run_by_a_shell():
 
 def test_each_forbidden_form_is_recognized():
     texts = ["import pickle", "from pandas.io import x", "eval('1')", "torch.load(f)", "run('ls', shell=True)"]
+    texts += ["torch.load(f, weights_only=False)", "from pickle import loads, UnpicklingError"]
     assert all(any(map(forbidden, ast.walk(ast.parse(text)))) for text in texts)
-    assert not any(map(forbidden, ast.walk(ast.parse("import json; model.eval(); run(['ls'])"))))
+    harmless = "import json; model.eval(); run(['ls']); torch.load(f, weights_only=True)"
+    assert not any(map(forbidden, ast.walk(ast.parse(harmless))))
 
 
 def test_templates_never_switch_escaping_off():

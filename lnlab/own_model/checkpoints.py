@@ -1,10 +1,10 @@
 """``lnlab.measure_checkpoints``: the same probes at the weights that a run has saved on its way."""
 
-import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from glob import glob
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -128,7 +128,7 @@ def _weights(path: Path) -> dict[str, Tensor]:
         content: Any = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise LabError(Problem(str(path), "is not there", "name files of checkpoints")) from error
-    except (OSError, SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
+    except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
         what = "cannot be read as weights alone"
         raise LabError(Problem(str(path), what, "save model.state_dict(), or safetensors")) from error
     for key in NESTED:

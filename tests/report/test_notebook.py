@@ -5,7 +5,7 @@ import copy
 import json
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import nbclient
@@ -16,6 +16,12 @@ import pytest
 import scipy.stats
 from polars.testing import assert_frame_equal
 
+from lnlab.claims.claim import stated_finding
+from lnlab.claims.criterion import criterion_of
+from lnlab.claims.region import Region
+from lnlab.claims.sample import Sample
+from lnlab.claims.student import judge_sample
+from lnlab.report.page import notebook_lab
 from lnlab.report.page.notebook import escape_markdown, notebook_text
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
@@ -132,7 +138,7 @@ def defined(written):
 
 @pytest.mark.parametrize("n", [*range(2, 62), 100, 1000])
 def test_its_quantiles_are_those_of_student(defined, n):
-    assert defined["t95"](n) == pytest.approx(scipy.stats.t.ppf(0.975, n - 1), rel=1e-9)
+    assert defined["student"](n) == pytest.approx(scipy.stats.t.ppf(0.975, n - 1), rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [4, 5, 9, 61])
@@ -171,3 +177,28 @@ def code(facts, verdict):
 
 def test_escaping_keeps_words_and_one_line():
     assert escape_markdown("a\nb <i> *c* [d](e)") == r"a b &lt;i&gt; \*c\* \[d\]\(e\)"
+
+
+FRACTIONS = Sample(dict(enumerate([0.9, 0.97, 1.0, 0.99, 0.93, 0.5])), log=False, trained=True, bounds=(0.0, 1.0))
+SKEWED = Sample(dict(enumerate(np.exp(np.random.default_rng(5).normal(0.4, 0.3, 12)).tolist())), log=True, trained=True)
+
+
+@pytest.mark.parametrize("sample", [SKEWED, FRACTIONS], ids=["skewed", "fractions"])
+@pytest.mark.parametrize("look", [1, 2, 3])
+@pytest.mark.parametrize("about", ["mean", "median", "share"])
+@pytest.mark.parametrize(("margin", "edge"), [("source", e) for e in (0.6, 1.0, 1.4, 2.5)] + [("ours", 1.4)])
+def test_a_claim_judged_again_has_the_interval_of_its_level_and_estimand(about, look, sample, margin, edge, defined):
+    claim = {"id": "a", "kind": "ratio", "says": "It is larger.", "at_least": edge, "about": about, "margin": margin}
+    criterion = criterion_of(claim, ("mean", "median", "share"), look, names_law=False)
+    allowed = Region(low=edge)
+    finding = judge_sample("ratio", sample, allowed, 5, criterion, criterion.null(1.0, allowed, ratio=True))
+    if about != "mean" and sample is FRACTIONS and look > 1:
+        assert not finding.tested, "six seeds decide about a median at the first look alone"
+        return
+    row = {**asdict(stated_finding(finding, claim, criterion, look)), "seeds": json.dumps(finding.seeds)}
+    names = dict(defined)
+    exec(notebook_lab.JUDGE.partition("claim = verdicts_with_seeds")[0], names)
+    judged = names["judge"](row)
+    assert judged["interval"] == pytest.approx([finding.low, finding.high], rel=1e-9)
+    if not (about == "share" and margin == "ours"):
+        assert judged["verdict"] == finding.verdict

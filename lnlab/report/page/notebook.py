@@ -34,8 +34,8 @@ import polars as pl
 alt.renderers.enable("svg")  # draws here, and asks no network for scripts
 
 
-def t95(n):
-    """Student's t(0.975, n - 1), in closed form (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4)."""
+def student(n, coverage=0.95):
+    """Student's two-sided quantile, n - 1 degrees of freedom (Abramowitz and Stegun, 1964, 26.7.3 and 26.7.4)."""
 
     def inside(t):  # P(-t < T < t)
         angle, term, total = math.atan2(t, math.sqrt(n - 1)), 1.0, 0.0
@@ -45,9 +45,11 @@ def t95(n):
             total += term
         return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
 
-    low, high = 0.0, 13.0
+    low, high = 0.0, 1.0
+    while inside(high) < coverage:
+        high *= 2
     for _ in range(60):
-        low, high = ((low + high) / 2, high) if inside((low + high) / 2) < 0.95 else (low, (low + high) / 2)
+        low, high = ((low + high) / 2, high) if inside((low + high) / 2) < coverage else (low, (low + high) / 2)
     return high
 
 
@@ -57,7 +59,7 @@ def over_seeds(seeds, log):
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
     )
-    quantiles = {n: t95(n) if n > 3 else None for n in found["n"].unique()}
+    quantiles = {n: student(n) if n > 3 else None for n in found["n"].unique()}
     if quantiles and not any(quantiles.values()):
         warnings.warn("points of fewer than four seeds have no band", stacklevel=2)
     half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
@@ -126,7 +128,7 @@ def _lab(verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[
     if not drawn_parts:
         return []
     cells = [_markdown("lab", "## Go on from here\n\nCells to change and run.")]
-    by_interval = (v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds)
+    by_interval = (v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds and len(v.seeds) == v.n)
     if any(v.low is not None and math.isfinite(v.low) for v in by_interval):
         cells.append(_markdown("lab-judge", "**Judge a claim again.**"))
         cells.append(_code("judge", notebook_lab.SEEDS + notebook_lab.JUDGE))
