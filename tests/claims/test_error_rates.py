@@ -143,7 +143,8 @@ def test_opposite_trends_of_curves_that_are_no_power_laws(shape, n):
     assert rate(found) <= limit(shape)
     if n == 3:
         assert found.count("contradicted")
-        assert rate(without_interval(x, matrix, region) for matrix in every) > limit(shape)
+        # The tempting rule breaks the nominal 5 %, whatever Student's interval itself is conceded under heavy tails.
+        assert rate(without_interval(x, matrix, region) for matrix in every) > limit()
 
 
 def curves_of(local, shape, n):
