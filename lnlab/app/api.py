@@ -7,12 +7,13 @@ What a user can put right is raised as an error of ``lnlab.errors``, one line a 
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import load_registries, open_store, stored_plan
-from lnlab.errors import SpecError
+from lnlab.errors import SpecError, StoreError
 
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
@@ -193,8 +194,13 @@ def results(
     Raises:
         LabError: the spec cannot be read, or was never run in this store.
     """
+    from lnlab.store.read import find_plan
+
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
+    if not request.overrides:  # the same text is found without the compiler, and so without pydantic
+        with suppress(StoreError):
+            return opened.results(find_plan(opened.root, request.spec, profile, content=request.content).digest)
     return opened.results(stored_plan(opened, request).digest)
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError
-from lnlab.specfile.load import parse_leniently, read_spec_text
 
 if TYPE_CHECKING:
     from lnlab.own_model.table_spec import TableSpec
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
 
 def states_results(path: Path) -> bool:
     """Whether a file is a spec with ``results``; one that cannot be read is none, and others say why."""
+    from lnlab.specfile.load import parse_leniently, read_spec_text  # commands import this file before they know
+
     try:
         text = read_spec_text(path)
         return text_states_results(text) and "results" in parse_leniently(text, path)[0].data

@@ -17,6 +17,7 @@ from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
+from lnlab.claims.significance import ALPHA
 from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
@@ -36,10 +37,6 @@ Detail = Literal["the other way", "no effect that matters", "in its direction", 
 """What a verdict on a margin of ours says beyond its word: the first two of contradicted, the others of smaller."""
 LawWord = Literal["compatible", "rejected"]
 """Whether the interval holds the value that the sentence names."""
-SINGLE_LOOK = 0.05
-"""The two-sided level of a claim that is judged once."""
-ROUNDING = 1e-5
-"""Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ class Finding:
     law: float | None = None
     law_word: LawWord | None = None
     look: int = 1
-    level: float = SINGLE_LOOK
-    bound: float = SINGLE_LOOK
+    level: float = ALPHA
+    bound: float = ALPHA
     margin: MarginOwner = "source"
     about: About | None = None
     tested: bool = False
@@ -129,8 +126,8 @@ class Verdict:
     law: float | None = None
     law_word: LawWord | None = None
     look: int = 1
-    level: float = SINGLE_LOOK
-    bound: float = SINGLE_LOOK
+    level: float = ALPHA
+    bound: float = ALPHA
     margin: MarginOwner = "source"
     about: About | None = None
 

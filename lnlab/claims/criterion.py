@@ -20,9 +20,10 @@ from typing import Any
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.bounded import is_all_or_nothing, is_fraction, is_rate
-from lnlab.claims.claim import ROUNDING, SINGLE_LOOK, Detail, LawWord, VerdictLabel
+from lnlab.claims.claim import Detail, LawWord, VerdictLabel
 from lnlab.claims.looks import DeclaredLooks, level
 from lnlab.claims.region import Region
+from lnlab.claims.significance import ALPHA, ROUNDING
 from lnlab.errors import LabError, Problem
 from lnlab.specfile.about import default_about, near_a_bound
 from lnlab.specfile.experiment import About, MarginOwner
@@ -55,8 +56,8 @@ class Criterion:
         finish: the share of each arm's runs that must finish.
     """
 
-    level: float = SINGLE_LOOK
-    next_level: float = SINGLE_LOOK / 4
+    level: float = ALPHA
+    next_level: float = ALPHA / 4
     about: About = "mean"
     margin: MarginOwner = "source"
     no_effect: float | None = None

@@ -15,7 +15,7 @@ from scipy.special import bdtr, stdtr
 from lnlab.analyse.statistics.intervals import t_quantile
 from lnlab.claims.claim import Verdict
 from lnlab.claims.intersection_union import holm_rejections
-from lnlab.claims.looks import ALPHA
+from lnlab.claims.significance import ALPHA
 
 DECIDED = ("supported", "contradicted", "smaller")
 _WITHOUT_SEEDS = ("cited", "edges")

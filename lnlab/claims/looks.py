@@ -13,10 +13,9 @@ of further looks exhausts it.
 from collections.abc import Sequence
 from typing import Literal
 
+from lnlab.claims.significance import ALPHA
 from lnlab.specfile.looks import OPEN
 
-ALPHA = 0.05
-"""The largest probability of a wrong verdict, either word, that a claim may spend."""
 DeclaredLooks = Literal[1, "open"] | Sequence[int]
 
 

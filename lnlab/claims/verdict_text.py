@@ -1,6 +1,11 @@
 """A verdict in words, the same on pages, in indexes and in a terminal; imports nothing slow."""
 
-from lnlab.claims.claim import ROUNDING, SINGLE_LOOK, Verdict
+from typing import TYPE_CHECKING
+
+from lnlab.claims.significance import ALPHA, ROUNDING
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Verdict
 
 MINUS = "−"
 VERDICT_SYMBOLS = {
@@ -18,14 +23,14 @@ def counted_word(word: str) -> str:
     return "smaller than the margin" if word == "smaller" else word
 
 
-def verdict_label(verdict: Verdict) -> str:
+def verdict_label(verdict: "Verdict") -> str:
     """``supported``, ``contradicted: the other way``, ``smaller than 1.5×, in its direction``."""
     if verdict.verdict == "smaller":
         return ", ".join(filter(None, (f"smaller than {_margin(verdict)}", verdict.detail)))
     return ": ".join(filter(None, (verdict.verdict, verdict.detail)))
 
 
-def _margin(verdict: Verdict) -> str:
+def _margin(verdict: "Verdict") -> str:
     """The effect that was not reached: a factor above 1 of ratios, whichever way they go, else a distance."""
     edge = verdict.region_low if verdict.region_low is not None else verdict.region_high
     if edge is None:
@@ -35,7 +40,7 @@ def _margin(verdict: Verdict) -> str:
     return _number(abs(edge))
 
 
-def law_text(verdict: Verdict) -> str:
+def law_text(verdict: "Verdict") -> str:
     """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``; nothing without one.
 
     The interval of the most extreme of several places tests no such value, as the most extreme lies beyond it by chance
@@ -57,9 +62,9 @@ def _holds(low: float, high: float, law: float) -> bool:
     return low - rounding <= law <= high + rounding
 
 
-def level_text(verdict: Verdict) -> str:
+def level_text(verdict: "Verdict") -> str:
     """``look 2, 98.75 %``: which look decided and how much its interval covers; nothing of a single look at 95 %."""
-    if verdict.look == 1 and verdict.level == SINGLE_LOOK:
+    if verdict.look == 1 and verdict.level == ALPHA:
         return ""
     return f"look {verdict.look}, {coverage_text(verdict.level)}"
 

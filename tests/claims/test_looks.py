@@ -9,8 +9,9 @@ import lnlab.claims.kinds.everywhere  # noqa: F401 - registers the kind
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import judge_claim
 from lnlab.claims.criterion import Null, interval_word, law_word
-from lnlab.claims.looks import ALPHA, level, spent
+from lnlab.claims.looks import level, spent
 from lnlab.claims.region import Region
+from lnlab.claims.significance import ALPHA
 from lnlab.claims.student import fewest_alike
 from lnlab.errors import LabError
 

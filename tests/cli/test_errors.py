@@ -124,8 +124,8 @@ def test_plugins_that_are_no_files(lnlab, tiny):
 @pytest.mark.parametrize(
     ("override", "bound"),
     [
-        ("model.d_model=1e30", "1000000"),
-        ("model.d_model=9223372036854775807", "1000000"),
+        ("model.d_model=1e30", "1,000,000"),
+        ("model.d_model=9223372036854775807", "1,000,000"),
         ("model.layers=1000", "at most 256"),
     ],
 )

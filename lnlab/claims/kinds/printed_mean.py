@@ -21,9 +21,9 @@ from pydantic import Field
 from lnlab.analyse.select.series import select_series
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
-from lnlab.claims.looks import ALPHA
 from lnlab.claims.region import Region, number_text
 from lnlab.claims.sample import exclusion_notes, one_number_per_seed, series_sample
+from lnlab.claims.significance import ALPHA
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.claims.verdict_text import coverage_text
 from lnlab.keys import Json

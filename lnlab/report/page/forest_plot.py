@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.claims.claim import SINGLE_LOOK, Measure, Verdict
+from lnlab.claims.claim import Measure, Verdict
+from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
@@ -116,7 +117,7 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
 
 def _levels(group: Sequence[Verdict]) -> str:
     """How much the intervals cover, in brackets: one level, or that of each claim with another."""
-    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != SINGLE_LOOK]
+    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
     return f" (95 %{'; ' if others else ''}{', '.join(others)})"
 
 

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lnlab.claims.claim import SINGLE_LOOK, Verdict
+from lnlab.claims.claim import Verdict
 from lnlab.claims.error_bounds import error_sentence
+from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, coverage_text, law_text, level_text
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges
@@ -69,7 +70,7 @@ def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
 
 def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
     """How much the intervals of a page cover."""
-    if all(verdict.level == SINGLE_LOOK for verdict in verdicts):
+    if all(verdict.level == ALPHA for verdict in verdicts):
         return "Estimates have 95 % intervals over seeds"
     return "Estimates have the interval over seeds that decides: 95 %, or what stands beside it after several looks"
 
