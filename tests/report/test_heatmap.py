@@ -151,3 +151,16 @@ def test_nothing_measured_is_said():
 )
 def test_ticks_stand_at_round_places(last, ticks):
     assert HeatmapAxis("j", 0, last).ticks == ticks
+
+
+def test_survivors_of_an_arm_that_diverges_are_not_averaged():
+    results = made(seeds=4)
+    lost = pl.col("run").is_in(["Pre-LN-1", "Pre-LN-2"])
+    sites = results.tables["sites"].with_columns(step=pl.lit(3, pl.Int64)).filter(~lost)
+    runs = results.runs.with_columns(
+        steps=pl.lit(3, pl.Int64), status=pl.when(lost).then(pl.lit("diverged")).otherwise("status")
+    )
+    drawn = heatmap(Results(runs, results.axes, {"sites": sites}), quantity=QUANTITY)
+    (chart,) = drawn.charts
+    assert set(chart.points["panel"]) == {"Post-LN"}
+    assert "No mean is taken where fewer than 4 in 5 runs finished: Pre-LN (2 of 4 finished)." in str(drawn)

@@ -9,6 +9,7 @@ from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measu
 from lnlab.analyse.select.series import leading_runs
 from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import t_interval
+from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -49,13 +50,13 @@ def collect_series(
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_duplicates(rows, x)
-    rows, unfinished = _without_survivors(rows, runs.join(labels, on="run"), x)
+    rows, unfinished = without_survivors(rows, runs.join(labels, on="run"), x)
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     seeds = as_seeds(drawn).sort("panel", "line", "x", "seed")
     return FigureData(
         seeds=seeds,
-        points=mean_points(seeds, log=log),
+        points=mean_points(seeds, log=log, fraction=is_fraction(selection)),
         names=names,
         families=families,
         panels=tuple(rows["panel"].drop_nulls().unique().sort()),
@@ -65,7 +66,7 @@ def collect_series(
     )
 
 
-def _without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The rows without trained numbers of series of which too many runs diverged for a mean, and sentences that say so.
 
     Args:
@@ -149,11 +150,11 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     raise ReportError(Problem("where", what, "select one of each"))
 
 
-def mean_points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
+def mean_points(seeds: pl.DataFrame, *, log: bool, fraction: bool = False) -> pl.DataFrame:
     """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
 
     Fewer than ``MIN_BAND_SEEDS`` have no interval. A null of ``seeds`` is no number; a place where all are null has
-    n = 0.
+    n = 0. The interval of a ``fraction`` ends at 0 and at 1.
     """
     rows: list[tuple[object, ...]] = []
     groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
@@ -163,6 +164,8 @@ def mean_points(seeds: pl.DataFrame, *, log: bool) -> pl.DataFrame:
             continue
         interval = t_interval(values, log=log)
         band = (interval.low, interval.high) if interval.n >= MIN_BAND_SEEDS else (None, None)
+        if fraction and band[0] is not None:
+            band = (max(interval.low, 0.0), min(interval.high, 1.0))
         rows.append((*place, interval.estimate, *band, interval.n))
     return pl.DataFrame(rows, schema=POINT_SCHEMA, orient="row")
 

@@ -10,6 +10,7 @@ from typing import Literal
 import polars as pl
 
 from lnlab.analyse.select.select import runs_with, select_measured_rows
+from lnlab.claims.bounded import is_fraction
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.curve_windows import (
@@ -116,7 +117,7 @@ def collect_training_curves(
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     return TrainingCurves(
         seeds=seeds,
-        points=mean_points(seeds, log=log),
+        points=mean_points(seeds, log=log, fraction=is_fraction(selection)),
         diverged=diverged_curves.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
         survivors=survivors.select(pl.col(c).cast(t) for c, t in RUN_SCHEMA.items()),
         names=names,

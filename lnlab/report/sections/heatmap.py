@@ -19,6 +19,7 @@ from lnlab.report.data.series import (
     replicate_count,
     source_rows_of,
     undrawn_numbers,
+    without_survivors,
 )
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
@@ -36,12 +37,14 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     selected = select_measured_rows(results, selection)
     runs = runs_with(results, selection)
     names, _, labels = label_series(results, runs, "")
-    seeds = _cells(selected, labels)
+    labelled = selected.join(labels, on="run", how="left", maintain_order="left")
+    kept, unfinished = without_survivors(labelled, runs.join(labels, on="run"), "index")
+    seeds = _cells(kept)
     cells = FigureData(
         seeds=seeds,
         points=mean_points(seeds.sort("panel", "line", "x", "seed"), log=False),
         panels=names,
-        left_out=undrawn_numbers(selected.height - seeds.height, 0),
+        left_out=(*undrawn_numbers(kept.height - seeds.height, 0), *unfinished),
         missing=missing_runs_sentence(runs),
         rows=source_rows_of(results, quantity, selected),
     )
@@ -52,7 +55,7 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     return cells.section(finding, _chart(cells, quantity, finding))
 
 
-def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def _cells(rows: pl.DataFrame) -> pl.DataFrame:
     """``panel series line x seed value``: the variant, the sublayer's number as a word and as a number, the index.
 
     Raises:
@@ -62,7 +65,7 @@ def _cells(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     if numbered_rows["stack"].n_unique() > 1:
         stacks = join_words(numbered_rows["stack"].unique().sort())
         raise ReportError(Problem("where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
-    labelled = numbered_rows.join(labels, on="run", how="left", maintain_order="left").rename({"series": "panel"})
+    labelled = numbered_rows.rename({"series": "panel"})
     sublayer = pl.col("i").cast(pl.String).alias("series")
     cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
     refuse_duplicates(cells, "index")
