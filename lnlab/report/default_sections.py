@@ -26,6 +26,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.quantity_words import quantity_name, using_words
+from lnlab.report.words.wording import moment_in_words
 from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
 
@@ -187,7 +188,7 @@ def _at_steps(rows: pl.DataFrame, section: dict[str, Json], where: Mapping[str, 
     quantity = section.get("quantity") or "spectrum"
     for step in dict.fromkeys((steps[0], steps[-1])) if steps else ():
         conditions = {**where, **({"step": step} if len(steps) > 1 else {})}
-        moment = "" if len(steps) == 1 else "before training" if step == 0 else f"after {step:,} training steps"
+        moment = "" if len(steps) == 1 else moment_in_words(step)
         yield {**section, **({"where": conditions} if conditions else {}), "title": _title(quantity, where, moment)}
 
 

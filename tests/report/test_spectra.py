@@ -159,17 +159,46 @@ def test_they_are_made_again_from_their_own_rows(spectra):
         assert [t.rows.rows() for t in again.tables] == [t.rows.rows() for t in made.tables]
 
 
-def test_nothing_measured_is_a_sentence_and_two_steps_are_refused(spectra):
+def test_nothing_measured_is_a_sentence_and_two_spectra_of_one_step_are_refused(spectra):
     for section in (spectral_density, cumulative_spectrum):
         assert (
             "No spectrum of the GGN of all parameters has been measured yet" in section(spectra, operator="ggn").finding
         )
     assert extremes(results_of([])).finding == "No spectrum has been measured yet"
     later = results_of([*rows_of("post", 1), *rows_of("post", 1, step=5)])
-    with pytest.raises(LabError, match="at steps 0, 5"):
-        spectral_density(later)
+    twice = rows_of("post", 1)
+    with pytest.raises(LabError, match="at one step"):
+        spectral_density(results_of([*rows_of("post", 1), *(row | {"measurement": "other"} for row in twice)]))
     assert spectral_density(later, where={"step": 5}).charts
     assert "One of the seeds, no band." in spectral_density(later, where={"step": 5}).charts[0].caption
+
+
+@pytest.mark.parametrize("section", [spectral_density, cumulative_spectrum])
+@pytest.mark.parametrize("places", [("post",), ("post", "pre")])
+def test_several_steps_of_a_run_are_drawn_each_as_if_it_were_alone(section, places):
+    rows = [r for p in places for s in (1, 2, 3) for step in (0, 5) for r in rows_of(p, s, step=step)]
+    later = [r | {"node": 0.5 * r["node"]} if r["step"] else r for r in rows]
+    made = section(results_of(later), where={"placement": places[0]} if len(places) == 1 else None)
+    moments = ("before training", "after 5 training steps")
+    (chart,) = made.charts
+    assert chart.points["series"].unique(maintain_order=True).to_list() == (
+        list(moments) if len(places) == 1 else [f"{p} {m}" for p in ("Post-LN", "Pre-LN") for m in moments]
+    )
+    assert all(n == 3 for n in chart.points["n"])
+    assert made.finding.count("training") >= 2
+    assert "in before" not in made.finding
+    assert "in after" not in made.finding
+    assert "NaN" not in to_svg(spec_with_data(chart))
+
+
+@pytest.mark.parametrize("section", [spectral_density, cumulative_spectrum])
+def test_of_many_steps_the_ends_are_drawn_and_the_caption_says_so(section):
+    rows = [r for s in (1, 2) for step in (0, 1, 2, 3, 40) for r in rows_of("post", s, step=step)]
+    made = section(results_of(rows), where={"placement": "post"})
+    (chart,) = made.charts
+    assert set(chart.points["series"]) == {"before training", "after 40 training steps"}
+    assert "Of the 5 measured training steps the first and the last are drawn." in chart.caption
+    assert set(made.rows["spectra"]["step"]) == {0, 1, 2, 3, 40}
 
 
 def test_a_cumulative_spectrum_shows_its_ends_alone():

@@ -16,12 +16,15 @@ from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
-from lnlab.report.data.labels import label_series
+from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section
+from lnlab.report.words.wording import moment_in_words
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
+MOST_STEPS = 4
+"""Steps of a run that are all drawn; of more, the first and the last."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Spectra:
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
         source_rows: the stored rows that were read, by table.
+        measured_steps: how many steps of a run have a spectrum, at most.
+        only_steps: whether the series differ in their steps alone, after which they are then named.
     """
 
     rows: pl.DataFrame
@@ -41,10 +46,23 @@ class Spectra:
     families: tuple[int, ...]
     missing: str
     source_rows: Mapping[str, pl.DataFrame]
+    measured_steps: int
+    only_steps: bool
+
+    def place(self, name: str) -> str:
+        """``in Post-LN``, ``before training``: what a sentence says of a series after its numbers."""
+        return name if self.only_steps else f"in {name}"
 
     def of(self, name: str) -> pl.DataFrame:
         """The rows of a series."""
         return self.rows.filter(pl.col("series") == name)
+
+    @property
+    def steps_sentence(self) -> str:
+        """Which steps are drawn, where not all are; else nothing."""
+        if self.measured_steps <= MOST_STEPS:
+            return ""
+        return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
 
     def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
         """The data of a figure: ``curves`` as of ``spectrum_curves``, over replicates as of ``range_points``."""
@@ -70,14 +88,15 @@ def collect_spectra(
 
     Args:
         results: of an experiment.
-        where: which runs, and which ``step`` where there are several.
+        where: which runs and steps. Where a run has spectra at several steps, each step is a series of its own; of more
+            than ``MOST_STEPS`` the first and the last.
         operator: of the matrix.
         scope: of the matrix.
         band: what a replicate is; draws and parts are those of the first seed of each series.
 
     Raises:
         LabError: ``where`` selects nothing.
-        ReportError: a run has two such spectra.
+        ReportError: a run has two such spectra at one step.
     """
     runs = runs_with(results, where)
     names, families, labels = label_series(results, runs, "")
@@ -87,6 +106,11 @@ def collect_spectra(
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")
     _refuse_two(rows)
     source_rows = {"spectra": rows.select(spectra_table(results).columns)}
+    most = rows.group_by("run").agg(pl.col("step").n_unique())["step"].max()
+    measured_steps = most if isinstance(most, int) else 0
+    only_steps = measured_steps > 1 and names == (SINGLE_SERIES,)
+    if measured_steps > 1:
+        rows, names, families = _by_step(rows, names, families, only_ends=measured_steps > MOST_STEPS)
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
@@ -94,19 +118,44 @@ def collect_spectra(
     replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
     ordered = replicates.sort("line", "replicate", maintain_order=True)
     return Spectra(
-        rows=ordered, names=names, families=families, missing=missing_runs_sentence(runs), source_rows=source_rows
+        rows=ordered,
+        names=names,
+        families=families,
+        missing=missing_runs_sentence(runs),
+        source_rows=source_rows,
+        measured_steps=measured_steps,
+        only_steps=only_steps,
     )
+
+
+def _by_step(
+    rows: pl.DataFrame, names: tuple[str, ...], families: tuple[int, ...], *, only_ends: bool
+) -> tuple[pl.DataFrame, tuple[str, ...], tuple[int, ...]]:
+    """The rows with a series for each variant and step, and the names and families of these."""
+    step = pl.col("step")
+    if only_ends:
+        rows = rows.filter((step == step.min().over("run")) | (step == step.max().over("run")))
+    split = rows.select("series", "line", "step").unique().sort("line", "step")
+    places = split.rows()
+    moments = [moment_in_words(at) for _, _, at in places]
+    series = [m if name == SINGLE_SERIES else f"{name} {m}" for (name, _, _), m in zip(places, moments, strict=True)]
+    split = split.with_columns(
+        of_step=pl.Series(series, dtype=pl.String), place=pl.int_range(pl.len()).cast(rows.schema["line"])
+    )
+    columns = rows.columns
+    rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
+    rows = rows.with_columns(series="of_step", line="place").select(columns)
+    return rows, tuple(series), tuple(families[names.index(name)] for name, _, _ in places)
 
 
 def _refuse_two(rows: pl.DataFrame) -> None:
-    ambiguous = rows.group_by("run", maintain_order=True).agg(
-        pl.col("measurement").n_unique(), steps=pl.col("step").unique().sort()
-    )
-    ambiguous = ambiguous.filter(pl.col("measurement") > 1)
-    if not ambiguous.is_empty():
-        steps = ambiguous["steps"].to_list()[0]
-        several = f"at steps {', '.join(map(str, steps))}" if len(steps) > 1 else "at one step"
-        raise ReportError(Problem("where", f"a run has several spectra of this matrix, {several}", "select one step"))
+    measured = rows.group_by("run", "step", maintain_order=True).agg(pl.col("measurement").n_unique())
+    if not measured.filter(pl.col("measurement") > 1).is_empty():
+        raise ReportError(
+            Problem(
+                "where", "a run has several spectra of this matrix, at one step", "list the probe that measures it once"
+            )
+        )
 
 
 _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]

@@ -50,7 +50,8 @@ def spectral_density(
 
     ``width`` is σ, in units of the eigenvalues; by default it is Papyan's (2018) of the narrowest spectrum, but
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
-    over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches.
+    over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches. Where a run has
+    spectra at several steps, each step has a panel; of more than four, the first and the last have.
     """
     spectra = collect_spectra(results, where or {}, operator, scope, band)
     name = matrix_in_words(operator, scope)
@@ -140,7 +141,7 @@ def _density_caption(spectra: Spectra, sigma: float, name: str, band: Band, poin
         f"Density of the {size} eigenvalues of the {name}, from {source} smoothed by normal kernels whose standard "
         f"deviation is {format_short(sigma)} in every panel: nothing narrower can be seen. "
         f"{band_sentence(band, points)} Below a "
-        "tenth of the height of a single eigenvalue nothing is drawn."
+        f"tenth of the height of a single eigenvalue nothing is drawn.{spectra.steps_sentence}"
     )
 
 
@@ -156,7 +157,8 @@ def _reach(spectra: Spectra) -> str:
         if not bounds.is_empty():
             low, high = bounds.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
             texts.append(
-                f"from {format_short(low)} to {format_short(high)}" + (f" in {name}" if len(spectra.names) > 1 else "")
+                f"from {format_short(low)} to {format_short(high)}"
+                + (f" {spectra.place(name)}" if len(spectra.names) > 1 else "")
             )
     return f"reaches {two_at_most(texts, sentences=False)}"
 
@@ -211,7 +213,8 @@ def _cumulative_chart(spectra: Spectra, name: str, band: Band, finding: str) -> 
         f"{join_words(spectra.names)}. {finding}.",
         caption=f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the "
         f"quadrature there, without a kernel; both axes are logarithmic. {band_sentence(band, counts.points)} Nothing "
-        "is drawn below a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either side.",
+        "is drawn below a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either side."
+        f"{spectra.steps_sentence}",
     )
 
 
@@ -239,8 +242,8 @@ def _beyond_narrowest(spectra: Spectra, name: str) -> str:
         counts = (
             spectra.of(variant).group_by("replicate", maintain_order=True).agg(beyond.sum().alias("count"))["count"]
         )
-        parts.append(f"{format_number(float(counts.mean()))} in {variant}")  # type: ignore[arg-type]
+        parts.append(f"{format_number(float(counts.mean()))} {spectra.place(variant)}")  # type: ignore[arg-type]
     if not parts:
         return f"No eigenvalue of the {name} lies beyond ±{format_short(radii[narrowest])}"
-    where = f"Beyond ±{format_short(radii[narrowest])}, where the {name} ends in {narrowest}"
+    where = f"Beyond ±{format_short(radii[narrowest])}, where the {name} ends {spectra.place(narrowest)}"
     return f"{where}, the number of eigenvalues is {join_words(parts)}"

@@ -218,6 +218,11 @@ def count_noun(n: int, word: str) -> str:
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
+def moment_in_words(step: int) -> str:
+    """``before training``, ``after 1,000 training steps``."""
+    return f"after {step:,} training step{'' if step == 1 else 's'}" if step else "before training"
+
+
 def axis_value_name(axis: str, value: Json, label: str) -> str:
     """A value of an axis as a reader says it: ``Post-LN``, ``6 layers``, ``3 decoder layers``, ``factor 2``."""
     if axis == TIMES and isinstance(value, int | float):
