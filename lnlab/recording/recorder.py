@@ -69,7 +69,8 @@ class Recorder:
         settings: what this run is, by dotted path; what differs between runs that are opened together is an axis.
         seed: the replicate; runs with equal settings and different seeds are replicates.
         probes: words or choices as in ``lnlab.measure``; ``every`` in one replaces the common one. Probes of training
-            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``.
+            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``. A sharded model (FSDP2) has
+            none, as it cannot be copied.
         batches: held-out batches, the same in every run that is to be compared; remembered after the first reading.
         loss: ``(model, batch) -> (sum, count)`` or a mean.
         every: updates between two measurements of a probe; step 0 is measured when ``rec`` is called before training.
@@ -79,7 +80,6 @@ class Recorder:
         hooks_every: updates between two of these; 10 cost below 2 % of a small model's step.
         steps: updates that are planned; a run with fewer is unfinished. None: it is finished when it is closed.
         sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
-        build: makes the model without weights; needed where it is sharded (FSDP2), as then it cannot be copied.
         resume: False: refuse a folder that holds a run.
 
     Raises:
@@ -103,7 +103,6 @@ class Recorder:
         sites: Mapping[str, str] | None = None,
         stream: Mapping[str, str] | None = None,
         mask: TokenMask | None = None,
-        build: Callable[[], nn.Module] | None = None,
         resume: bool = True,
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
@@ -122,10 +121,11 @@ class Recorder:
         self._hooks = tuple(dict.fromkeys(hooks))
         self._hooks_every = hooks_every
         self._patterns = sites or {}, stream or {}, mask
-        self._build = build
+        self._attached: nn.Module | None = None
         self._distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
         self._writes = not self._distributed or torch.distributed.get_rank() == 0
         self._updates: UpdateHooks | None = None
+        self._attached_at = 0
         self._subject: Subject | None = None
         self._optimizer: Any = None
         self._step = -1
@@ -235,6 +235,8 @@ class Recorder:
             self._updates.remove()
         self._go_on_from(step)
         subject = self._subject_of(model)
+        self._attached = subject.module
+        self._attached_at = step
         self._updates = UpdateHooks(
             module=subject.structure,
             optimizer=optimizer,
@@ -282,6 +284,9 @@ class Recorder:
     def _subject_of(self, model: Any) -> Subject:
         """The module below what wraps it, with its addresses; the same as before if it is the same module."""
         module = unwrapped(model)
+        if self._probes and _sharded(module):  # on every rank, as the others would wait for one that is refused alone
+            what = "a sharded model cannot be copied, and probes read copies"
+            _refuse("rec", what, "leave out probes=, and lnlab.measure a gathered checkpoint")
         if self._subject is None or self._subject.module is not module:
             sites, stream, mask = self._patterns
             self._subject = Subject.of(module, sites, stream, mask)
@@ -306,13 +311,15 @@ class Recorder:
             scalars: further numbers; ``val_`` and ``eval_`` mean the split validation.
 
         Raises:
-            LabError: ``step`` is not the number of updates, or goes back; or what a probe finds wrong with the model,
+            LabError: ``step`` is not the number of updates, or goes back; the model is another one than the attached;
+                or what a probe finds wrong with the model,
                 the batches or the loss.
         """
         if self._closed:
             _refuse("rec", "the recorder is closed", "make another one")
         began = time.perf_counter()
         step = self._checked_step(step)
+        self._refuse_another(model)
         known = self._subject
         subject = self._subject_of(model)
         if self._writes and subject is not known:
@@ -326,6 +333,16 @@ class Recorder:
             self._add_time("records", time.perf_counter() - began)
             if self._ended is None:
                 self._measure(subject, step)
+
+    def _refuse_another(self, model: Any) -> None:
+        """Refuse a model that has none of the parameters of the one whose updates are recorded."""
+        module, attached = unwrapped(model), self._attached
+        if attached is None or module is attached:
+            return
+        parameters = {id(p) for p in attached.parameters()}
+        if not any(id(p) in parameters for p in module.parameters()):
+            what = "this model has no parameter of the attached one"
+            _refuse("rec", what, "give the model that is trained, or attach this one")
 
     def _checked_step(self, step: int | None) -> int:
         count = self._updates.count if self._updates is not None else None
@@ -380,8 +397,6 @@ class Recorder:
         if not due or task is None:
             return
         with self._no_trace(subject.module):
-            if _sharded(subject.module):
-                _refuse("rec", "a sharded model cannot be copied", "give build=, and no probes on other ranks")
             if not self._checked:
                 check_precision(subject.module, due)
                 try:
@@ -490,6 +505,8 @@ class Recorder:
         self._facts |= {"seconds": self._facts_at_begin + total}
         self.folder.compact()
         self.folder.write_facts(self._facts)
+        if ended[0] == "finished":
+            self._say_what_was_missed(done)
         self._say_what_it_cost(total, done)
 
     def __enter__(self) -> Self:
@@ -522,6 +539,15 @@ class Recorder:
 
     def _first_step(self) -> int:
         return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
+
+    def _say_what_was_missed(self, done: int) -> None:
+        """That the recorder was called before training alone, or never."""
+        if done <= self._attached_at or self._step > self._attached_at or self._updates is None:
+            return
+        when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"
+        updates = f"{done} {'update was' if done == 1 else 'updates were'} made"
+        remedy = "call rec(model, loss=...) after each optimizer.step()"
+        _say(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
 
     def _say_what_it_cost(self, total: float, done: int) -> None:
         spent = sum(self._spent.values())

@@ -194,6 +194,10 @@ def test_two_processes_of_ddp_rank_0_records(tmp_path):
 def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path):
     folder = tmp_path / "run"
     spawned("fsdp", folder)
+    for rank in (0, 1):  # both are refused, so that neither waits for the other
+        lines = (tmp_path / f"run-refused-{rank}").read_text().splitlines()
+        assert len(lines) == 2
+        assert all("a sharded model cannot be copied, and probes read copies; leave out probes=" in x for x in lines)
     gradients, before, after = torch.load(f"{folder}-truth")
     runs = lnlab.open_runs(folder)
     norms = dict(runs.frame("step_gradient_norm").select("path", "value").iter_rows())

@@ -477,6 +477,45 @@ def test_compiled_models_are_unwrapped(recorder, loop, small):
     )
 
 
+def test_another_model_than_the_attached_is_refused(recorder, loop, small):
+    model = small.NanoGPT()
+    opt = torch.optim.SGD(model.parameters(), lr=1.0)
+    rec = recorder(probes=[]).attach(model, opt)
+    text = "this model has no parameter of the attached one"
+    for other in (
+        small.NanoGPT(),
+        copy.deepcopy(model),
+        torch.compile(small.NanoGPT(), backend="eager"),
+        nn.DataParallel(small.NanoGPT()),
+    ):
+        refused(text, lambda other=other: rec(other))
+    for same in (model, torch.compile(model, backend="eager"), nn.DataParallel(model), nn.ModuleDict({"inner": model})):
+        rec(same)
+    other = small.NanoGPT()
+    rec.attach(other, torch.optim.SGD(other.parameters(), lr=1.0))
+    rec(other)
+    refused(text, lambda: rec(model))
+
+
+@pytest.mark.parametrize(
+    ("called", "said"), [((), "never recorded"), ((0,), "recorded at step 0 only"), ((0, 2), None), ((3,), None)]
+)
+def test_a_recorder_that_the_loop_does_not_call_says_so(recorder, small, capsys, called, said):
+    model = small.NanoGPT()
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    rec = recorder().attach(model, opt)
+    for step in range(4):
+        if step in called:
+            rec(model)
+        if step < 3:
+            opt.step()
+    rec.close()
+    lines = [line for line in capsys.readouterr().err.splitlines() if "probes and losses" in line]
+    expected = f"probes and losses were {said}, and 3 updates were made; call rec(model, loss=...) after each"
+    assert len(lines) == (said is not None)
+    assert all(expected in line for line in lines)
+
+
 def test_the_change_of_the_output_is_that_of_two_passes(recorder, loop, small, some_batches):
     sites = {**small.NANO_SITES, "blocks.{layer}.attn.qkv": "decoder.self_attention.q/k/v"}
     rec = recorder(probes=[{"kind": "update_effect", "batches": 2}], sites=sites)

@@ -54,6 +54,14 @@ def _fsdp(rank, port, folder, build, loss, batches):
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    probing = {"probes": ["gradient_norm"], "batches": batches, "loss": loss}
+    refusing = lnlab.Recorder(f"{folder}-probes", settings={"lr": 0.1}, seed=1, **probing)
+    for call in (lambda: refusing.attach(model, opt), lambda: refusing(model, 1)):
+        try:
+            call()
+        except lnlab.errors.LabError as error:
+            with Path(f"{folder}-refused-{rank}").open("a") as file:
+                file.write(f"{error}\n")
     rec = lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1)
     rec.attach(model, opt)
     total, count = loss(model, batches[0])
