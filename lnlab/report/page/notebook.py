@@ -16,7 +16,7 @@ from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnPart, Figure
-from lnlab.report.section import Table
+from lnlab.report.section import Chart, Table
 from lnlab.report.table import Grid, csv_bytes
 from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
@@ -53,8 +53,8 @@ def student(n, coverage=0.95):
     return high
 
 
-def over_seeds(seeds, log):
-    """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is."""
+def over_seeds(seeds, log, fraction=False):
+    """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is, within 0 and 1."""
     value = pl.col("value").log() if log else pl.col("value")
     found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
@@ -65,6 +65,8 @@ def over_seeds(seeds, log):
     half = pl.col("sd") * pl.col("n").replace_strict(quantiles, return_dtype=pl.Float64) / pl.col("n").sqrt()
     ends = {"estimate": pl.col("mean"), "low": pl.col("mean") - half, "high": pl.col("mean") + half}
     found = found.with_columns(**{k: e.exp() if log else e for k, e in ends.items()})
+    if fraction:
+        found = found.with_columns(pl.col("low").clip(lower_bound=0.0), pl.col("high").clip(upper_bound=1.0))
     return found.select("panel", "series", "line", "x", "estimate", "low", "high", "n")
 
 
@@ -111,6 +113,12 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
     _FORMAT.validate(document)
     return str(_FORMAT.writes(document)) + "\n"
+
+
+def _ends_at_bounds(chart: Chart) -> bool:
+    """Whether a band of the figure ends at a bound of a fraction: at exactly 0 or 1, as no other interval does."""
+    ends = chart.points.select((pl.col("low") == 0).any() | (pl.col("high") == 1).any()).item()
+    return bool(ends) and not chart.log
 
 
 def escape_markdown(text: str) -> str:
@@ -177,7 +185,8 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
 def _figure_cells(figure: Figure) -> list[Any]:
     log = figure.chart.log
     has_medians = figure.chart.statistic == "median"
-    call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log})"
+    bounds = ", fraction=True" if _ends_at_bounds(figure.chart) else ""
+    call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log}{bounds})"
     caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
     drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
