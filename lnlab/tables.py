@@ -21,6 +21,8 @@ AXIS_PREFIX = "axis."
 ENDED_STATUSES = ("finished", "diverged")
 """The statuses of runs that ended by themselves, which is a result; any other is no result."""
 
+TRAINED_ELSEWHERE = "trained_elsewhere"
+"""What the setting of a run says whose numbers are those of training though nobody knows after how many updates."""
 ENDED_EARLY = "ended at step {} of {}"
 """The reason of a run from elsewhere that was closed before the updates that were planned, or that others made."""
 

@@ -52,7 +52,7 @@ def from_frame(
         frame: one row a run, or one a run and step; of polars or pandas, or columns by name.
         axes: columns that say what a run is; ``seed``: which replicate. Together with the step they tell rows apart.
         seed: the column of whole numbers that tells replicates apart.
-        step: the column of updates made; None: there is one row a run.
+        step: the column of updates made; None: there is one row a run, whose numbers are those of training.
         values: columns with numbers; None: every number that is none of the others and varies within runs.
         split: by column the split it is of; ``val_``, ``val/`` and ``eval_`` mean validation.
         status: the column with how a run ended; None: a number that is not finite is a failure.

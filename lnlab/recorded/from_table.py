@@ -79,6 +79,7 @@ def runs_of_table(
             seed=first[seed],
             tables={"curves": curves},
             steps=0 if step is None else steps,
+            trained=step is None,
             done=0 if step is None else int(group[step].max()),  # type: ignore[arg-type]
             status=ended,
             reason=reason,

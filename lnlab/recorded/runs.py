@@ -18,7 +18,7 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
 from lnlab.specfile.values import value_label
-from lnlab.tables import ENDED_EARLY, Results, Row, frame, table_schema
+from lnlab.tables import ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, table_schema
 
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
@@ -36,6 +36,7 @@ class RecordedRun:
         seed: the replicate.
         tables: by name the rows, with ``step`` in front.
         steps: updates planned, or None where nobody says.
+        trained: whether its numbers are those of training though its step is 0, as nobody says how many updates.
         done: updates made.
         status: as in the table ``outcomes``.
         reason: the status in words.
@@ -54,6 +55,7 @@ class RecordedRun:
     seed: int
     tables: Mapping[str, pl.DataFrame]
     steps: int | None = 0
+    trained: bool = False
     done: int = 0
     status: str = "finished"
     reason: str | None = None
@@ -152,7 +154,8 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
         if run.status == "finished" and run.done < (run.steps or 0):
             reason = ENDED_EARLY.format(run.done, run.steps)
         copies: dict[str, Json] = {"copies": list(run.copies)} if run.copies else {}
-        setting = canonical({**run.settings, **_with_depths(run), **copies})
+        trained: dict[str, Json] = {TRAINED_ELSEWHERE: True} if run.trained else {}
+        setting = canonical({**run.settings, **_with_depths(run), **copies, **trained})
         outcome = {"status": run.status, "reason": reason, "done": run.done, "seconds": run.seconds}
         outcome |= {"parameters": run.parameters, "last_finite_loss": run.last_finite_loss}
         outcome |= {"device": run.device, "versions": run.versions}

@@ -59,6 +59,28 @@ def test_one_row_a_run_and_columns_by_name():
     assert runs.frame("error").columns[:2] == ["optimizer", "seed"]
 
 
+@pytest.mark.parametrize("given", [{}, {"steps": 500}, {"status": "ended"}])
+def test_numbers_without_a_step_are_those_of_training(tmp_path, given):
+    """So three seeds are too few, as they are for the same numbers with their step; five are enough."""
+    claim = claim_of_optimizer()
+    at_last = claim["of"]
+    anywhere = {key: value for key, value in at_last.items() if key != "step"}
+    for seeds, word in ((3, "undecided"), (5, "supported")):
+        table = of_optimizer(long_table(seeds=seeds, steps=(500,))).with_columns(ended=pl.lit("finished"))
+        stepless = lnlab.from_frame(table.drop("step"), axes=["optimizer"], values=["val/loss"], **given)
+        with_step = lnlab.from_frame(table, axes=["optimizer"], step="step", values=["val/loss"])
+        (verdict,) = stepless.judge([{**claim, "of": anywhere}])
+        (same,) = with_step.judge([claim])
+        assert verdict.verdict == same.verdict == word
+        assert verdict.estimate == same.estimate
+    report = stepless.report(tmp_path / "page", [{**claim, "of": anywhere}])
+    assert report.failed == []
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Trained elsewhere" in page
+    for false in ("Measured from Python", "0 updates", "initialization"):
+        assert false not in page
+
+
 def test_rows_of_a_tracker_fill_one_another_s_gaps():
     """A history has a row a logged number, with blanks elsewhere, and nested names."""
     rows = []

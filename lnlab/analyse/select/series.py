@@ -20,7 +20,7 @@ from lnlab.analyse.select.run_status import fate_without_numbers, run_endings
 from lnlab.analyse.select.select import Selection, select_measured_rows, why_empty
 from lnlab.analyse.select.settings import NothingSelected, settings_of
 from lnlab.errors import LabError, Problem
-from lnlab.tables import Results
+from lnlab.tables import TRAINED_ELSEWHERE, Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
 _IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
@@ -37,7 +37,7 @@ class SeedSeries:
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
         excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
-        trained: whether anything was measured after step 0.
+        trained: whether anything was measured after step 0, or in training at a step that nobody knows.
         bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
             else None. Only of quantities that say how far that is.
     """
@@ -223,8 +223,12 @@ def _complete_series(
         failed={seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
         excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
-        trained=bool((rows["step"] > 0).any()),
+        trained=bool((rows["step"] > 0).any()) or _trained_elsewhere(runs),
     )
+
+
+def _trained_elsewhere(runs: pl.DataFrame) -> bool:
+    return bool(runs["setting"].str.json_path_match(f"$.{TRAINED_ELSEWHERE}").is_not_null().any())
 
 
 def _with_failures(observed: SeedSeries, missed: Mapping[int, str]) -> SeedSeries:

@@ -22,7 +22,7 @@ from lnlab.report.words.wording import (
 )
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.values import site_label
-from lnlab.tables import Results
+from lnlab.tables import TRAINED_ELSEWHERE, Results
 
 
 def settings_of_variants(results: Results) -> list[dict[str, Json]]:
@@ -86,9 +86,10 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     if trained_elsewhere(results):
         varied = [f"{path_name(axis)} {_values_in_words(by_path, axis)}" for axis in axes if axis in by_path]
         size = f" of {join_words([f'{count:,}' for count in counts], 'or')} parameters" if counts else ""
-        longest = count_noun(int(results.runs["steps"].max() or 0), "update")  # type: ignore[arg-type]
+        longest = int(results.runs["steps"].max() or 0)  # type: ignore[arg-type]
+        updates = f", up to {count_noun(longest, 'update')}" if longest else ""
         variants = f", with {join_words(varied)}" if varied else ""
-        text = f"Trained elsewhere, and recorded: models{size}{variants}, up to {longest}."
+        text = f"Trained elsewhere, and recorded: models{size}{variants}{updates}."
         return f"{text} {loss}" if counts else text
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
@@ -108,7 +109,8 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
 def trained_elsewhere(results: Results) -> bool:
     """Whether runs were trained by something else than lnlab, so that it knows nothing of their random numbers."""
     settings = settings_of_variants(results)
-    return not any("task" in setting for setting in settings) and bool((results.runs["steps"] > 0).any())
+    stated = any(TRAINED_ELSEWHERE in setting for setting in settings)
+    return not any("task" in setting for setting in settings) and (stated or bool((results.runs["steps"] > 0).any()))
 
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
