@@ -8,6 +8,8 @@ any other claim:                                       a table, by the axes that
 training runs on a grid of learning rates:             at which rates they converge
 training runs:                                         the curves of their validation loss
 each probe:                                            the same by what it measured, place by place
+
+Where a spec names probes, it asks about them: they come before the losses, which keep their place on the page.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +58,7 @@ def with_default_sections(
         return facts
     chosen = []
     with using_words(facts.words):
-        candidates = list(_candidates(results, claims))
+        candidates = list(_candidates(results, claims, asks_probes=bool(facts.probes)))
     for candidate in candidates:
         section = {"title": None, "heading": None, "claims": candidate.claims, **candidate.section}
         resolved = FRAME_REGISTRIES["section"].resolve({k: v for k, v in candidate.section.items() if k != "title"})
@@ -69,14 +71,18 @@ def with_default_sections(
     return replace(facts, sections=tuple(chosen))
 
 
-def _candidates(results: Results, claims: Sequence[Claim]) -> list[_Candidate]:
+def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool) -> list[_Candidate]:
     """Every section once, in the order in which it is first asked for; those of one figure share their claims."""
     candidates: dict[str, _Candidate] = {}
     for claim in claims:
         for section in _sections_of_claim(results, claim):
             candidate = candidates.setdefault(canonical(section), _Candidate(section, []))
             candidate.claims += [claim["id"]] if claim["id"] not in candidate.claims else []
-    for section in [*_sections_of_training(results), *_sections_of_probes(results)]:
+    training, probed = list(_sections_of_training(results)), list(_sections_of_probes(results))
+    losses = [section for section in training if section["kind"] == "curves"]
+    room = max(1, MOST_SECTIONS - len(candidates) - len(training)) if asks_probes else 0
+    grids = [section for section in training if section not in losses]
+    for section in [*grids, *probed[:room], *losses, *probed[room:]]:
         candidates.setdefault(canonical(section), _Candidate(section, []))
     return list(candidates.values())
 

@@ -88,6 +88,8 @@ def test_a_count_of_edges_is_a_count():
 
 OPEN = SimpleNamespace(verdict="undecided", says="The two are alike.")
 WRONG = SimpleNamespace(verdict="contradicted", says="It rises.")
+UNSTOPPED = SimpleNamespace(verdict="undecided", says="Warm-up ends lower")
+ASKED = SimpleNamespace(verdict="contradicted", says="Does it rise?")
 HELD = SimpleNamespace(verdict="supported", says="It grows.")
 
 
@@ -100,6 +102,12 @@ HELD = SimpleNamespace(verdict="supported", says="It grows.")
         ([("A", "It falls")], [OPEN, OPEN], "It falls. All 2 claims are undecided."),
         ([("A", "It falls")], [OPEN, OPEN, HELD], "It falls. 2 of 3 claims are undecided."),
         ([("A", "It falls")], [WRONG, OPEN], "It falls. Contradicted: It rises. Undecided: The two are alike."),
+        ([("A", "It falls")], [UNSTOPPED, HELD], "It falls. Undecided: Warm-up ends lower."),
+        (
+            [("A", "It falls")],
+            [ASKED, UNSTOPPED],
+            "It falls. Contradicted: Does it rise? Undecided: Warm-up ends lower.",
+        ),
         ([], [OPEN], ""),
     ],
 )

@@ -1,6 +1,7 @@
 """A printed table with ours in it: cells by hand, a page without a script, and the same page from its folder alone."""
 
 import re
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from lnlab.errors import LabError
 from lnlab.report.cell_matrix import HEIGHT, Trace, draw_traces, finite_prefix
 from lnlab.report.facts import ReportFacts
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.sections import convergence_table
 from lnlab.report.write import render_report, write_report
 from lnlab.tables import Results
 
@@ -219,3 +221,24 @@ def test_a_table_of_one_s_own_stands_on_the_page_without_empty_brackets(results,
 
 
 OWN = {"kind": "convergence_table", "where": {"rule": "learned", "split": "train"}, "title": None, "heading": None}
+
+
+@pytest.mark.parametrize(
+    ("converged", "text"),
+    [
+        (
+            ({0.01: True}, {0.01: True, 0.1: False}),
+            "The largest learning rate at which most seeds converge is 0.01 with both",
+        ),
+        (({0.01: True},) * 3, "The largest learning rate at which most seeds converge is 0.01 with all 3"),
+        (({0.01: False},) * 2, "Most seeds converge at no learning rate"),
+        (
+            ({0.01: True}, {0.01: False}),
+            "The largest learning rate at which most seeds converge is 0.01 with A and none with B",
+        ),
+    ],
+)
+def test_one_rate_of_several_columns_is_said_once(monkeypatch, converged, text):
+    columns = [SimpleNamespace(table="", word=word, cells=c) for word, c in zip("ABC", converged, strict=False)]
+    monkeypatch.setattr(convergence_table, "majority_cells", lambda column: column.cells)
+    assert convergence_table._own_finding(columns) == text

@@ -7,7 +7,7 @@ import pytest
 from conftest import make_results
 from lettered import made
 
-from lnlab.report.default_sections import MOST_SECTIONS, with_default_sections
+from lnlab.report.default_sections import MOST_SECTIONS, _candidates, with_default_sections
 from lnlab.report.folder import read_folder
 from lnlab.report.write import render_report, write_report
 
@@ -81,3 +81,16 @@ def test_the_page_is_the_same_again_from_its_folder_alone(unarranged, tmp_path):
     assert len(facts.sections) >= 2
     render_report(tmp_path / "own")
     assert (tmp_path / "own" / "index.html").read_text() == page
+
+
+def test_probes_that_a_spec_names_come_before_the_losses_which_stay_on_the_page(unarranged, results):
+    trained = made_rates()
+    runs = results.runs.with_columns(steps=pl.lit(10, results.runs.schema["steps"]))
+    both = replace(results, runs=runs, tables={**results.tables, "curves": trained.tables["curves"]})
+    silent, asked = (
+        [candidate.section["kind"] for candidate in _candidates(both, [], asks_probes=asks)] for asks in (False, True)
+    )
+    assert silent[:2] == ["curves", "depth_profile"]
+    assert asked[:2] == ["depth_profile", "depth_profile"]
+    assert "curves" in asked[:MOST_SECTIONS]
+    assert sorted(asked) == sorted(silent)

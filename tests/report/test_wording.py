@@ -10,6 +10,7 @@ from lnlab.report.words.quantity_words import axis_title, quantity_name, quantit
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
+    format_apart,
     format_interval,
     format_line,
     format_number,
@@ -207,3 +208,18 @@ def test_a_number_of_one_stack_says_of_which() -> None:
     assert axis_value_name("model.layers", 3, "3") == "3 layers"
     assert axis_value_name("encoder.layers", 12, "12") == "12 encoder layers"
     assert axis_value_name("decoder.layers", 1, "1") == "1 decoder layer"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((4.08, 4.12), ["4.08", "4.12"]),
+        ((4.1, 5.2), ["4.1", "5.2"]),
+        ((0.012341, 0.012349), ["0.01234", "0.01235"]),
+        ((1.234e-6, 1.243e-6), ["1.23 × 10⁻⁶", "1.24 × 10⁻⁶"]),
+        ((4.10001, 4.10002), ["4.1", "4.1"]),
+        ((2.0, 2.0), ["2", "2"]),
+    ],
+)
+def test_numbers_that_are_compared_have_digits_enough_to_differ(values, texts):
+    assert format_apart(values) == texts

@@ -161,15 +161,19 @@ def _rule_note(criterion: Mapping[str, str]) -> str:
 def _own_finding(columns: Sequence[RatesColumn]) -> str:
     """Up to which learning rate most seeds of each column converge."""
     several_tables = len({column.table for column in columns}) > 1
-    clauses = []
+    rates, clauses = [], []
     for column in columns:
         words = [column.table] if several_tables else []
         words += [norm_name(column.word)] if column.word != SINGLE_SERIES else []
         converged = [rate for rate, most in majority_cells(column).items() if most]
-        clauses.append(f"{format_value(max(converged)) if converged else 'none'} with {', '.join(words)}")
+        rates.append(format_value(max(converged)) if converged else "none")
+        clauses.append(f"{rates[-1]} with {', '.join(words)}")
+    if set(rates) == {"none"}:
+        return "Most seeds converge at no learning rate"
     if len(columns) == 1:
-        rate = clauses[0].split(" ", 1)[0]
-        return "Most seeds converge at no learning rate" if rate == "none" else f"Most seeds converge up to {rate}"
+        return f"Most seeds converge up to {rates[0]}"
+    if len(set(rates)) == 1:
+        clauses = [f"{rates[0]} with {'both' if len(rates) == 2 else f'all {len(rates)}'}"]
     return f"The largest learning rate at which most seeds converge is {two_at_most(clauses, sentences=False)}"
 
 

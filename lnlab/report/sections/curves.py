@@ -17,7 +17,7 @@ from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
-from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, join_words
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, join_words
 from lnlab.tables import Results
 
 _LOSSES = ("loss", "nll")
@@ -193,13 +193,16 @@ def _plain(name: str) -> str:
 
 
 def _final_text(final_values: Mapping[str, float]) -> str:
-    if list(final_values) == [SINGLE_SERIES]:
-        return f"ends at {format_short(final_values[SINGLE_SERIES])}"
+    if len(final_values) == 1:
+        ((name, value),) = final_values.items()
+        return f"ends at {format_short(value)}{'' if name == SINGLE_SERIES else f' in {name}'}"
+    named = list(final_values)
+    if len(named) > MAX_NAMED:
+        named = [f(final_values, key=final_values.__getitem__) for f in (min, max)]
+    low, high = format_apart([final_values[name] for name in named])
+    if low == high:
+        arms = join_words(named) if len(final_values) <= MAX_NAMED else f"all {len(final_values)} variants"
+        return f"ends alike, at {low}, in {arms}"
     if len(final_values) <= MAX_NAMED:
-        return f"ends at {join_words(f'{format_short(value)} in {name}' for name, value in final_values.items())}"
-    low, high = min(final_values, key=final_values.__getitem__), max(final_values, key=final_values.__getitem__)
-    least, most = (
-        f"{format_short(final_values[low])} in {low}, the lowest of {len(final_values)}",
-        f"{format_short(final_values[high])} in {high}, the highest",
-    )
-    return f"ends at {least}, and at {most}"
+        return f"ends at {low} in {named[0]} and {high} in {named[1]}"
+    return f"ends at {low} in {named[0]}, the lowest of {len(final_values)}, and at {high} in {named[1]}, the highest"

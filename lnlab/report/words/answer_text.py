@@ -58,7 +58,7 @@ def _not_held(verdicts: Sequence[Verdict], word: str) -> str:
     if not claims:
         return ""
     if len(claims) == 1 and len(claims[0].split()) <= _LONGEST_CLAIM:
-        return f"{word.capitalize()}: {claims[0]}"
+        return f"{word.capitalize()}: {claims[0]}{'' if claims[0].endswith(('.', '?', '!')) else '.'}"
     if len(claims) == len(verdicts):
         return f"The claim is {word}." if len(verdicts) == 1 else f"All {len(verdicts)} claims are {word}."
     return f"{len(claims)} of {count_noun(len(verdicts), 'claim')} {'is' if len(claims) == 1 else 'are'} {word}."

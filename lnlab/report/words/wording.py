@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from lnlab.claims.verdict_text import MINUS
@@ -155,6 +155,20 @@ def format_short(value: float) -> str:
     if not math.isfinite(value) or abs(value) >= 100:
         return format_number(value)
     return _scientific(value, 1) if 0 < abs(value) < 1e-4 else format_value(float(f"{value:.2g}"))
+
+
+def format_apart(values: Sequence[float]) -> list[str]:
+    """Numbers for a heading that compares them: as ``format_short``, with up to four digits where two would agree."""
+    short = [format_short(value) for value in values]
+    if len(set(short)) == len(short):
+        return short
+    for digits in (3, 4):
+        rounded = [float(f"{value:.{digits}g}") for value in values]
+        if len(set(rounded)) == len(rounded):
+            return [
+                _scientific(value, digits - 1) if 0 < abs(value) < 1e-4 else format_value(value) for value in rounded
+            ]
+    return short
 
 
 def format_power(letter: str, exponent: float) -> str:

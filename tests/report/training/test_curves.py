@@ -12,7 +12,7 @@ from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.curves import curves
+from lnlab.report.sections.curves import _final_text, curves
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 
@@ -154,6 +154,19 @@ def test_the_heading_says_where_the_lines_end(whole, course):
     ends = [np.mean([float(course(p, 1e-3, s, 200)) + 0.2 for s in range(1, 6)]) for p in ("post", "pre")]
     said = f"ends at {ends[0]:.2g} in Post-LN and {ends[1]:.2g} in Pre-LN"
     assert curves(whole, **NLL).finding == f"The validation negative log likelihood {said}"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"A": 4.08, "B": 4.12}, "ends at 4.08 in A and 4.12 in B"),
+        ({"A": 4.1, "B": 4.1}, "ends alike, at 4.1, in A and B"),
+        ({"A": 4.09, "B": 4.1, "C": 4.14}, "ends at 4.09 in A, the lowest of 3, and at 4.14 in C, the highest"),
+        ({"A": 4.1, "B": 4.100001, "C": 4.1}, "ends alike, at 4.1, in all 3 variants"),
+    ],
+)
+def test_an_order_is_said_only_of_numbers_that_are_printed_apart(values, text):
+    assert _final_text(values) == text
 
 
 def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):
