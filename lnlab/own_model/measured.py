@@ -1,6 +1,7 @@
 """What ``lnlab.measure`` returns: frames with the axes as columns, charts, and verdicts on claims."""
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,8 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
 from lnlab.own_model.page import default_sections
 from lnlab.own_model.question import Entries, Question, read_question
-from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, results_of_runs, run_label
+from lnlab.printable import printable
+from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
 from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
@@ -59,6 +61,9 @@ class Measurements:
         single = joined_runs([run for one in runs for run in (one.runs if isinstance(one, Measurements) else (one,))])
         if not single:
             raise LabError(Problem("", "there is no run", "give at least one"))
+        single, copies = counted_once(single)
+        if copies:
+            warnings.warn(_copies_said(copies), stacklevel=3)
         results = results_of_runs(single, axes)
         rows = [(run.key, *address) for run in single for address in run.paths]
         site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
@@ -320,6 +325,14 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 def _steps(run: RecordedRun) -> set[int]:
     return {step for table in run.tables.values() for step in table["step"].unique()}
+
+
+def _copies_said(copies: Sequence[RecordedRun]) -> str:
+    """That seeds add nothing."""
+    which = join_words(printable(run_label(run)) for run in copies)
+    verb = "have" if len(copies) > 1 else "has"
+    remedy = "let the seed set the weights and the order of the batches"
+    return f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
 
 
 def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, frozenset[str]]]:

@@ -6,6 +6,7 @@ that ended early with runs that did not; ``done`` are a run's own.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from lnlab.tables import ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, ta
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
 SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
+_TELLING_DIGITS = 12
+"""Significant digits, of different numbers together, that two replicates do not share by chance."""
 _KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
@@ -47,7 +50,7 @@ class RecordedRun:
         versions: JSON, or None.
         paths: ``stack layer sublayer tensor path`` of each parameter and module.
         probes: the choices of probes.
-        copies: other seeds of these settings that had the same parameters, and so are no replicates.
+        copies: other seeds of these settings that had the same parameters or numbers, and so are no replicates.
     """
 
     name: str
@@ -130,6 +133,53 @@ def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
             what = f"{names[run.key]} and {run.name} are one run: {run_label(run)}"
             raise LabError(Problem("", what, "give different seeds, or open one of them"))
         names[run.key] = run.name
+
+
+def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[RecordedRun]]:
+    """The runs without other seeds of their settings whose numbers are all the same, and those that are left out.
+
+    A copy has the same value of each quantity at each step and place: a loop that does not use its seed, or a row that
+    was written under several. Few and short numbers, as accuracies are, may be the same by chance, and count.
+    """
+    kept: dict[str, list[tuple[RecordedRun, dict[str, pl.DataFrame]]]] = {}
+    left: dict[str, list[RecordedRun]] = {}
+    for run in sorted(runs, key=lambda run: run.seed):  # so that arms which are compared in pairs keep the same seed
+        variant = digest(run.settings)
+        numbers = {name: _sorted(rows) for name, rows in run.tables.items() if not rows.is_empty()}
+        former = kept.setdefault(variant, [])
+        if _can_tell(numbers) and any(_same_tables(numbers, other) for _, other in former):
+            left.setdefault(variant, []).append(run)
+        else:
+            former.append((run, numbers))
+    copies = {variant: tuple(run.seed for run in of_variant) for variant, of_variant in left.items()}
+    once = [
+        replace(run, copies=tuple(sorted({*run.copies, *copies.get(variant, ())})))
+        for variant, of_variant in kept.items()
+        for run, _ in of_variant
+    ]
+    places = {run.key: i for i, run in enumerate(runs)}
+    once.sort(key=lambda run: places[run.key])
+    return once, [run for of_variant in left.values() for run in of_variant]
+
+
+def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort([name for name, kind in rows.schema.items() if not kind.is_nested()], maintain_order=True)
+
+
+def _same_tables(one: Mapping[str, pl.DataFrame], other: Mapping[str, pl.DataFrame]) -> bool:
+    return one.keys() == other.keys() and all(rows.equals(other[name]) for name, rows in one.items())
+
+
+def _can_tell(numbers: Mapping[str, pl.DataFrame]) -> bool:
+    """Whether the same numbers are no chance; a learning rate is the same for all seeds."""
+    values: set[float] = set()
+    for rows in numbers.values():
+        if "value" in rows.columns:
+            values |= set(rows.filter(pl.col("quantity").ne_missing("learning_rate"))["value"].drop_nulls().to_list())
+        elif rows.height:
+            return True  # a spectrum or a histogram
+    digits = (repr(abs(x)).partition("e")[0].replace(".", "").strip("0") for x in values if math.isfinite(x))
+    return sum(map(len, digits)) >= _TELLING_DIGITS
 
 
 def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = None) -> Results:

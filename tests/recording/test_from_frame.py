@@ -1,5 +1,7 @@
 """Tables from elsewhere, by what numpy makes of the same cells."""
 
+import warnings
+
 import numpy as np
 import polars as pl
 import pytest
@@ -155,3 +157,27 @@ def test_a_page_and_its_words(tmp_path):
         assert false not in page
     files = runs.paper(tmp_path / "paper", [claim_of_optimizer()], sections=sections)
     assert [file.name for file in files if file.suffix == ".pdf"] == ["paper-figure-1.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("losses", "kept"),
+    [
+        ({1: [3.21, 2.718, 1.6180339], 2: [3.21, 2.718, 1.6180339], 3: [3.21, 2.718, 1.6180338]}, [1, 3]),
+        ({1: [0.91, 0.92, 0.92], 2: [0.91, 0.92, 0.92], 3: [0.9, 0.92, 0.92]}, [1, 2, 3]),  # by chance
+        ({1: [1.0, 1.0, 1.0], 2: [1.0, 1.0, 1.0]}, [1, 2]),
+        ({1: [3.21, 2.718, 1.6180339], 2: [2.718, 3.21, 1.6180339]}, [1, 2]),  # the same values at other steps
+        ({1: [3.21123456, 2.71812345, float("nan")], 2: [3.21123456, 2.71812345, float("nan")]}, [1]),
+    ],
+)
+def test_copied_rows_of_a_table_count_once_where_chance_cannot_make_them(losses, kept):
+    rows = [
+        {"optimizer": "sgd", "seed": seed, "step": step, "loss": loss}
+        for seed, values in losses.items()
+        for step, loss in enumerate(values)
+    ]
+    table = pl.DataFrame(rows).sample(fraction=1.0, shuffle=True, seed=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        runs = lnlab.from_frame(table, axes=["optimizer"], step="step", values=["loss"])
+    assert sorted(runs.results.runs["seed"]) == kept
+    assert len(caught) == (len(kept) < len(losses))

@@ -1,5 +1,7 @@
 """Runs opened together: against the rows that went in, hand-made statistics, and pages."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -116,3 +118,44 @@ def test_looks_at_several_steps_are_joined(small, some_batches):
     assert norms["value"][1] == pytest.approx(2 * norms["value"][0], rel=1e-6)
     with pytest.raises(LabError, match="both have step 10"):
         lnlab.Measurements.of_runs([looks[1], looks[1]])
+
+
+def copies_of(root, loop, small, some_batches, starts):
+    """Runs by name and seed; ``starts`` says which seed the loop used in truth."""
+    for (name, seed), start in starts.items():
+        with lnlab.Recorder(
+            root / f"{name}-{seed}",
+            settings={"name": name},
+            seed=seed,
+            probes=["displacement"],
+            batches=some_batches(99, 1),
+            loss=small.token_loss,
+            every=2,
+        ) as rec:
+            rate = 0.01 if name == "a" else 0.003
+            loop(rec, seed=start, steps=4, optimizer=lambda m, rate=rate: torch.optim.AdamW(m.parameters(), lr=rate))
+
+
+def test_copies_are_told_and_counted_once(tmp_path, loop, small, some_batches):
+    copies_of(tmp_path, loop, small, some_batches, {(name, seed): 1 for name in "ab" for seed in range(1, 6)})
+    with pytest.warns(UserWarning, match="name a, seed 2, .*have the numbers of an earlier seed, counted once"):
+        runs = lnlab.open_runs(tmp_path / "*")
+    of = {"quantity": "total_displacement", "step": "last", "name": "a"}
+    claim = {"id": "c", "kind": "ratio", "of": of, "to": {"name": "b"}, "at_least": 0.5}
+    (verdict,) = runs.judge([claim])
+    assert (verdict.verdict, verdict.n) == ("undecided", 1)
+    runs.report(tmp_path / "page", [claim])
+    page = (tmp_path / "page" / "index.html").read_text()
+    for name in "ab":
+        assert re.search(f"The seeds 2.5 of name {name} had the numbers of an earlier one and count with it once", page)
+
+
+def test_only_what_is_the_same_is_a_copy(tmp_path, loop, small, some_batches):
+    """Seed 3 is one of seed 1, opened apart; b has the weights of a and is another setting."""
+    starts = {("a", 1): 1, ("a", 2): 2, ("a", 3): 1, ("b", 1): 1, ("b", 2): 2}
+    copies_of(tmp_path, loop, small, some_batches, starts)
+    apart = [lnlab.open_runs(tmp_path / "a-[12]"), lnlab.open_runs(tmp_path / "a-3"), lnlab.open_runs(tmp_path / "b-*")]
+    with pytest.warns(UserWarning, match="^name a, seed 3: has the numbers"):
+        runs = lnlab.Measurements.of_runs(apart)
+    kept = runs.results.runs.join(runs.results.axes, on="run").select("label", "seed").rows()
+    assert sorted(kept) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]

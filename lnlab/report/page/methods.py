@@ -90,7 +90,8 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
         updates = f", up to {count_noun(longest, 'update')}" if longest else ""
         variants = f", with {join_words(varied)}" if varied else ""
         text = f"Trained elsewhere, and recorded: models{size}{variants}{updates}."
-        return f"{text} {loss}" if counts else text
+        said = [text, loss if counts else "", *_copies_elsewhere(results)]
+        return " ".join(sentence for sentence in said if sentence)
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
     said = [f"Measured from Python: {models}, with the weights that they had.", loss if counts else ""]
@@ -104,6 +105,18 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
             noun = "seeds" if len(seeds) > 1 else "seed"
             said.append(f"The {noun} {number_ranges(seeds)} of {label} had the parameters of an earlier one.")
     return " ".join(text for text in said if text)
+
+
+def _copies_elsewhere(results: Results) -> Iterator[str]:
+    """Of each variant the seeds whose numbers are those of another one."""
+    for (setting,), runs in results.runs.group_by("setting", maintain_order=True):
+        seeds = json.loads(str(setting)).get("copies")
+        if seeds:
+            of_run = results.axes.filter(pl.col("run") == runs["run"][0])
+            variant = join_words(f"{path_name(axis)} {label}" for axis, label in of_run.select("axis", "label").rows())
+            noun, verb = ("seeds", "count") if len(seeds) > 1 else ("seed", "counts")
+            of = f" of {variant}" if variant else ""
+            yield f"The {noun} {number_ranges(seeds)}{of} had the numbers of an earlier one and {verb} with it once."
 
 
 def trained_elsewhere(results: Results) -> bool:
