@@ -29,6 +29,14 @@ _LONGEST_CELL = 1 << 27
 _SAMPLE = 50
 """Rows on which a separator is tried."""
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_ZIP = b"PK\x03\x04"
+_PACKED = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    (_ZIP, "a zip archive"),
+)
 _NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
@@ -67,8 +75,10 @@ def read_table(
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise LabError(Problem(str(path), "is no table by its name", f"a table ends in one of {', '.join(ENDINGS)}"))
+        what = f"is not a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
+        raise LabError(Problem(str(path), what, "save the table as one of these"))
     content = read_user_file(path, "table", LARGEST_TABLE)
+    refuse_packed(path, content)
     if ending == ".parquet":
         return _parquet(path, content, columns)
     text, code = _decoded(path, content, encoding)
@@ -82,6 +92,8 @@ def read_table(
             what = f"row {place} (line {line}) has {len(row)} cells, and the header has {len(names)} columns"
             remedy = f"put quotes around a text that holds {chosen!r}" if quoted else "remove tabs within a text"
             raise LabError(Problem(str(path), what, remedy))
+    if not rows:
+        raise LabError(_no_rows(path))
     cells = {name: [row[names.index(name)].strip() for _, row in rows] for name in columns}
     return UserTable(path, cells, len(rows), f"{_NAMES[code]}, {_SEPARATOR_NAMES.get(chosen, repr(chosen))}")
 
@@ -115,7 +127,29 @@ def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFr
         raise LabError(Problem(str(path), what, "give every row as many cells as the header")) from error
     frame = frame.rename({name: name.strip() for name in frame.columns})
     _require(path, frame.columns, columns)
+    if frame.select(pl.all_horizontal(pl.all().is_null()).all()).item():  # an empty line is a row of nulls
+        raise LabError(_no_rows(path))
     return frame
+
+
+def refuse_packed(path: Path, content: bytes) -> None:
+    """Refuse a compressed file that is named as a table.
+
+    Args:
+        path: of the file, for the message.
+        content: its bytes.
+
+    Raises:
+        LabError: it is gzip, bzip2, xz, Zstandard, or a zip archive such as a spreadsheet.
+    """
+    for mark, name in _PACKED:
+        if content.startswith(mark):
+            remedy = "unpack it, or save a spreadsheet as CSV" if mark == _ZIP else "unpack it"
+            raise LabError(Problem(str(path), f"is {name}", remedy))
+
+
+def _no_rows(path: Path) -> Problem:
+    return Problem(str(path), "has no rows below its header", "write one row for each example")
 
 
 def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
@@ -129,6 +163,8 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
         frame = pl.read_parquet(io.BytesIO(content), columns=list(dict.fromkeys(columns)))
         texts = frame.select(pl.all().cast(pl.String))
         cells = {name: [(cell or "").strip() for cell in texts[name]] for name in columns}
+        if frame.is_empty():
+            raise LabError(Problem(str(path), "has no rows", "write one row for each example"))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise LabError(_unreadable(path, error)) from error
     return UserTable(path, cells, frame.height)

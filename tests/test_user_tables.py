@@ -1,8 +1,12 @@
 """Tables as spreadsheets and programs write them: read as they are meant, or refused with the row."""
 
+import bz2
 import csv
 import datetime
+import gzip
 import io
+import lzma
+import zipfile
 
 import polars as pl
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
+from lnlab.recorded.readers import read_tables
 from lnlab.user_tables import read_table
 
 ROWS = [("a good day", "pos"), ("ein schöner Tag, ja", "neg"), ('said "no"; twice', "pos"), ("x|y\tz", "neg")]
@@ -20,6 +25,13 @@ def written(separator=",", encoding="utf-8", rows=ROWS, header=("text", "label")
     writer = csv.writer(file, delimiter=separator, lineterminator=newline)
     writer.writerows([header, *rows])
     return file.getvalue().encode(encoding)
+
+
+def zipped(content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("t.csv", content)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -140,3 +152,32 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path):
     for name, word in (("a1", "right"), ("a[1]", "own")):
         pl.DataFrame({"text": [word], "label": ["x"]}).write_parquet(tmp_path / f"{name}.parquet")
     assert read_table(tmp_path / "a[1].parquet", ("text",)).columns["text"] == ["own"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [(gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz"), (zipped, "a zip archive")],
+)
+def test_a_packed_table_is_named_as_what_it_is(tmp_path, ending, pack, name):
+    path = tmp_path / f"t.{ending}"
+    path.write_bytes(pack(written()))
+    for read in (lambda: read_table(path, ("text", "label")), lambda: read_tables([path], ("text",))):
+        with pytest.raises(LabError, match=f"is {name}; unpack it"):
+            read()
+
+
+@pytest.mark.parametrize("content", ["text,label\n", "text;label\n", "text\tlabel\n\n", "\ufefftext,label"])
+def test_a_header_alone_is_no_table(tmp_path, content):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    for read in (lambda: read_table(path, ("text", "label")), lambda: read_tables([path], ("text", "label"))):
+        with pytest.raises(LabError, match="has no rows below its header"):
+            read()
+
+
+def test_a_parquet_table_without_rows_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"text": [], "label": []}, schema={"text": pl.String, "label": pl.String}).write_parquet(path)
+    with pytest.raises(LabError, match="has no rows;"):
+        read_table(path, ("text", "label"))

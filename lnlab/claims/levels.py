@@ -28,17 +28,20 @@ def numeric_levels(series: SeedSeries, over: str, *, positive: bool) -> np.ndarr
 
 
 def unfit_reason(
-    series: SeedSeries, levels: np.ndarray, over: str, span: float = 1.0, least: int = MIN_LEVELS
+    series: SeedSeries, levels: np.ndarray, over: str, kind: str, span: float = 1.0, least: int = MIN_LEVELS
 ) -> str | None:
-    """Why the levels do not carry a claim, or None: ``least`` of them, and from first to last a factor ``span``."""
+    """Why the levels do not carry a claim, or None: ``least`` of them, and from first to last a factor ``span``.
+
+    ``kind`` is the claim's in words: ``a trend``.
+    """
     if series.pending:
         return reason_pending(series.pending, series.total)
     if not series.seeds:
         return f"no seed of {series.total} has all its numbers"
     if len(levels) < least:
-        return f"{len(levels)} levels of {over}; this needs {least}, by rule"
+        return f"{len(levels)} level{'' if len(levels) == 1 else 's'} of {over}; {kind} needs {least}"
     if span > 1 and levels[-1] < span * levels[0]:
-        return f"{over} spans a factor of {levels[-1] / levels[0]:.3g}; this needs {span:g}, by rule"
+        return f"{over} spans a factor of {levels[-1] / levels[0]:.3g}; {kind} needs {span:g}"
     return None
 
 

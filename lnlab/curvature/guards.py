@@ -263,8 +263,8 @@ def check_difference(product: Tensor, difference: Callable[[float], Tensor], uni
     allowed = _OFF * norm(other) + 4 * norm(one - other)
     if norm(product - other) > allowed:
         what = (
-            f"found a product of the length {norm(product):.4g}, and {norm(other):.4g} by differences of gradients, "
-            f"expected one Hessian (nodes that somebody has written: {', '.join(sorted(suspects))})"
+            f"the Hessian-vector product has norm {norm(product):.4g}, finite differences of the gradient give "
+            f"{norm(other):.4g} (custom autograd functions: {', '.join(sorted(suspects))})"
         )
         raise CurvatureError(what, "write backward of that function by operations of torch, on saved inputs")
 

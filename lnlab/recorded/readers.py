@@ -7,7 +7,7 @@ import polars as pl
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import digest_bytes
-from lnlab.user_tables import LARGEST_TABLE, csv_frame
+from lnlab.user_tables import LARGEST_TABLE, csv_frame, refuse_packed
 from lnlab.userfiles import read_user_file
 
 _OTHERS: dict[str, Callable[[bytes], pl.DataFrame]] = {
@@ -38,6 +38,7 @@ def read_tables(files: Sequence[Path], columns: Collection[str]) -> tuple[pl.Dat
             what = f"ends with '{path.suffix}'"
             raise LabError(Problem(str(path), what, f"give a file that ends with {', '.join(READABLE)}"))
         content = read_user_file(path, "table", LARGEST_TABLE)
+        refuse_packed(path, content)
         try:
             frames.append(_OTHERS[ending](content) if ending in _OTHERS else csv_frame(path, content, columns))
         except (pl.exceptions.PolarsError, ValueError) as error:

@@ -101,8 +101,8 @@ def test_more_seeds_decide_only_beyond_the_edges(ratio, words):
 
 
 def test_levels_span_and_seeds_by_rule(verdict):
-    assert verdict(noisy(LAYERS[:5]), **FIT).reason == "5 levels of layer; this needs 6, by rule"
-    assert verdict(noisy(LAYERS[:15]), **FIT).reason == "layer spans a factor of 15; this needs 16, by rule"
+    assert verdict(noisy(LAYERS[:5]), **FIT).reason == "5 levels of layer; a fit needs 6"
+    assert verdict(noisy(LAYERS[:15]), **FIT).reason == "layer spans a factor of 15; a fit needs 16"
     few = verdict(noisy(1 + LAYERS, n=4), **FIT)
     assert (few.verdict, few.reason) == ("undecided", "4 seeds; a verdict needs 5, by rule")
 

@@ -43,7 +43,7 @@ def test_an_exponent_at_every_place(verdict):
     assert (each.verdict, each.statistic) == ("supported", "exponent at decoder")
     assert (each.estimate, each.low, each.high) == (plain.estimate, plain.low, plain.high)
     few = verdict(noisy[:, :3], **claim, each=["stack"])
-    assert (few.verdict, few.reason) == ("undecided", "3 levels of model.layers; this needs 4, by rule")
+    assert (few.verdict, few.reason) == ("undecided", "3 levels of model.layers; a power law needs 4")
 
 
 def test_a_column_that_tells_no_place_is_refused(verdict):

@@ -141,7 +141,7 @@ def test_the_bend_is_the_quadratic_coefficient_of_numpy():
 
 def test_levels_and_span_by_rule(verdict):
     found = verdict(law(0, x=X[:3]), **SIZES, sizes=True, exponent=0)
-    assert (found.verdict, found.reason) == ("undecided", "3 levels of model.layers; this needs 4, by rule")
+    assert (found.verdict, found.reason) == ("undecided", "3 levels of model.layers; a power law needs 4")
     assert (found.region_low, found.region_high) == (-0.15, 0.15)
     narrow = X[:4]  # 6 to 12 layers
     assert verdict(law(0, x=narrow), **SIZES, sizes=True, exponent=0).verdict == "supported"
@@ -149,7 +149,7 @@ def test_levels_and_span_by_rule(verdict):
 
 def test_a_narrow_span_by_rule(verdict):
     found = verdict(law(0), **SIZES, sizes=True, exponent=0, of={"quantity": "q", "model.layers": [8, 10, 12, 14]})
-    assert found.reason == "model.layers spans a factor of 1.75; this needs 2, by rule"
+    assert found.reason == "model.layers spans a factor of 1.75; a power law needs 2"
 
 
 def test_two_seeds_or_too_many_failures_are_undecided(verdict):

@@ -1,9 +1,12 @@
 """Trends: Page, Kendall and the ratio of the ends, each of which can withhold support."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.levels import unfit_reason
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 
@@ -55,8 +58,10 @@ def test_high_ends_without_order_between_are_not_a_trend(verdict):
 
 def test_three_levels_and_words_do_not_carry_a_trend(verdict):
     found = verdict(rising(k=3), **UP)
-    assert (found.verdict, found.reason) == ("undecided", "3 levels of layer; this needs 4, by rule")
+    assert (found.verdict, found.reason) == ("undecided", "3 levels of layer; a trend needs 4")
     assert found.n == 10
+    single = SimpleNamespace(pending=0, total=10, seeds=(1,))
+    assert unfit_reason(single, np.ones(1), "layer", "a trend") == "1 level of layer; a trend needs 4"
 
 
 def test_two_seeds_and_failed_ones(verdict):

@@ -91,9 +91,11 @@ def test_a_table_of_any_format_is_the_same_corpus(root):
         ("t.csv", "text,labels\na,b\n", r"has no column 'label'; did you mean 'labels'"),
         ("t.csv", "text,label\na,b\n,c\n", "row 2 has no text;"),
         ("t.csv", "text,label\na,b\nc,b\n", "has 2 rows and 1 label;"),
+        ("t.csv", "text,label\n", "has no rows below its header;"),
+        ("t.tsv", "text\tlabel\n\n", "has no rows below its header;"),
         ("t.csv", "", "is empty; its first line names the columns"),
         ("t.parquet", "no parquet", "cannot be read as a Parquet table"),
-        ("t.xlsx", "x", "is no table by its name; a table ends in one of .csv, .tsv, .parquet"),
+        ("t.xlsx", "x", "is not a .csv, .tsv or .parquet file; save the table as one of these"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_one_line(root, name, content, message):

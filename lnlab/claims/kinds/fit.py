@@ -52,7 +52,7 @@ def fit(
     allowed = Region(low=CLEAR_RATIO)
     x = numeric_levels(observed, over, positive=True)
     statistic = f"error of {other} over error of {one}"
-    if reason := unfit_reason(observed, x, over, MIN_FIT_SPAN, MIN_FIT_LEVELS):
+    if reason := unfit_reason(observed, x, over, "a fit", MIN_FIT_SPAN, MIN_FIT_LEVELS):
         return unfit_finding(observed, statistic, reason, allowed)
     arms = () if over in COLUMNS else (Arm(f"a level of {over}", len(observed.failed), observed.total),)
     sample, matrix = seed_statistics(

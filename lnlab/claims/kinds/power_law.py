@@ -98,7 +98,7 @@ def _member(
     near = None if exponent is None else default_exponent_region(exponent, x)
     at_most_order = None if big_o is None else Region(high=big_o + _BIG_O_SLACK)
     allowed = declared_region(**declared, exponent=near, big_o=at_most_order)
-    if reason := unfit_reason(observed, x, over, MIN_EXPONENT_SPAN):
+    if reason := unfit_reason(observed, x, over, "a power law", MIN_EXPONENT_SPAN):
         return unfit_finding(observed, statistic, reason, allowed)
     sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False, arms=arms)
     fitted = Member(statistic, sample, allowed, null=criterion.null(0.0, allowed, ratio=False))

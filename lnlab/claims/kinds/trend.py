@@ -44,7 +44,7 @@ def trend(
     allowed = declared_region(at_least=at_least, positive=True)
     up = direction == "up"
     statistic = f"{'last/first' if up else 'first/last'} over {over}"
-    if reason := unfit_reason(observed, numeric_levels(observed, over, positive=False), over):
+    if reason := unfit_reason(observed, numeric_levels(observed, over, positive=False), over, "a trend"):
         return unfit_finding(observed, statistic, reason, allowed)
     arms = () if over in COLUMNS else (Arm(f"a level of {over}", len(observed.failed), observed.total),)
     sample, matrix = seed_statistics(
