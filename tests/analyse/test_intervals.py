@@ -123,5 +123,5 @@ def test_the_interval_of_the_median_is_scipy_s(n):
 
 def test_five_seeds_do_not_bound_their_median():
     assert (median_interval([1.0, 2.0, 3.0, 4.0, 5.0]).low, median_interval([3.0]).high) == (-math.inf, math.inf)
-    with pytest.raises(ValueError, match="expected finite"):
+    with pytest.raises(ValueError, match="expected numbers"):
         median_interval([])
