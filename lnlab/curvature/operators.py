@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import get_gradient_edge
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from lnlab.curvature.guards import (
     CurvatureError,
@@ -136,7 +136,7 @@ class Sharded:
             what = f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one"
             raise CurvatureError(what, "give batches, and count what the loss sums over")
         pair = random_pair(self.size, self.device)
-        hu, hv = self.matvec(pair)
+        hu, hv = self._mean_product(pair, together=1)  # one graph is made for both, and holds one row at a time
         check_symmetric(pair[0], pair[1], hu, hv, graph)
         if graph.suspects and of_gradient:
             of_unit = hu / torch.linalg.vector_norm(pair[0])
@@ -154,12 +154,16 @@ class Sharded:
         """
         if block.shape[-1] != self.size:
             raise ValueError(f"found vectors of {block.shape[-1]} coordinates, expected {self.size}")
-        rows = block.reshape(-1, self.size).to(self.dtype)
+        return self._mean_product(block.reshape(-1, self.size), self._together).view(block.shape)
+
+    def _mean_product(self, block: Tensor, together: int) -> Tensor:
+        """The product with each row of a block (rows, size), so many of them through a graph at once."""
+        rows = block.to(self.dtype)
         total = torch.zeros(rows.shape, dtype=torch.float64, device=self.device)
         with twice_differentiable():  # also of a stored graph: a checkpoint runs its forward pass in the backward
-            for part in map_in_order(partial(self._product, rows), range(len(self._shards)), self._threads):
+            for part in map_in_order(partial(self._product, rows, together), range(len(self._shards)), self._threads):
                 total += part
-        return (total / self.count).view(block.shape)
+        return total / self.count
 
     def _difference(self, losses: Sequence[Callable[[], tuple[Tensor, float]]], v: Tensor, step: float) -> Tensor:
         """The central difference of the gradient along a unit vector, by a step in units of the parameters' norm."""
@@ -186,10 +190,10 @@ class Sharded:
             total += flatten([part[None] for part in parts])
         return total[0] / self.count
 
-    def _product(self, rows: Tensor, shard: int) -> Tensor:
+    def _product(self, rows: Tensor, together: int, shard: int) -> Tensor:
         """Of one shard with every row, from one graph."""
         products = self._kept_products[shard] if self._keep else self._shards[shard]().products
-        parts = torch.split(rows, self._together)
+        parts = torch.split(rows, together)
         return torch.cat([flatten(products(unflatten(part, self.parameters))) for part in parts])
 
 
@@ -211,26 +215,30 @@ def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]
     """
     moving = [i for i, y in enumerate(outputs) if y.requires_grad]
     edges = [get_gradient_edge(outputs[i]) for i in moving]
+    # Bound to a function of the module: one that called itself here would be in a cycle with the graph, and keep it.
+    return partial(_products_of_edges, edges, moving, inputs)
 
-    def product(rows: Sequence[Tensor]) -> list[Tensor]:
-        number = len(rows[0])
-        if not moving:
-            return [x.new_zeros(number, *x.shape) for x in inputs]
-        # Several rows go through vmap, whose dispatch a single one is spared.
-        grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
-        try:
-            gradients = torch.autograd.grad(
-                edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
-            )
-        except RuntimeError:  # torch has no batched form of everything: then one row after another
-            if number == 1:
-                raise
-            each = [product([row[k : k + 1] for row in rows]) for k in range(number)]
-            return [torch.cat(parts) for parts in zip(*each, strict=True)]
-        shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, gradients, strict=True)]
-        return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
 
-    return product
+def _products_of_edges(
+    edges: Sequence[GradientEdge], moving: Sequence[int], inputs: Sequence[Tensor], rows: Sequence[Tensor]
+) -> list[Tensor]:
+    """``Jᵀ v`` of the outputs behind the edges; ``moving`` are their numbers among the rows."""
+    number = len(rows[0])
+    if not moving:
+        return [x.new_zeros(number, *x.shape) for x in inputs]
+    # Several rows go through vmap, whose dispatch a single one is spared.
+    grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
+    try:
+        gradients = torch.autograd.grad(
+            edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
+        )
+    except RuntimeError:  # torch has no batched form of everything: then one row after another
+        if number == 1:
+            raise
+        each = [_products_of_edges(edges, moving, inputs, [row[k : k + 1] for row in rows]) for k in range(number)]
+        return [torch.cat(parts) for parts in zip(*each, strict=True)]
+    shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, gradients, strict=True)]
+    return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
 
 
 def unflatten(rows: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:

@@ -180,10 +180,14 @@ def test_a_loss_under_autocast_is_not_refused_for_its_rounding():
 
 def test_the_check_costs_two_products(monkeypatch):
     rows = []
-    matvec = Sharded.matvec
-    monkeypatch.setattr(Sharded, "matvec", lambda self, block: rows.append(len(block)) or matvec(self, block))
+    product = Sharded._mean_product
+    monkeypatch.setattr(
+        Sharded,
+        "_mean_product",
+        lambda self, block, together: rows.append((len(block), together)) or product(self, block, together),
+    )
     hessian(nn.Linear(4, 3).double(), total, [X])
-    assert rows == [2]
+    assert rows == [(2, 1)]  # one graph for both, and one row in it at a time
 
 
 class Attends(nn.Module):
