@@ -13,6 +13,8 @@ import pytest
 sys.path += [str(Path(__file__).parent / "torture"), str(Path(__file__).parent / "compile")]
 from forking import Server
 
+# Scripts and wrong calls that tests read; they are no modules with examples.
+collect_ignore = ["fixtures/fake_slurm/slurm.py", "fixtures/wrong_calls.py"]
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
 
 

@@ -46,5 +46,8 @@ def test_without_an_optimizer_there_is_nothing_to_act_on(model, intervene, kind)
 
 def test_a_weight_that_is_not_there_is_named(model, intervene):
     made = model("post")
-    with pytest.raises(LabError, match=r"where\.tensor: no weight there has tensor omega; there is table, q, bq, k"):
+    with pytest.raises(
+        LabError,
+        match=r"where\.tensor: no weight there has tensor omega; there is o, bo, table, scale, q, bq, k, bk and 7 more",
+    ):
         intervene("freeze", made, SGD(made.parameters(), lr=1), where={"tensor": "omega"}).__enter__()

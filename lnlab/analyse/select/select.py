@@ -183,7 +183,9 @@ def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
         return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
     if name in quantities.entries:
         return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
-    return Problem("quantity", f"nothing measured is called {name!r}", nearest("", stored | set(quantities.entries)))
+    return Problem(
+        "quantity", f"nothing measured is called {name!r}", nearest(str(name), stored | set(quantities.entries))
+    )
 
 
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
