@@ -117,8 +117,10 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
 
 def _ends_at_bounds(chart: Chart) -> bool:
     """Whether a band of the figure ends at a bound of a fraction: at exactly 0 or 1, as no other interval does."""
+    if chart.log or not {"low", "high"} <= set(chart.points.columns):
+        return False
     ends = chart.points.select((pl.col("low") == 0).any() | (pl.col("high") == 1).any()).item()
-    return bool(ends) and not chart.log
+    return bool(ends)
 
 
 def escape_markdown(text: str) -> str:
