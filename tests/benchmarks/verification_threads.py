@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lnlab.app.locks.recomputed import recomputation
-from lnlab.app.progress import stderr_console
 from lnlab.app.rounds.units import RunOptions
+from lnlab.consoles import stderr_console
 
 THREADS = (1, 2, 4)
 CAPABILITIES = ("default", "avx2")

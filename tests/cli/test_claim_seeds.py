@@ -1,6 +1,10 @@
 """A claim with seeds of its own, from the run to the page that is made again from its folder."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from scipy import stats
 
 import lnlab
 from lnlab.cli import main
@@ -93,6 +97,16 @@ def test_further_seeds_are_added_to_a_committed_report_from_a_store_that_has_the
     (folder / "plain.yaml").write_text(text)
     assert main(["report", "--from", "reports/plain", "--add-runs", "--store", "second", "-q"]) == 0
     added = {verdict.claim: verdict for verdict in read_folder(folder / "reports/plain")[2]}
+    # five seeds after three are a second look, and a second look has a level of its own
+    assert {name: (verdict.look, verdict.level) for name, verdict in added.items()} == {
+        "post_grows": (2, 0.05 / 4),
+        "pre_grows": (1, 0.05),
+        "post_level": (1, 0.05),
+    }
+    logarithms = np.log([direct["post_grows"].seeds[seed] for seed in range(1, 6)])
+    interval = stats.t.interval(1 - 0.05 / 4, 4, logarithms.mean(), stats.sem(logarithms))
+    assert (added["post_grows"].low, added["post_grows"].high) == pytest.approx(tuple(np.exp(interval)), rel=1e-9)
+    direct["post_grows"] = replace(direct["post_grows"], low=added["post_grows"].low, high=added["post_grows"].high)
     assert {name: numbers(verdict) for name, verdict in added.items()} == {
         name: numbers(verdict) for name, verdict in direct.items()
     }

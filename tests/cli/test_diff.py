@@ -73,7 +73,7 @@ def test_the_order_of_the_sides_is_that_of_the_arguments(lnlab, repository):
 def test_a_lock_without_its_report_still_tells_which_verdict_differs(lnlab, repository):
     shutil.copy("specs/tiny.lock", "alone.lock")
     lock = Path("alone.lock").read_text()
-    entry = next(line for line in lock.splitlines() if line.startswith("far_above = "))
+    (entry,) = (line for line in lock.splitlines() if line.startswith("far_above = ") and '"contradicted"' in line)
     Path("alone.lock").write_text(lock.replace(entry, entry.replace('"contradicted"', '"undecided"')))
     result = lnlab("diff", "specs/tiny.lock", "alone.lock")
     assert result.code == 1

@@ -136,7 +136,7 @@ def test_an_edited_verdict_is_reported_with_its_claim_in_the_table_and_in_the_lo
 
 def test_an_edit_of_the_lock_alone_is_reported_with_its_line(repository):
     text = LOCK.read_text()
-    line = next(n for n, words in enumerate(text.splitlines(), 1) if words.startswith("far_above = "))
+    (line,) = (n for n, words in enumerate(text.splitlines(), 1) if "far_above" in words and '"contradicted"' in words)
     LOCK.write_text(text.replace('"contradicted"', '"supported"'))
     assert differences() == [
         f"specs/tiny.lock:{line}: verdicts.far_above.verdict: the lock says supported, the report contradicted"

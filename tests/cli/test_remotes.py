@@ -465,7 +465,8 @@ class Broken(fsspec.AbstractFileSystem):
         raise RuntimeError("\x1b[31mToken of ftp://user:secret@host\nexpired")
 
 
-def test_what_a_library_of_a_place_raises_is_one_line(lnlab, ran):
+def test_what_a_library_of_a_place_raises_is_one_line(lnlab, once, workdir):
+    shutil.copytree(once, workdir, dirs_exist_ok=True)  # what is asked for leaves its plan in the store
     fsspec.register_implementation("broken", Broken, clobber=True)
     for command in ("push", "pull"):
         refused = lnlab(command, "tiny.yaml", "broken://user:secret@host/x", "-s", "seeds=4", "-q")

@@ -70,12 +70,12 @@ def rows_of(root):
     return results_digest(store.results(store.last().digest))
 
 
-def segments_of(root):
-    """Trajectory -> the steps at which its segments begin: none twice where each step was made once."""
+def first_steps_of(root):
+    """Trajectory -> the steps at which its records begin: none twice where each step was made once."""
     store = Store(root)
     found = {}
     for key in store.results(store.last().digest).runs["trajectory"].unique():
-        found[key] = [segment.first for segment in read_trajectory(store.root, key).segments]
+        found[key] = [record.first_step for record in read_trajectory(store.root, key).records]
     return found
 
 
@@ -112,7 +112,7 @@ def test_two_tasks_compute_every_unit_once_and_the_rows_are_those_of_home(slurm,
     counts = [int(text.split(" units computed")[0].rsplit(" ", 1)[1]) for text in logs if " units computed" in text]
     counts += [1 for text in logs if " 1 unit computed" in text]
     assert sum(counts) == 4
-    assert all(len(firsts) == len(set(firsts)) for firsts in segments_of(Path(".lnlab")).values())
+    assert all(len(firsts) == len(set(firsts)) for firsts in first_steps_of(Path(".lnlab")).values())
 
 
 def test_a_task_that_is_killed_leaves_its_units_to_the_other(slurm, at_home):

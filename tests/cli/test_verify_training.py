@@ -14,11 +14,11 @@ from lnlab.app.locks.equivalence import compare_results
 from lnlab.app.locks.lock_report import MARGINS
 from lnlab.app.locks.recomputed import recomputation
 from lnlab.app.locks.replaced_rows import rows_put_in
-from lnlab.app.progress import stderr_console
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.compile.decisions import decision_from_json
+from lnlab.consoles import stderr_console
 from lnlab.report.folder import read_folder
 
 SPEC = """\
