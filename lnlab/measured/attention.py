@@ -9,6 +9,6 @@ ATTENTION_LOGITS: Mapping[str, QuantityWords] = {
         "largest attention logit", "before the softmax", "largest scaled product of a query and a key that it may see"
     ),
     "attention_entropy": QuantityWords(
-        "attention entropy", "nats", "mean over queries of the entropy of the weights on the keys that they may see"
+        "attention entropy", "{nats}", "mean over queries of the entropy of the weights on the keys that they may see"
     ),
 }

@@ -8,6 +8,7 @@ import polars as pl
 from lnlab.analyse.select.quantity import quantities
 from lnlab.catalogue import REGISTRIES
 from lnlab.measured.training import RECORDED_CURVES
+from lnlab.measured.updates import RECORDED_UPDATES
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.compose import build_parts
 from lnlab.report.loss_units import loss_item, mean_over
@@ -99,5 +100,6 @@ def test_a_measured_quantity_has_the_words_that_its_probe_is_registered_with():
     measured = [entry.facts.quantities for entry in REGISTRIES["probe"] if entry.facts.table != "texts"]
     words = {name: stated[name] for stated in measured for name in stated}
     assert words == {name: MEASURED[name] for name in words}
-    assert MEASURED.keys() == words.keys() | set(RECORDED)
+    assert MEASURED.keys() == words.keys() | set(RECORDED) | set(RECORDED_UPDATES)
+    assert not words.keys() & RECORDED_UPDATES.keys()  # a recorder reads these in hooks, and no probe does
     assert RECORDED_CURVES.keys() == set(RECORDED)
