@@ -8,11 +8,13 @@ from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.claims.claim import Claim, Finding, Verdict, claims, stated_finding
 from lnlab.claims.criterion import criterion_of
 from lnlab.claims.region import declared_region
-from lnlab.claims.sample import Sample
+from lnlab.claims.sample import BY_RULE, N_INIT, N_TRAINED, Sample
 from lnlab.claims.student import judge_sample
 
 
-def judge_kept_numbers(claim: Claim, last: Verdict, seeds: int, look: int) -> Finding | None:
+def judge_kept_numbers(
+    claim: Claim, last: Verdict, seeds: int, look: int, *, elsewhere: bool = False
+) -> Finding | None:
     """The finding of a claim on the numbers of its last verdict; None where they are not enough.
 
     They are enough for a claim with one number a seed (``ratio``, and ``bound`` without ``over`` or with ``reduce``)
@@ -23,6 +25,7 @@ def judge_kept_numbers(claim: Claim, last: Verdict, seeds: int, look: int) -> Fi
         last: the verdict.
         seeds: how many seeds the claim is about.
         look: which look at its criterion it is.
+        elsewhere: whether it reads runs that were trained outside lnlab.
     """
     reduced = claim.get("over") is None or claim.get("reduce") is not None
     plain = claim["kind"] in ("bound", "ratio") and reduced and not claim.get("each") and not claim.get("requires")
@@ -34,7 +37,15 @@ def judge_kept_numbers(claim: Claim, last: Verdict, seeds: int, look: int) -> Fi
     edges = [claim.get(word) for word in ("between", "at_least", "at_most")]
     allowed = declared_region(*edges, positive=log)
     ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
-    sample = Sample(dict(last.seeds), log=log, trained=True)
+    sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not _measured_at_init(last))
     null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
     finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
     return stated_finding(finding, claim, criterion, look)
+
+
+def _measured_at_init(last: Verdict) -> bool:
+    """Whether so few seeds were enough for a verdict as only numbers at init can be; of more seeds it does not matter.
+
+    Where numbers of training are too few, the rule is the reason of the verdict.
+    """
+    return N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason

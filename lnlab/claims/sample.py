@@ -10,6 +10,7 @@ from lnlab.specfile.experiment import About
 
 MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
+BY_RULE = "by rule"  # in the reason of a verdict that too few seeds leave undecided
 NO_LOGARITHM = "a number that is not positive has no logarithm"
 
 
@@ -156,7 +157,7 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
     ranked = 0 if about == "mean" else len(sample.failed if sample.worst is None else sample.worst)
     if about == "mean" and reason_without_mean(sample):
         return None  # fewer seeds have a number because others failed, which is the better reason
-    return None if n + ranked >= n_min else f"{_seed_count(n + ranked)}; a verdict needs {n_min}, by rule"
+    return None if n + ranked >= n_min else f"{_seed_count(n + ranked)}; a verdict needs {n_min}, {BY_RULE}"
 
 
 def reason_without_mean(sample: Sample) -> str:

@@ -62,3 +62,24 @@ def test_a_claim_with_several_numbers_a_seed_cannot_be_judged_so(experiment, cha
 def test_nor_can_one_whose_seeds_have_not_all_a_number(experiment):
     last = judge_claim({"id": "it", "says": "", **BOUND}, experiment({"a": [2.0, 2.1, 2.2, 2.0, 2.3]}))
     assert judge_kept_numbers({"id": "it", "says": "", **BOUND}, last, 6, 1) is None
+
+
+@pytest.mark.parametrize("step", [0, 3])
+@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("claim", [RATIO, {**RATIO, "at_least": 2.05}, {**RATIO, "at_least": 9.0}, BOUND])
+def test_few_seeds_decide_at_init_and_not_in_training_as_their_rows_do(experiment, claim, n, step):
+    results = experiment({"a": [2.0, 2.2, 1.9, 2.4, 2.1][:n], "b": [1.0, 1.2, 1.1, 1.0, 1.2][:n]}, step=step)
+    claim = {"id": "it", "says": "So it is.", **claim}
+    last = judge_claim(claim, results)
+    again = judge_kept_numbers({**claim, "law": 1.5}, last, n, 1)
+    expected = judge_claim({**claim, "law": 1.5}, results)
+    assert (again.verdict, again.low, again.law_word) == (expected.verdict, expected.low, expected.law_word)
+    assert ("by rule" in again.reason) == (step > 0 and n < 5)
+
+
+def test_few_seeds_of_runs_trained_outside_decide_nothing(experiment):
+    claim = {"id": "it", "says": "", **BOUND}
+    last = judge_claim(claim, experiment({"a": [2.0, 2.1, 2.2]}))
+    assert last.verdict == "supported"
+    assert judge_kept_numbers(claim, last, 3, 1).verdict == "supported"
+    assert judge_kept_numbers(claim, last, 3, 1, elsewhere=True).verdict == "undecided"

@@ -223,11 +223,12 @@ def _complete_series(
         failed={seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
         excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
-        trained=bool((rows["step"] > 0).any()) or _trained_elsewhere(runs),
+        trained=bool((rows["step"] > 0).any()) or trained_elsewhere(runs),
     )
 
 
-def _trained_elsewhere(runs: pl.DataFrame) -> bool:
+def trained_elsewhere(runs: pl.DataFrame) -> bool:
+    """Whether any of these runs was trained outside lnlab, at steps that its table does not state."""
     return bool(runs["setting"].str.json_path_match(f"$.{TRAINED_ELSEWHERE}").is_not_null().any())
 
 

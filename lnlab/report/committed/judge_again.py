@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.analyse.select.select import Selection, runs_with
+from lnlab.analyse.select.series import trained_elsewhere
 from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
@@ -86,15 +87,18 @@ def judge_again(
         elif are_covered(required, available):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             verdicts[name] = _with_rounding_of(last_verdict, verdict)
-        elif last_verdict is not None and (kept := _on_kept_numbers(claim, matched.results, before, looks)):
-            verdicts[name] = kept
-        elif last_verdict is not None and _unchanged(claim, matched.results, before):
-            carried.append(name)
-            descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
-            measure = last_verdict.measure or _measure(claim)
-            verdicts[name] = replace(last_verdict, **descriptive, measure=measure, quantity=_quantity(claim))
-        else:
+        elif last_verdict is None:
             verdicts[name] = _untestable(claim, missing_rows_sentence(required))
+        else:
+            same = _described_anew(last_verdict, claim)
+            kept = _on_kept_numbers(claim, matched.results, before, looks)
+            # the same words may have another test: at a later look, or by the rules of today
+            if _unchanged(claim, matched.results, before) and (kept is None or _same_but_for_reason(same, kept)):
+                carried.append(name)
+                measure = last_verdict.measure or _measure(claim)
+                verdicts[name] = replace(same, measure=measure, quantity=_quantity(claim))
+            else:
+                verdicts[name] = kept or _untestable(claim, missing_rows_sentence(required))
     return _JudgedClaims(tuple(verdicts[claim["id"]] for claim in claims), tuple(carried))
 
 
@@ -103,6 +107,11 @@ def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
     if last is None or not equal_verdicts(last, verdict):
         return verdict
     return replace(last, measure=verdict.measure, quantity=verdict.quantity)
+
+
+def _described_anew(last: Verdict, claim: Claim) -> Verdict:
+    """The last verdict with the words of today's claim that do not decide it."""
+    return replace(last, **{field: claim[field] for field in ("says", "primary", "role") if field in claim})
 
 
 def _measure(claim: Claim) -> Measure | None:
@@ -139,6 +148,11 @@ def equal_verdicts(one: Verdict, other: Verdict) -> bool:
     return all(_equal(a, b) for a, b in (*pairs, *((one.seeds[seed], other.seeds[seed]) for seed in one.seeds)))
 
 
+def _same_but_for_reason(last: Verdict, kept: Verdict) -> bool:
+    """Whether numbers alone give the last verdict; what its rows said besides, in its reason, they do not say."""
+    return equal_verdicts(last, replace(kept, reason=last.reason))
+
+
 def _equal(a: Json, b: Json) -> bool:
     if not isinstance(a, float) or not isinstance(b, float):
         return bool(a == b)
@@ -169,10 +183,13 @@ def _on_kept_numbers(claim: Claim, results: Results, before: JudgedReport, looks
         return None
     criterion, seeds = claim_criterion(claim, results)
     number = looks.number(claim["id"], criterion, seeds) if looks is not None else last.look
-    descriptive = {field: claim[field] for field in ("says", "primary", "role") if field in claim}
     if claim.get("exact"):
-        return replace(last, **descriptive)
-    finding = judge_kept_numbers(claim, last, len(seeds), number)
+        return _described_anew(last, claim)
+    if not seeds:
+        return None
+    own = results_of_claim(claim, results)
+    elsewhere = any(trained_elsewhere(runs_with(own, selection)) for selection in claim_selections(claim))
+    finding = judge_kept_numbers(claim, last, len(seeds), number, elsewhere=elsewhere)
     if finding is None:
         return None
     if looks is not None and finding.tested:
