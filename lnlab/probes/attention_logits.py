@@ -9,6 +9,7 @@ seen, and the logits are computed again in float32. Modules that compute attenti
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import torch
@@ -19,8 +20,10 @@ from torch.overrides import TorchFunctionMode
 
 from lnlab.errors import LabError, Problem
 from lnlab.measured.attention import ATTENTION_LOGITS
+from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site, addressed
 from lnlab.probes.probe import State, evaluating, once, probes
+from lnlab.probes.support.token_masks import token_masks
 from lnlab.tables import Row
 
 _LARGEST, _ENTROPY = ATTENTION_LOGITS
@@ -42,21 +45,22 @@ def attention_logits(
 ) -> Iterator[Row]:
     """``max q·k/√d, E[-Σ p log p]``: largest logit and entropy of attention, by head (Zhai et al., 2023, Section 3).
 
-    Over all queries of all batches, those of padding included, and the keys that a query may see; a query that sees
-    none is left out. ``index`` is the head, from 1. Dropout is off.
+    Over the queries of all batches, padding left out, and the keys that a query may see; a query that sees none is left
+    out. ``index`` is the head, from 1. Dropout is off.
 
     Raises:
-        LabError: the model never calls ``scaled_dot_product_attention``.
+        LabError: the model never calls ``scaled_dot_product_attention``, or which queries are padding is not known.
     """
     seen: dict[str, list[Tensor]] = {}
-    with evaluating(state.model), torch.no_grad(), _Paths(state.model) as path, _Watch(path, seen):
+    places = [(name, site) for name, site, _ in addressed(state.model)]
+    with evaluating(state.model), torch.no_grad(), _Paths(state.model) as path:
         for batch in state.batches(batches, split):
-            state.forward(batch)
+            with _Watch(path, seen, partial(_token_queries, state.model, batch, places)):
+                state.forward(batch)
     if not seen:
         what = "the model never calls scaled_dot_product_attention, where attention_logits would see queries and keys"
         remedy = "build it so, as with attn_implementation='sdpa', or leave the probe out"
         raise LabError(Problem("attention_logits", what, remedy))
-    places = [(name, site) for name, site, _ in addressed(state.model)]
     for number, (where, parts) in enumerate(seen.items(), 1):
         largest = torch.stack([part[0] for part in parts]).amax(0)
         entropy, queries = torch.stack([part[1:] for part in parts]).sum(0)
@@ -76,6 +80,33 @@ def _site_of(where: str, places: Sequence[tuple[str, Site]], number: int) -> Sit
                 return Site(site.stack, site.layer, site.sublayer, "logits")
         path = path.rpartition(".")[0] if "." in path else ""
     return Site(None, None, where.removeprefix("module.") or f"call_{number}", "logits")
+
+
+def _token_queries(
+    model: nn.Module, batch: Any, places: Sequence[tuple[str, Site]], where: str, query: Tensor
+) -> Tensor | None:
+    """Which queries are of tokens and not of padding, (batch, queries); None: all, as the model knows no padding.
+
+    Raises:
+        LabError: the mask is none for these queries.
+    """
+    masks: Tensor | Mapping[Any, Tensor]
+    if isinstance(model, AddressedModel):
+        if model.mask is None:
+            return None
+        masks = model.mask(batch)
+    else:
+        masks = token_masks(batch)
+    stack = _site_of(where, places, 1).stack
+    mask = masks.get(stack) if isinstance(masks, Mapping) else masks
+    leading = query.shape[:-3] if query.dim() > 3 else query.shape[:-2]
+    expected = (leading.numel(), query.shape[-2])
+    if not isinstance(mask, Tensor) or tuple(mask.shape) != expected:
+        found = tuple(mask.shape) if isinstance(mask, Tensor) else "missing"
+        what = f"the mask of a batch is {found} for the queries of '{where}', expected {expected}"
+        remedy = "return (batch, length), or {'encoder': ..., 'decoder': ...}, or leave attention_logits out"
+        raise LabError(Problem("attention_logits", what, remedy))
+    return mask.to(query.device, torch.bool)
 
 
 class _Paths:
@@ -105,16 +136,25 @@ class _Paths:
 class _Watch(TorchFunctionMode):
     """Sees the arguments of every call of attention; the call itself is as it was."""
 
-    def __init__(self, path: Callable[[], str], seen: dict[str, list[Tensor]]) -> None:
+    def __init__(
+        self,
+        path: Callable[[], str],
+        seen: dict[str, list[Tensor]],
+        token_queries: Callable[[str, Tensor], Tensor | None],
+    ) -> None:
         super().__init__()
         self._path = path
         self._seen = seen
+        self._token_queries = token_queries
 
     def __torch_function__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         if func is scaled_dot_product_attention:
-            self._seen.setdefault(self._path(), []).append(_statistics(*args, **(kwargs or {})))
+            where = self._path()
+            query = args[0] if args else (kwargs or {})["query"]
+            found = _statistics(*args, **(kwargs or {}), tokens=self._token_queries(where, query))
+            self._seen.setdefault(where, []).append(found)
         return func(*args, **(kwargs or {}))
 
 
@@ -127,8 +167,13 @@ def _statistics(
     is_causal: bool = False,
     scale: float | None = None,
     enable_gqa: bool = False,
+    *,
+    tokens: Tensor | None = None,
 ) -> Tensor:
-    """By head: the largest logit, the sum of entropies, and the number of queries; (3, heads)."""
+    """By head: the largest logit, the sum of entropies, and the number of queries; (3, heads).
+
+    Of the queries that are ``tokens``, (batch, queries), or of all.
+    """
     if query.dim() < 4:
         query, key = (x.reshape(-1, 1, *x.shape[-2:]) for x in (query, key))
         attn_mask = attn_mask.unsqueeze(-3) if attn_mask is not None and attn_mask.dim() > 2 else attn_mask
@@ -146,6 +191,8 @@ def _statistics(
             logits = logits + attn_mask.float()
             logits = logits.masked_fill(logits < torch.finfo(torch.float32).min / 2, -torch.inf)
     logits = logits.flatten(0, -4).transpose(0, 1)  # (heads, batch, queries, keys)
+    if tokens is not None:
+        logits = logits.masked_fill(~tokens[..., None], -torch.inf)
     sees = logits.isfinite().any(-1)
     weights = logits.log_softmax(-1).nan_to_num(neginf=0.0)
     entropy = -(weights.exp() * weights).masked_fill(logits.isneginf(), 0.0).sum(-1)

@@ -69,6 +69,36 @@ def test_masks_and_grouped_queries(mask):
         assert m.frame(quantity).sort("index")["value"].to_list() == pytest.approx(values.tolist(), rel=1e-5)
 
 
+class SeesItself(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        q = self.weight * x
+        return nn.functional.scaled_dot_product_attention(query=q, key=x, value=x)
+
+
+@pytest.mark.parametrize("heads", [None, 2])
+def test_queries_of_padding_are_left_out(heads):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(*((2, 5, 8) if heads is None else (2, heads, 5, 8)), generator=generator)
+    x[..., 3:, :] *= 100  # would win every maximum
+    tokens = (torch.arange(5) < 3).expand(2, 5)
+    given = {"probes": ["attention_logits"], "mask": lambda _: tokens}
+    m = lnlab.measure(SeesItself(), [x], lambda f, x: f(x).square().mean(), **given)
+    full = x if heads else x[:, None]
+    largest, entropy = by_hand(full[..., :3, :], full, torch.ones(3, 5, dtype=torch.bool))
+    for quantity, values in (("attention_logit_max", largest), ("attention_entropy", entropy)):
+        assert m.frame(quantity).sort("index")["value"].to_list() == pytest.approx(values.tolist(), rel=1e-5)
+
+
+def test_a_mask_that_is_none_for_the_queries_is_refused():
+    given = {"probes": ["attention_logits"], "mask": lambda _: torch.ones(2, 4, dtype=torch.bool)}
+    with pytest.raises(LabError, match=r"the mask of a batch is \(2, 4\) .* expected \(2, 5\)"):
+        lnlab.measure(SeesItself(), [torch.ones(2, 3, 5, 8)], lambda f, x: f(x).square().mean(), **given)
+
+
 def test_attention_that_cannot_be_seen_is_refused():
     class Own(nn.Module):
         def __init__(self):
