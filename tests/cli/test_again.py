@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -169,6 +170,20 @@ def test_an_unchanged_claim_whose_rows_were_not_kept_has_the_verdict_it_had(lnla
     spec.write_text(spec.read_text().replace(LINES, "    at_least: 0.0001\n"))
     lnlab("report", "--from", "reports/tiny")
     assert verdicts(copy)["far_above"]["verdict"] == "not testable here", "it asks something else now"
+
+
+def test_nor_does_the_reason_of_a_bound_change(lnlab, tiny):
+    """How tight it is, its rows told."""
+    tiny.write_text(tiny.read_text().replace("kind: ratio", "kind: bound").replace("    to: {placement: pre}\n", ""))
+    assert lnlab("run", "tiny.yaml", "-q", "-w", 1).code == 0
+    assert lnlab("report", "tiny.yaml", "-q").code == 0
+    path = Path("reports/tiny") / EXPERIMENT
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"kept": []}))
+    before = verdicts(path.parent.parent)
+    assert all("; tightness" in row["reason"] for row in before.values())
+    said = lnlab("report", "--from", "reports/tiny")
+    assert "0 claims judged, 2 unchanged, whose rows are not in the tables" in said.err
+    assert verdicts(path.parent.parent) == before
 
 
 def test_an_ill_posed_claim_names_its_line_and_takes_no_other_with_it(lnlab, copy, spec):
