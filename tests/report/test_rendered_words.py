@@ -20,7 +20,6 @@ BANNED = {
     "ranges from, is between": r"\bgoes from\b",
     "seeds within": r"\bseeds? inside\b",
     "accepted range": r"\bdeclared regions?\b",
-    "by a factor of": r"\b\d[\d.]*-fold\b",
     "is it ...?": r"\bwhose is it\b",
     "falls": r"\bfalls away\b",
     "reproduce": r"\bMake it again\b|\b[Bb]eside this page\b|\bThe data behind\b",

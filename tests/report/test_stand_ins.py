@@ -20,7 +20,7 @@ LIBERATION = (
     *range(0x20, 0x7F),
     *(code for code in range(0xA0, 0x180) if code != ord("·")),
     *range(0x384, 0x3CF),
-    *map(ord, "–—‘’“”…−×∂√∞∑≈≠≤≥←→"),
+    *map(ord, "–—‘’“”‹›…−×∂√∞∑≈≠≤≥←→"),
 )
 """Characters that Liberation Sans 1.07 and 2.1 hold with equal widths."""
 DRAW = "import json, sys; from lnlab.report.charts.render import to_svg; print(to_svg(json.load(sys.stdin)), end='')"

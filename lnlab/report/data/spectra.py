@@ -23,7 +23,7 @@ from lnlab.report.words.wording import moment_in_words
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
-MOST_STEPS = 4
+MOST_STEPS_DRAWN = 4
 """Steps of a run that are all drawn; of more, the first and the last."""
 
 
@@ -60,7 +60,7 @@ class Spectra:
     @property
     def steps_sentence(self) -> str:
         """Which steps are drawn, where not all are; else nothing."""
-        if self.measured_steps <= MOST_STEPS:
+        if self.measured_steps <= MOST_STEPS_DRAWN:
             return ""
         return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
 
@@ -89,7 +89,7 @@ def collect_spectra(
     Args:
         results: of an experiment.
         where: which runs and steps. Where a run has spectra at several steps, each step is a series of its own; of more
-            than ``MOST_STEPS`` the first and the last.
+            than ``MOST_STEPS_DRAWN`` the first and the last.
         operator: of the matrix.
         scope: of the matrix.
         band: what a replicate is; draws and parts are those of the first seed of each series.
@@ -110,7 +110,7 @@ def collect_spectra(
     measured_steps = most if isinstance(most, int) else 0
     only_steps = measured_steps > 1 and names == (SINGLE_SERIES,)
     if measured_steps > 1:
-        rows, names, families = _by_step(rows, names, families, only_ends=measured_steps > MOST_STEPS)
+        rows, names, families = _by_step(rows, names, families, only_ends=measured_steps > MOST_STEPS_DRAWN)
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]

@@ -83,7 +83,7 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     loss = f"Batches and loss are the caller's; the loss is a mean over {loss_item(results)}s."
     counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
     axes = results.axes["axis"].unique(maintain_order=True).to_list()
-    if trained_elsewhere(results):
+    if measured_elsewhere(results):
         varied = [f"{path_name(axis)} {_values_in_words(by_path, axis)}" for axis in axes if axis in by_path]
         size = f" of {join_words([f'{count:,}' for count in counts], 'or')} parameters" if counts else ""
         longest = int(results.runs["steps"].max() or 0)  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def _copies_elsewhere(results: Results) -> Iterator[str]:
             yield f"The {noun} {number_ranges(seeds)}{of} had the numbers of an earlier one and {verb} with it once."
 
 
-def trained_elsewhere(results: Results) -> bool:
+def measured_elsewhere(results: Results) -> bool:
     """Whether runs were trained by something else than lnlab, so that it knows nothing of their random numbers."""
     settings = settings_of_variants(results)
     stated = any(TRAINED_ELSEWHERE in setting for setting in settings)
@@ -274,7 +274,7 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
     pairs = (
         "Runs of one seed are compared in pairs; what they share, those who trained them know."
-        if trained_elsewhere(results)
+        if measured_elsewhere(results)
         else "Random numbers are keyed by seed and purpose, so that the variants of a seed share them where they can "
         "and are compared in pairs."
     )
