@@ -138,7 +138,8 @@ def schema_in_words(schema: Json, definitions: Json) -> str:
     if "anyOf" in schema:
         return _alternatives([schema_in_words(option, definitions) for option in schema["anyOf"]])
     if "enum" in schema or "const" in schema:
-        words = ", ".join(f"`{word}`" for word in schema.get("enum", [schema.get("const")]))
+        # a tab is written as its escape: nobody sees it, and a terminal prints spaces in its place
+        words = ", ".join(f"`{word}`".replace("\t", "\\t") for word in schema.get("enum", [schema.get("const")]))
         return words if "const" in schema else f"one of {words}"
     if "prefixItems" in schema:
         return f"list of {len(schema['prefixItems'])}: " + ", ".join(
