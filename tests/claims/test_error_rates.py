@@ -26,11 +26,11 @@ from lnlab.claims.sample import Sample, contrast_sample
 from lnlab.claims.student import judge_sample, share_of_seeds_finding
 from tests.claims import error_rates
 
-REPEATS = 400
+REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
 DECISIVE = ("supported", "contradicted")
 
-every_n = pytest.mark.parametrize("n", [3, 5, 10])
+every_n = pytest.mark.parametrize("n", [3, 5, 6, 8, 10])
 some_n = pytest.mark.parametrize("n", [3, 6, 10])
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 
@@ -143,8 +143,7 @@ def test_opposite_trends_of_curves_that_are_no_power_laws(shape, n):
     assert rate(found) <= limit(shape)
     if n == 3:
         assert found.count("contradicted")
-        # The tempting rule breaks the nominal 5 %, whatever Student's interval itself is conceded under heavy tails.
-        assert rate(without_interval(x, matrix, region) for matrix in every) > limit()
+        assert rate(without_interval(x, matrix, region) for matrix in every) > limit(shape)
 
 
 def curves_of(local, shape, n):
@@ -290,7 +289,7 @@ def test_what_seeds_buy_a_setting_that_trains_nine_times_of_ten(n, least):
     """The binomial figure: the chance that at least as many train as decide."""
     met = np.random.default_rng(n).uniform(size=(REPEATS, n)) < 0.9
     found = [share_finding(a_tally(row, np.zeros(n, bool)), "", Region(low=0.5)).verdict for row in met]
-    assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.075)
+    assert found.count("supported") / REPEATS == pytest.approx(stats.binom.sf(least - 1, n, 0.9), abs=0.03)
 
 
 @pytest.mark.parametrize(("n", "power"), [(5, 0.31), (10, 0.87)])
@@ -298,7 +297,7 @@ def test_what_seeds_buy(n, power):
     """An exponent in the middle of ±.15 with a seed sd of .12: the noncentral figure, simulated independently."""
     rows = 0.12 * noise("gaussian", REPEATS, n)
     found = [judge_sample("", a_sample(row, log=False), Region(-0.15, 0.15), 3).verdict for row in rows]
-    assert found.count("supported") / REPEATS == pytest.approx(power, abs=0.075)
+    assert found.count("supported") / REPEATS == pytest.approx(power, abs=0.03)
 
 
 @pytest.mark.parametrize("n", [3, 5])
