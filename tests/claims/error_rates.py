@@ -25,7 +25,7 @@ from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 from lnlab.claims.student import judge_sample
 
-REPEATS = 1000
+REPEATS = 2000
 DECIDED = ("supported", "contradicted", "smaller")
 DOCUMENT = Path(__file__).parents[2] / "docs/judging.md"
 MARKS = ("<!-- error rates: written by `make error_rates` -->", "<!-- end of error rates -->")
