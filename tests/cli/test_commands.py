@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("ran")
 
 
 TOO_FEW = (
-    "note: 1 seed; 2 of 2 claims stay undecided: a verdict on trained runs needs at least 5 (3 at initialization, "
-    "6 on how many runs train)"
+    "note: 1 seed; 2 of 2 claims stay undecided: a verdict needs at least 3 seeds at initialization, 5 after training "
+    "and for an order, a fit or a table, and 6 for a share or a median"
 )
 
 

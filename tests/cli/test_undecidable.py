@@ -44,7 +44,10 @@ def spec(workdir):
 def test_claims_that_no_numbers_could_decide_are_counted(lnlab, spec, seeds, said):
     checked = lnlab("check", "few.yaml", "-s", f"seeds={seeds}")
     assert checked.code == 0
-    rule = "a verdict on trained runs needs at least 5 (3 at initialization, 6 on how many runs train)"
+    rule = (
+        "a verdict needs at least 3 seeds at initialization, 5 after training and for an order, a fit or a table, and "
+    )
+    rule += "6 for a share or a median"
     assert checked.out.count("note:") == bool(said)
     assert (f"few.yaml: default: note: {said}: {rule}" in checked.out) == bool(said)
     plan = lnlab("plan", "few.yaml", "-s", f"seeds={seeds}")

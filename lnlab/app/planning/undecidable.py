@@ -49,10 +49,10 @@ def undecidable_note(too_few: list[int], claims: int) -> str:
     if 1 == len(too_few) < claims:
         which = f"1 of {claims} claims stays"
     rule = (
-        f"a verdict on trained runs needs at least {N_TRAINED} ({N_INIT} at initialization, "
-        f"{MIN_SHARE_SEEDS} on how many"
+        f"a verdict needs at least {N_INIT} seeds at initialization, {N_TRAINED} after training and for an order, a "
+        f"fit or a table, and {MIN_SHARE_SEEDS} for a share or a median"
     )
-    return f"note: {seeds}; {which} undecided: {rule} runs train)"
+    return f"note: {seeds}; {which} undecided: {rule}"
 
 
 def _steps(plan: "Plan") -> Mapping[str, set[int]]:
