@@ -3,24 +3,20 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.analyse.tuning.decide import decide_tuning
-from lnlab.app.added_runs import CommittedRuns, RunSource
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
-from lnlab.app.request import Request, compile_request, load_registries, read_document
+from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.decisions import Decision
-from lnlab.compile.front import setting_namer
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.errors import LabError, SpecError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
-from lnlab.report.folder import read_folder
 from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
@@ -76,34 +72,6 @@ def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
         raise
     except LabError:
         return None
-
-
-def compute_lacking(store: Store, request: Request, folder: Path, manner: RunOptions) -> RunSummary:
-    """Compute those runs alone that a spec asks for and a report lacks, with the choices of the report.
-
-    Args:
-        store: where the runs are put.
-        request: the spec; the profile and the overrides are the report's.
-        folder: of the report.
-        manner: how runs are computed.
-
-    Raises:
-        SpecError: every problem of the spec.
-        ReportError: the report cannot be read, or today its own runs would be computed in another way.
-        LabError: a corpus is absent, the store cannot be written, or a unit needs more memory than there is.
-    """
-    known = load_registries(request.plugins)
-    facts, results, _ = read_folder(folder)
-    document, faults = read_document(request)
-    if faults:
-        raise SpecError(*faults)
-    request = replace(request, profile=facts.profile, overrides=facts.overrides)
-    whole = RunSource(store, request.plugins).plan(document, folder, facts, known)
-    committed = CommittedRuns(folder=folder, facts=facts, results=results, plan=whole, name=setting_namer(known))
-    plan = committed.lacking(known)
-    stored = store.keep_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
-    with _machines(manner) as where:
-        return compute_round(store, plan, stored, request, known, manner, where)
 
 
 @contextmanager

@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab import __version__
-from lnlab.app.added_runs import CommittedRuns, ExtendedResults, RunSource
 from lnlab.app.commits import head_commit
 from lnlab.app.evidence import renewed_evidence
 from lnlab.app.judging import locate_claim_problem
@@ -18,9 +16,8 @@ from lnlab.compile.front import Front, compile_front, setting_namer, sound_claim
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, digest
 from lnlab.printable import path_as_shown, shown_path
-from lnlab.report.committed.added_rows import RowKeeper, cut_added_rows, record_after_adding
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
-from lnlab.report.committed.matching import MatchedRuns, match_runs
+from lnlab.report.committed.matching import match_runs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, read_folder
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from lnlab.specfile.load import SpecDocument
     from lnlab.tables import Results
 
-_UNTESTABLE = "not testable here"
-
 
 @dataclass(frozen=True)
 class RejudgeSummary:
@@ -48,24 +43,18 @@ class RejudgeSummary:
         judged: how many claims were judged on the tables of the report.
         carried: how many unchanged claims keep their verdict, as not all of their rows are in the tables.
         absent: how many runs the spec asks for that the tables lack.
-        added: how many runs were taken from a store; None: no store was asked.
-        untestable: how many claims had a verdict on the runs before, and have rows of some of these runs only.
     """
 
     path: str
     judged: int
     carried: int
     absent: int
-    added: int | None = None
-    untestable: int = 0
 
     @property
     def summary(self) -> str:
         """The summary in words, for the end of a line."""
         parts = [f"{self.path}: {count_noun(self.judged, 'claim')} judged"]
         parts += [f"{self.carried} unchanged, whose rows are not in the tables"] if self.carried else []
-        parts += [f"{count_noun(self.added, 'run')} added"] if self.added is not None else []
-        parts += [f"{count_noun(self.untestable, 'claim')} no longer testable"] if self.untestable else []
         parts += [f"{count_noun(self.absent, 'run')} not in the tables"] if self.absent else []
         return f"; {', '.join(parts)}"
 
@@ -75,7 +64,6 @@ def judge_tables(
     into: Path,
     spec: Path | None,
     known: "Registries",
-    source: RunSource | None = None,
     *,
     replacing: bool | None = None,
 ) -> tuple[dict[str, bytes], RejudgeSummary]:
@@ -86,20 +74,18 @@ def judge_tables(
         into: where they will be written; the same folder, or another.
         spec: its path; None: the file that the report names, or else the text in the report.
         known: the registries of both wings.
-        source: where the runs are that the spec asks for and the tables lack; None: they stay absent.
         replacing: whether ``into`` may hold the report of another question; None: it is a copy for comparison, in which
             the report says what it says in its own folder.
 
     Raises:
         SpecError: every problem of the spec.
-        ReportError: the report cannot be read, would lose runs that the spec does not ask for, or has runs
-            that would be computed in another way today than those to be added.
+        ReportError: the report cannot be read, or would lose runs that the spec does not ask for.
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
     report = _Report(folder, facts, results, verdicts)
     today = _spec_of_today(report, spec, known)
-    matched, extended = _matched_runs(report, today, known, source)
+    matched = match_runs(results, today.front.settings, today.front.seeds, setting_namer(known))
     if matched.dropped and into.resolve() == folder.resolve():
         what = f"{today.path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
         raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
@@ -109,16 +95,12 @@ def judge_tables(
         verdicts={verdict.claim: verdict for verdict in verdicts},
         kept_rows=facts.kept,
     )
-    if extended is not None and extended.added:
-        matched, before = _with_added_rows(report, today, matched, before, extended)
     evidence = renewed_evidence(today.claims, folder, facts.profile, results.evidence)
     matched = replace(matched, results=replace(matched.results, evidence=evidence))
     book = LookBook.from_json(facts.looks, commit=head_commit(folder))
     judged = judge_again(today.claims, matched, before, partial(_located, report, today), book)
     new = replace(_facts_of_today(report, today, before.kept_rows), looks=book.to_json())
     new = with_default_sections(new, matched.results, judged.verdicts, today.claims)
-    if extended is not None and extended.added:  # a report with runs of today names the plan and the lnlab of today
-        new = replace(new, digest=extended.digest, version=__version__)
     if replacing is not None:
         new = _in_folder(new, today, folder, into, spec, replacing=replacing)
     data = data_files(new, matched.results, judged.verdicts, into)
@@ -127,8 +109,6 @@ def judge_tables(
         len(judged.verdicts) - len(judged.carried),
         carried=len(judged.carried),
         absent=len(matched.absent),
-        added=None if source is None else 0 if extended is None else len(extended.added),
-        untestable=0 if source is None else _newly_untestable(verdicts, judged.verdicts),
     )
 
 
@@ -188,36 +168,6 @@ def _spec_of_today(report: _Report, spec: Path | None, known: "Registries") -> _
     return _SpecOfToday(path, document, front, claims=claims, fields=fields, file=file)
 
 
-def _matched_runs(
-    report: _Report, today: _SpecOfToday, known: "Registries", source: RunSource | None
-) -> tuple[MatchedRuns, ExtendedResults | None]:
-    """The runs that the spec asks for; if the report lacks some, also those of the source, if there is one.
-
-    With them come the results that hold both; None where the source was not needed.
-    """
-    name = setting_namer(known)
-    match_in = partial(match_runs, settings=today.front.settings, seeds=today.front.seeds, name=name)
-    matched = match_in(report.results)
-    if source is None or matched.results.ended:
-        return matched, None
-    plan = source.plan(today.document, report.folder, report.facts, known)
-    committed = CommittedRuns(folder=report.folder, facts=report.facts, results=report.results, plan=plan, name=name)
-    extended = committed.extended(source.store, known)
-    return match_in(extended.results), extended
-
-
-def _with_added_rows(
-    report: _Report, today: _SpecOfToday, matched: MatchedRuns, before: JudgedReport, extended: ExtendedResults
-) -> tuple[MatchedRuns, JudgedReport]:
-    """The same, of the added runs only the rows that the report keeps, and these in its record of kept rows."""
-    drawn = replace(report.facts, seeds=today.fields["seeds"])
-    keeper = RowKeeper(drawn, (*before.claims.values(), *today.claims), report.verdicts)
-    results = cut_added_rows(matched.results, extended.added, keeper, str(report.folder))
-    extended.refuse_other_measurements(results.tables, report.folder)
-    record = record_after_adding(drawn, today.claims, results, extended.added)
-    return replace(matched, results=results), replace(before, kept_rows=record)
-
-
 def _located(report: _Report, today: _SpecOfToday, problem: Problem) -> Problem:
     """A problem of a claim, at its place in the spec."""
     return locate_claim_problem(problem, today.document, report.facts.profile, report.facts.overrides)
@@ -229,12 +179,6 @@ def _facts_of_today(report: _Report, today: _SpecOfToday, kept_rows: Sequence[Ma
     sections = tuple(_with_absence(section, kept_rows, seeds) for section in today.fields["sections"])
     text = _text_fields(report.facts, today.document, today.path, report.results.runs["run"])
     return replace(report.facts, kept=tuple(kept_rows), **{**today.fields, "sections": sections, **text})
-
-
-def _newly_untestable(before: "Sequence[Verdict]", verdicts: "Sequence[Verdict]") -> int:
-    """How many claims that had a verdict are not testable on these rows."""
-    testable = {verdict.claim for verdict in before if verdict.verdict != _UNTESTABLE}
-    return sum(verdict.verdict == _UNTESTABLE and verdict.claim in testable for verdict in verdicts)
 
 
 def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, Path | None, SpecDocument]":

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -94,7 +93,6 @@ def run_request(
     export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
-    beyond: Path | None = None,
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
@@ -114,7 +112,6 @@ def run_request(
         export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
         max_minutes: that the run may take: seeds that do not fit are left out; None: any time.
         max_memory: gigabytes that its workers together may have; None: all of the machine.
-        beyond: a report: runs that it lacks are computed alone, and no claim is judged; None: all runs.
         tasks: of a SLURM array; None: one a unit, up to 16.
         sbatch: its parameters, as ``partition=short``.
         wait: whether to wait for it; otherwise no claim is judged.
@@ -127,15 +124,14 @@ def run_request(
 
     _require_executor(executor, address)
     parameters = _sbatch_parameters(executor, tasks, sbatch, wait=wait)
-    _refuse_beside(beyond, request, max_minutes)
     trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
-    summary = None if beyond else _complete_plan(store, request, retry_failed=retry_failed)
+    summary = _complete_plan(store, request, retry_failed=retry_failed)
     if summary is None:
         from lnlab.execute.pool import warm
 
         if executor == ExecutorKind.local:
             warm()  # the workers' server imports torch while this process does
-        from lnlab.app.compute import compute_lacking, compute_missing
+        from lnlab.app.compute import compute_missing as compute
         from lnlab.app.rounds.units import RunOptions
 
         memory = int(max_memory * 1e9) if max_memory is not None else None
@@ -161,16 +157,13 @@ def run_request(
             sbatch=parameters,
             wait=wait,
         )
-        compute = compute_missing if beyond is None else partial(compute_lacking, folder=beyond)
         if executor == ExecutorKind.slurm:
             from lnlab.app.array_run import run_as_array as compute
         summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
         judged = (
-            ()
-            if summary.interrupted or beyond or not wait
-            else plan_verdicts(store, summary.stored, results, request.plugins)
+            () if summary.interrupted or not wait else plan_verdicts(store, summary.stored, results, request.plugins)
         )
         export_finished(trackers, store, summary.stored, results)
         if judged:
@@ -204,14 +197,6 @@ def _sbatch_parameters(
     return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
 
 
-def _refuse_beside(beyond: Path | None, request: Request, max_minutes: float | None) -> None:
-    """Refuse what would make other runs than those that a report lacks."""
-    options = {"--profile": request.profile, "-s": request.overrides, "--max-minutes": max_minutes is not None}
-    for option in (name for name, value in options.items() if beyond and value):
-        what = f"{option} goes with a whole experiment: a report has its own profile and overrides"
-        raise LabError(Problem("--beyond", what, f"leave {option} out"))
-
-
 def run(
     spec: SpecSource,
     profile: str | None = None,
@@ -228,7 +213,6 @@ def run(
     export: Sequence[str] = (),
     max_minutes: float | None = None,
     max_memory: float | None = None,
-    beyond: Folder = None,
     tasks: int | None = None,
     sbatch: Sequence[str] = (),
     wait: bool = True,
@@ -252,7 +236,6 @@ def run(
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
         max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
-        beyond: a report's folder: only runs that it lacks are computed, with its profile, and no claim is judged.
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
         sbatch: its parameters, as ``["partition=short", "time=60"]``.
         wait: whether to wait for it; otherwise nothing is judged yet.
@@ -263,7 +246,7 @@ def run(
     """
     from lnlab.consoles import stderr_console
 
-    request = request_of(spec, profile if beyond is None else profile or "", overrides, plugins)
+    request = request_of(spec, profile, overrides, plugins)
     outcome = run_request(
         open_store(None if store is None else Path(store), request.spec),
         request,
@@ -277,7 +260,6 @@ def run(
         export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
-        beyond=None if beyond is None else Path(beyond),
         tasks=tasks,
         sbatch=sbatch,
         wait=wait,

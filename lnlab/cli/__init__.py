@@ -16,7 +16,7 @@ from lnlab import __version__
 from lnlab.cli import check, data, doctor, init, kinds, plan, query, report, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
-from lnlab.cli.reproduce import bisect, diff, gc, lock, ls, remotes, verify, why
+from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, err, leave_pipe, lose_output, lost_output, one_line, out
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
@@ -76,7 +76,6 @@ for _command, _example in (
     (verify.verify, verify.VERIFY_EXAMPLE),
     (diff.diff, diff.DIFF_EXAMPLE),
     (why.why, why.WHY_EXAMPLE),
-    (bisect.bisect, bisect.BISECT_EXAMPLE),
     (plan.plan_spec, plan.PLAN_EXAMPLE),
     (check.check_specs, check.CHECK_EXAMPLE),
     (status.status_of_store, status.STATUS_EXAMPLE),

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.added_runs import RunSource
 from lnlab.app.redraw import find_spec, judge_tables
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.app.request import load_registries
@@ -20,7 +19,6 @@ from lnlab.report.write import Drawing, write_drawn
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
-    from lnlab.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class RedrawRequest:
         target: the folder to write to; None: the same folder.
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
-        store: where the runs are taken from that a spec asks for and its report lacks; None: they stay absent.
         replace: whether the target may hold the report of another question.
     """
 
@@ -40,7 +37,6 @@ class RedrawRequest:
     target: Path | None
     plugins: tuple[Path, ...] = ()
     as_judged: bool = False
-    store: "Store | None" = None
     replace: bool = False
 
     @property
@@ -99,9 +95,6 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
     refuse_without_plugins(facts.plugins, request.plugins)
     template_folders(drawing.templates)
     known = load_registries(request.plugins)
-    if request.store is not None and not facts.path:
-        what = "was measured from Python, and no spec asks for further runs"
-        raise ReportError(Problem(str(folder), what, "leave --add-runs out"))
     # Measurements from Python have no spec, and one of a table is judged where its files are: lnlab report SPEC.
     if request.as_judged or not facts.path or text_states_results(facts.spec):
         if into != folder:
@@ -112,8 +105,7 @@ def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing
         data = data_files(facts, results, verdicts, into)
         note, path = "", facts.path
     else:
-        source = None if request.store is None else RunSource(request.store, request.plugins)
-        data, judged = judge_tables(folder, into, spec, known, source, replacing=request.replace)
+        data, judged = judge_tables(folder, into, spec, known, replacing=request.replace)
         note, path = judged.summary, judged.path
     report = write_drawn(into, data, Drawing(**drawing.options))
     print_report(report, into, path, drawing, note)

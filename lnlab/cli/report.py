@@ -1,6 +1,5 @@
 """``lnlab report``: page, notebook, figures and tables of a run (from the store) or of a report (from its tables)."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -42,12 +41,6 @@ def report_run(
         typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own tables; several may follow."),
     ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
-    add_runs: Annotated[
-        bool,
-        typer.Option(
-            "--add-runs", help="With --from: take runs that the spec asks for and a report lacks from the store."
-        ),
-    ] = False,
     target: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
@@ -73,23 +66,22 @@ def report_run(
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
     report names, below the working folder or a folder that holds the report, or the text that the report keeps.
 
-    With --add-runs, those of its runs that the tables lack are taken from the store, where they have ended: further
-    seeds of a report need not be computed beside its own. Runs whose keys have changed since are refused.
-
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
     drawing = DrawingOptions(single_file=single_file, png=png, templates=templates, as_json=as_json, quiet=quiet)
     if source is not None:
-        _require_options_of_redrawing(profile, overrides, as_judged=as_judged, add_runs=add_runs)
+        if profile or overrides:
+            what = "--profile and -s are those of the report"
+            raise ReportError(Problem("lnlab report --from", what, "leave them out"))
         from lnlab.cli.again import RedrawRequest, redraw
 
         reports = (source, *(paths or ()))
-        store_of_runs = open_store(folder) if add_runs else None
-        request = RedrawRequest(
-            reports, target, tuple(plugins), as_judged=as_judged, store=store_of_runs, replace=replace
-        )
+        request = RedrawRequest(reports, target, tuple(plugins), as_judged=as_judged, replace=replace)
         raise typer.Exit(redraw(request, drawing))
-    spec = _one_spec(paths, as_judged=as_judged, add_runs=add_runs)
+    if as_judged or len(paths or ()) > 1:
+        what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
+        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
+    spec = paths[0] if paths else None
     if spec is not None and states_results(spec):
         raise typer.Exit(report_table_spec(spec, target, drawing, replace=replace))
     store = open_store(folder, spec)
@@ -102,24 +94,3 @@ def report_run(
     if as_json:
         print_json([file.as_posix() for file in written_report.files])
     raise typer.Exit(FAILED if written_report.failed else 0)
-
-
-def _require_options_of_redrawing(
-    profile: str | None, overrides: Sequence[str], *, as_judged: bool, add_runs: bool
-) -> None:
-    """Refuse options that --from cannot follow, and two that contradict each other."""
-    if profile or overrides:
-        what = "--profile and -s are those of the report"
-        raise ReportError(Problem("lnlab report --from", what, "leave them out"))
-    if add_runs and as_judged:
-        what = "--as-judged keeps the verdicts, and --add-runs judges anew"
-        raise ReportError(Problem("lnlab report --from", what, "leave one of them out"))
-
-
-def _one_spec(paths: Sequence[Path] | None, *, as_judged: bool, add_runs: bool) -> Path | None:
-    """The spec that is named, if there is one; refuses several, and options of --from."""
-    if as_judged or add_runs or len(paths or ()) > 1:
-        option = "--as-judged" if as_judged else "--add-runs" if add_runs else ""
-        what = f"{option} goes with --from" if option else "one report is of one spec"
-        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
-    return paths[0] if paths else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,10 +94,6 @@ def run_spec(
         float | None,
         typer.Option("--max-memory", min=0, metavar="GB", help="What all workers may have; fewer at once if need be."),
     ] = None,
-    beyond: Annotated[
-        Path | None,
-        typer.Option("--beyond", metavar="FOLDER", help="Only runs that the report in FOLDER lacks; judges nothing."),
-    ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
 ) -> None:
@@ -113,7 +108,7 @@ def run_spec(
         raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
     outcome = run_request(
         open_store(folder, spec),
-        request_for(spec, profile if beyond is None else profile or "", overrides, plugins),
+        request_for(spec, profile, overrides, plugins),
         workers=workers,
         retry_failed=retry_failed,
         save_every=save_every,
@@ -124,7 +119,6 @@ def run_spec(
         export=export,
         max_minutes=max_minutes,
         max_memory=max_memory,
-        beyond=beyond,
         tasks=tasks,
         sbatch=sbatch,
         wait=wait,
@@ -134,7 +128,7 @@ def run_spec(
     else:
         _print(outcome)
         if not quiet:
-            err().print("\n".join(next_steps(outcome, beyond)))
+            err().print("\n".join(next_steps(outcome)))
     raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on))
 
 
@@ -188,17 +182,16 @@ def _choice_lines(stored: "StoredPlan") -> list[str]:
     return [f"chosen: {in_words(decision_from_json(decision))}" for decision in stored.decisions]
 
 
-def next_steps(outcome: RunResult, beyond: Path | None) -> list[str]:
-    """What to do next, after all runs of a spec or those alone that a report lacks."""
+def next_steps(outcome: RunResult) -> list[str]:
+    """What to do next."""
     summary, request = outcome.summary, outcome.request
-    command = request.command("run") + (f" --beyond {beyond}" if beyond else "")
+    command = request.command("run")
     lines = [f"interrupted: {command} goes on from here"] if summary.interrupted else []
     failed = [failure for failure in outcome.failures if failure["status"] not in ("diverged", None)]
     if failed:
         lines.append(f"to try again what failed: {command} --retry-failed")
         lines.append(f"what the worker of one printed: lnlab why {str(failed[0]['key'])[:12]}")
-    report = f"lnlab report --from {beyond} --add-runs" if beyond else request.command("report")
-    return lines if summary.stored.undecided else [*lines, f"next: {report}"]
+    return lines if summary.stored.undecided else [*lines, f"next: {request.command('report')}"]
 
 
 def summary_line(outcome: RunResult) -> str:

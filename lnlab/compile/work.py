@@ -1,7 +1,6 @@
 """The plan as data: what is run, from which initial states, and what is measured along the way, each thing once."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lnlab.compile.decisions import Decision, Undecided
@@ -122,32 +121,6 @@ class Plan:
     decisions: tuple[Decision, ...] = ()
     later: int = 0
     sources: "tuple[Plan, ...]" = ()
-
-    def restricted_to(self, keys: Collection[str]) -> "Plan":
-        """The plan of some of its runs, by their keys, with all that is measured of them.
-
-        A trajectory that longer runs share goes no further than the longest of these.
-        """
-        runs = tuple(run for run in self.runs if run.key in keys)
-        trajectory_of_run = {run.key: run.trajectory for run in runs}
-        steps = {run.trajectory: run.steps for run in sorted(runs, key=lambda run: run.steps)}
-        needs = tuple(need for need in self.needs if need[0] in trajectory_of_run)
-        owners: dict[str, str] = {}  # what several runs need is measured on the first of them
-        for run, _, _, key in needs:
-            owners.setdefault(key, trajectory_of_run[run])
-        measurements = {m.key: m for trajectory in self.trajectories for m in trajectory.measurements}
-        trajectories = tuple(
-            replace(
-                trajectory,
-                steps=steps[trajectory.key],
-                measurements=tuple(
-                    sorted((measurements[k] for k, o in owners.items() if o == trajectory.key), key=lambda m: m.step)
-                ),
-            )
-            for trajectory in self.trajectories
-            if trajectory.key in steps
-        )
-        return replace(self, runs=runs, needs=needs, trajectories=trajectories)
 
 
 def needs_next_update(probes: Registry[Any], choice: Choice) -> bool:

@@ -1,10 +1,6 @@
 """A claim with seeds of its own, from the run to the page that is made again from its folder."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
-from scipy import stats
 
 import lnlab
 from lnlab.cli import main
@@ -76,42 +72,3 @@ def test_a_folder_that_lacks_the_further_seeds_says_so_of_that_claim_alone(folde
     assert verdicts["post_grows"].verdict == "not testable here"
     assert "are not in this report's data" in verdicts["post_grows"].reason
     assert verdicts["pre_grows"].verdict != "not testable here"
-
-
-def test_further_seeds_are_added_to_a_committed_report_from_a_store_that_has_them_alone(folder):
-    """Both more seeds for a claim as it was, and fresh ones for a claim that is new."""
-    of = "of: {placement: post, layer: 2, tensor: w1}"
-    new = f"      - {{id: post_level, says: Post is level., kind: bound, {of}, at_most: 9}}\n"
-    text = SPEC.replace("seeds: 3\n", "seeds: 3\nclaim_seeds: {post_grows: 1-5, post_level: 11-13}\n") + new
-    (folder / "all.yaml").write_text(text)
-    assert main(["run", "all.yaml", "-w", "1", "-q"]) == 0
-    direct = {verdict.claim: verdict for verdict in lnlab.judge("all.yaml")}
-
-    assert main(["run", "plain.yaml", "-w", "1", "-q", "--store", "first"]) == 0
-    assert main(["report", "plain.yaml", "-q", "--store", "first"]) == 0
-    pinned = text.replace(
-        "seeds: 3\nclaim_seeds: {post_grows: 1-5, post_level: 11-13}\n", "seeds: [4, 5, 11, 12, 13]\n"
-    )
-    (folder / "further.yaml").write_text(pinned)
-    assert main(["run", "further.yaml", "-w", "1", "-q", "--store", "second", "-s", "placement=post"]) == 0
-    (folder / "plain.yaml").write_text(text)
-    assert main(["report", "--from", "reports/plain", "--add-runs", "--store", "second", "-q"]) == 0
-    added = {verdict.claim: verdict for verdict in read_folder(folder / "reports/plain")[2]}
-    # five seeds after three are a second look, and a second look has a level of its own
-    assert {name: (verdict.look, verdict.level) for name, verdict in added.items()} == {
-        "post_grows": (2, 0.05 / 4),
-        "pre_grows": (1, 0.05),
-        "post_level": (1, 0.05),
-    }
-    logarithms = np.log([direct["post_grows"].seeds[seed] for seed in range(1, 6)])
-    interval = stats.t.interval(1 - 0.05 / 4, 4, logarithms.mean(), stats.sem(logarithms))
-    assert (added["post_grows"].low, added["post_grows"].high) == pytest.approx(tuple(np.exp(interval)), rel=1e-9)
-    direct["post_grows"] = replace(direct["post_grows"], low=added["post_grows"].low, high=added["post_grows"].high)
-    assert {name: numbers(verdict) for name, verdict in added.items()} == {
-        name: numbers(verdict) for name, verdict in direct.items()
-    }
-    assert added["post_level"].n == 3
-
-    files = {path: path.read_bytes() for path in sorted((folder / "reports/plain").rglob("*")) if path.is_file()}
-    assert main(["report", "--from", "reports/plain", "-q"]) == 0
-    assert {path: path.read_bytes() for path in files} == files

@@ -1,7 +1,10 @@
 """``lnlab diff``: what differs between two specs, locks, reports or commits, and nothing where nothing does."""
 
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -126,26 +129,6 @@ def test_the_shortest_list_stands_first(lnlab, repository):
     assert len(lengths) > 1
 
 
-def test_the_page_has_both_estimates_on_one_axis_and_nothing_that_runs(lnlab, repository):
-    result = lnlab("diff", "HEAD~1:specs/tiny.lock", "specs/tiny.lock", "-q", "-o", "pages/difference.html")
-    assert result.code == 1
-    page = Path("pages/difference.html").read_text()
-    row = page.partition('id="claim-post_above_pre"')[2].partition("</tr>")[0]
-    assert page.index("claim-post_above_pre") < page.index("claim-far_above"), "what differs stands first"
-    assert (row.count("<svg"), row.count("supported"), row.count("contradicted")) == (2, 2, 2)
-    places = [part.partition('"')[0] for part in row.split('class="mean" x1="')[1:]]
-    assert places[0] == places[1], "equal estimates stand at one place of the axis"
-    assert "<script" not in page
-    assert "claims.post_above_pre.at_least" in page
-
-
-def test_names_of_a_spec_cannot_become_markup(lnlab, repository):
-    text = Path("specs/tiny.yaml").read_text()
-    Path("other.yaml").write_text(text.replace("title: A tiny experiment", "title: <script>alert(1)</script>"))
-    assert lnlab("diff", "specs/tiny.yaml", "other.yaml", "-o", "page.html").code == 1
-    assert "<script>" not in Path("page.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("sides", "message"),
     [
@@ -220,3 +203,34 @@ def test_a_commit_and_a_store_cannot_be_compared(lnlab, repository):
         refused = lnlab("diff", *sides)
         assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
         assert "; compare " in refused.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["in part", "one claim"])
+def test_git_finds_the_commit_that_moved_a_verdict(repository, once, monkeypatch, recipe):
+    """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv("LNLAB_STORE", str(once / ".lnlab"))
+    guide = (Path(__file__).parents[2] / "docs/committing.md").read_text()
+    commands = [line for line in guide.splitlines() if line.startswith("$ git bisect run ")]
+    command = commands[1 if recipe == "in part" else 2].removeprefix("$ ")
+    command = command.replace("specs/tokens.yaml", "specs/tiny.yaml").replace('"rises\\"', '"post_above_pre\\"')
+    if "jq" in command and shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+
+    spec = Path("specs/tiny.yaml")
+    first = spec.read_text().replace("at_least: 1000  # new\n", "at_least: 1.1\n")
+    if recipe != "one claim":
+        first = first.replace("at_least: 1000000", "at_least: 1")
+    versions = [first.replace("at_least: 1.1\n", f"at_least: {least}\n") for least in (1.1, 1.05, 1.07, 1.01, 1000)]
+    if recipe == "in part":
+        versions[2] = "no spec\n"
+    for number, text in enumerate(versions):
+        spec.write_text(text)
+        subprocess.run([*GIT, "commit", "-qam", f"version {number}"], check=True)
+    for step in (["start", "HEAD", "HEAD~4"], ["run"]):
+        line = ["sh", "-c", command] if step == ["run"] else [*GIT, "bisect", *step]
+        found = subprocess.run(line, check=True, capture_output=True, text=True)
+    assert re.search(r"is the first '?bad'? commit", found.stdout), found.stdout
+    culprit = subprocess.run(["git", "log", "-1", "--format=%s", "bisect/bad"], capture_output=True, text=True)
+    assert culprit.stdout.strip() == "version 4"

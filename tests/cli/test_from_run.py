@@ -229,35 +229,3 @@ def test_a_unit_is_measured_beforehand_with_the_weights_that_it_begins_with(lnla
     assert said.code == 0, said.err
     assert said.json["seconds_known"] == "from one measured just now"
     assert said.json["units"] == {"all": 2, "missing": 1}
-
-
-CLAIM = """\
-report:
-  - title: Loss
-    kind: curves
-    quantity: nll
-    where: {split: validation}
-    claims:
-      - {id: goes_on, says: It goes on learning., role: prediction, source: ours, kind: ratio,
-         of: {step: 2}, to: {step: 0}, at_most: 0.999}
-"""
-
-
-@pytest.mark.slow
-def test_bisect_finds_the_change_of_a_run_that_begins_with_another(lnlab, workdir):
-    Path("pretrain.yaml").write_text(PRETRAIN)
-    text = (continued() + CLAIM).replace("seeds: 1-2", "seeds: 1-5")
-    for name, written in (
-        ("good", text),
-        ("bad", text.replace("lr: 0.5", "lr: 0.0001").replace("title: P", "title: Other p")),
-    ):
-        Path(name).mkdir()
-        Path(name, "pretrain.yaml").write_text(PRETRAIN)
-        Path(name, "tuned.yaml").write_text(written)
-        assert lnlab("run", f"{name}/tuned.yaml", "-q", "-w", 1).code == 0
-        assert lnlab("report", f"{name}/tuned.yaml", "-q", "-o", f"{name}/reports/tuned").code == 0
-        assert lnlab("lock", f"{name}/tuned.yaml", "-q").code == 0
-    result = lnlab("bisect", "goes_on", "good/tuned.lock", "bad/tuned.lock", "-w", 1, "--json")
-    assert result.code == 0, result.err
-    assert (result.json["good"], result.json["cause"]) == ("supported", "spec")
-    assert result.json["changes"] == ["optimizer.lr: 0.5 → 0.0001"]

@@ -9,7 +9,6 @@ from lnlab.app.comparison.differences import Comparison, SideDifference, compare
 from lnlab.app.comparison.revisions import commit_of, locks_of_commit
 from lnlab.app.comparison.sides import Side, read_side, side_of_rows
 from lnlab.errors import LabError, Problem
-from lnlab.report.page.comparison import ComparedClaim
 from lnlab.report.words.wording import count_noun
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
@@ -113,20 +112,17 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         except LabError as error:
             not_compared[name] = str(error.problems[0])
     provenance: list[SideDifference] = []
-    claims: list[ComparedClaim] = []
     for title, part in sorted(parts, key=lambda named: sum(map(len, named[1].differences.values()))):
         for kind, entries in part.differences.items():
             differences[kind] = (*differences.get(kind, ()), *_prefixed(title, entries))
         provenance += _prefixed(title, part.provenance)
         not_compared = {**part.not_compared, **not_compared}  # the reason of the first
-        claims += [replace(claim, claim=f"{title}:{claim.claim}") for claim in part.claims]
     return Comparison(
         a=a.label,
         b=b.label,
         differences={kind: differences[kind] for kind in sorted(differences, key=lambda kind: len(differences[kind]))},
         not_compared=not_compared,
         provenance=tuple(provenance),
-        claims=tuple(sorted(claims, key=lambda claim: not claim.differs)),
         compared=count_noun(len(names), a.noun),
     )
 

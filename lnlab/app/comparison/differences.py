@@ -9,7 +9,6 @@ from lnlab.app.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
 from lnlab.keys import Json, canonical
-from lnlab.report.page.comparison import ComparedClaim
 from lnlab.report.rounding import rounded
 from lnlab.report.words.wording import count_noun, format_interval
 from lnlab.specfile.experiment import SETTING
@@ -46,8 +45,7 @@ class Comparison:
         differences: those of each kind in which the sides differ, the shortest list first.
         not_compared: kinds that one side does not know, with the reason.
         provenance: what the runs and pages were made with, where it differs; it decides nothing.
-        claims: every claim, those that differ first.
-        compared: what was compared, in words; empty: the claims.
+        compared: how much was compared, in words.
     """
 
     a: str
@@ -55,8 +53,7 @@ class Comparison:
     differences: Mapping[str, tuple[SideDifference, ...]]
     not_compared: Mapping[str, str]
     provenance: tuple[SideDifference, ...]
-    claims: tuple[ComparedClaim, ...]
-    compared: str = ""
+    compared: str
 
     @property
     def same(self) -> bool:
@@ -70,8 +67,7 @@ class Comparison:
         unknown = f" ({', '.join(self.not_compared)} not compared)" if self.not_compared else ""
         if counts:
             return f"{self.a} and {self.b} differ: {counts}{unknown}."
-        compared = self.compared or count_noun(len(self.claims), "claim")
-        return f"{self.a} and {self.b} say the same: {compared}{unknown}."
+        return f"{self.a} and {self.b} say the same: {self.compared}{unknown}."
 
 
 def compare(a: Side, b: Side) -> Comparison:
@@ -97,7 +93,7 @@ def compare(a: Side, b: Side) -> Comparison:
         differences={kind: tuple(differing[kind]) for kind in ordered},
         not_compared={kind: f"not in {sides}" for kind, sides in without.items()},
         provenance=provenance,
-        claims=tuple(_compared_claims(a.verdicts or {}, b.verdicts or {})),
+        compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
 
 
@@ -187,18 +183,11 @@ def _number_differences(a: Results, b: Results) -> Iterator[SideDifference]:
 
 
 def _verdict_differences(a: Mapping[str, Verdict], b: Mapping[str, Verdict]) -> Iterator[SideDifference]:
-    for compared in _compared_claims(a, b):
-        if compared.differs:
-            yield SideDifference(compared.claim, _verdict_text(compared.a), _verdict_text(compared.b))
-
-
-def _compared_claims(a: Mapping[str, Verdict], b: Mapping[str, Verdict]) -> Iterator[ComparedClaim]:
-    """Every claim: those with another verdict first, then those with other numbers, then the others."""
-    claims = [
-        ComparedClaim(claim, a.get(claim), b.get(claim), _outcome(a.get(claim)) != _outcome(b.get(claim)))
-        for claim in dict.fromkeys((*b, *a))
-    ]
-    return iter(sorted(claims, key=lambda claim: (not claim.differs, _word(claim.a) == _word(claim.b))))
+    """Claims that differ: those with another verdict first, then those with other numbers."""
+    pairs = [(claim, a.get(claim), b.get(claim)) for claim in dict.fromkeys((*b, *a))]
+    differing = [pair for pair in pairs if _outcome(pair[1]) != _outcome(pair[2])]
+    for claim, one, other in sorted(differing, key=lambda pair: _word(pair[1]) == _word(pair[2])):
+        yield SideDifference(claim, _verdict_text(one), _verdict_text(other))
 
 
 def _outcome(verdict: Verdict | None) -> tuple[object, ...] | None:

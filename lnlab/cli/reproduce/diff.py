@@ -11,15 +11,11 @@ from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError, Problem
-from lnlab.files import replacing
 
 if TYPE_CHECKING:
     from lnlab.app.comparison.differences import Comparison, SideDifference
 
-DIFF_EXAMPLE = (
-    "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]; as a page: "
-    "[bold]lnlab diff reports/a/real reports/b/real -o difference.html[/bold]"
-)
+DIFF_EXAMPLE = "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]"
 _MOST_PRINTED = 20
 _LONGEST = 60
 _SIDES_HELP = "A spec, a lock, the folder of a report, or one of them in a commit as REV:path; a commit; a store."
@@ -31,13 +27,6 @@ def diff(
     plugins: Plugins,
     profile: Annotated[
         str | None, typer.Option("--profile", "-p", metavar="NAME", help="The profile of a side that is a spec.")
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="PAGE.html", help="Write the comparison as a page as well.")
-    ] = None,
-    templates: Annotated[
-        Path | None,
-        typer.Option("--templates", metavar="FOLDER", help="Your own templates, used before the shipped ones."),
     ] = None,
     as_json: AsJsonOption = False,
     quiet: Quiet = False,
@@ -53,14 +42,10 @@ def diff(
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """
     comparison = _comparison(a, b, profile, plugins)
-    if page is not None:
-        _write_page(comparison, page, templates)
     if as_json:
         print_json(_as_plain(comparison))
     else:
         _print(comparison, quiet=quiet)
-    if page is not None and not (as_json or quiet):
-        err().print(page.as_posix())
     raise typer.Exit(0 if comparison.same else FAILED)
 
 
@@ -79,22 +64,6 @@ def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Co
     known = load_registries(plugins) if plugins else None
     with ExitStack() as stack:
         return compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
-
-
-def _write_page(comparison: "Comparison", page: Path, templates: Path | None) -> None:
-    from lnlab.report.page.comparison import render_comparison
-
-    lists = {
-        kind: [(entry.where, entry.a, entry.b) for entry in entries]
-        for kind, entries in {**comparison.differences, "provenance": comparison.provenance}.items()
-        if entries and kind != "verdicts"  # which stand in the table of claims
-    }
-    notes = [f"{kind} not compared: {reason}." for kind, reason in comparison.not_compared.items()]
-    sides = (comparison.a, comparison.b)
-    text = render_comparison(sides, comparison.sentence, comparison.claims, lists, notes, templates)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(page) as file:
-        file.write(text.encode())
 
 
 def _as_plain(comparison: "Comparison") -> dict[str, object]:
@@ -129,7 +98,7 @@ def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
         a, b = _around_difference(entry.a, entry.b)
         out().print(f"  {one_line(f'{entry.where}: {a} → {b}')}")
     if len(entries) > _MOST_PRINTED:
-        out().print(f"  {len(entries) - _MOST_PRINTED:,} more: --json or --out PAGE.html has all")
+        out().print(f"  {len(entries) - _MOST_PRINTED:,} more: --json has all")
 
 
 def _around_difference(a: str, b: str) -> tuple[str, str]:

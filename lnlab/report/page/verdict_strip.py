@@ -36,15 +36,19 @@ class VerdictStrip:
         return ((round((low + high) / 2, 1), both),)
 
 
-def verdict_strip(verdict: Verdict, other: Verdict | None = None) -> VerdictStrip | None:
-    """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line.
-
-    With the same ``other``, two drawings have the same line: one that has room for the numbers of both verdicts.
-    """
-    seeds, marks, edges = _numbers(verdict)
+def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
+    """The drawing of a verdict, or None where it has no finite number. Positive numbers lie on a logarithmic line."""
+    seeds, marks, edges = (
+        [number for number in group if is_finite_number(number)]
+        for group in (
+            verdict.seeds.values(),
+            (verdict.estimate, verdict.low, verdict.high),
+            (verdict.region_low, verdict.region_high),
+        )
+    )
     if not seeds and not marks:
         return None
-    numbers = [*seeds, *marks, *edges, *(n for part in (_numbers(other) if other else ()) for n in part)]
+    numbers = [*seeds, *marks, *edges]
     log = min(numbers) > 0
 
     def along(value: float) -> float:
@@ -80,17 +84,6 @@ def _edge_label(edge: float) -> str:
     """An edge as the spec has it; one that no spec has written, such as 1/1.5, to three digits."""
     text = format_value(edge)
     return text if len(text) <= _LONGEST_LABEL else format_number(edge)
-
-
-def _numbers(verdict: Verdict) -> tuple[list[float], list[float], list[float]]:
-    """The finite numbers of a verdict: seeds, the estimate with its interval, and the edges of the region."""
-    groups = (
-        verdict.seeds.values(),
-        (verdict.estimate, verdict.low, verdict.high),
-        (verdict.region_low, verdict.region_high),
-    )
-    seeds, marks, edges = ([number for number in group if is_finite_number(number)] for group in groups)
-    return seeds, marks, edges
 
 
 def is_finite_number(value: float | None) -> TypeGuard[float]:

@@ -1,1 +1,0 @@
-"""Which change between two versions of a report moved a verdict."""
