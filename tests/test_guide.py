@@ -87,7 +87,7 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
         assert "floor" in outputs["lnlab --with mine.py list norm largest"]
         assert "peak" in (tmp_path / "reports" / "mine" / "index.html").read_text()
     elif page == "committing":
-        differences = outputs["lnlab diff reports/tokens/smoke four -o difference.html"]
+        differences = outputs["lnlab diff reports/tokens/smoke four"]
         assert "placement=post: seeds 1-3 → seeds 1-4" in differences
         assert "3 seeds → supported" in differences
         by_id, by_link = (text for line, text in outputs.items() if line.startswith("lnlab why"))
