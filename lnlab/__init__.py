@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.own_model.measuring import measure_model as measure
     from lnlab.own_model.opening import from_frame as from_frame
     from lnlab.own_model.opening import open_runs as open_runs
+    from lnlab.recorded.readers import read_table as read_table
     from lnlab.recording.recorder import Recorder as Recorder
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "measure_checkpoints",
     "open_runs",
     "plan",
+    "read_table",
     "report",
     "results",
     "run",
@@ -53,6 +55,7 @@ _HOMES = {
     "measure_checkpoints": ("lnlab.own_model.checkpoints", "measure_checkpoints"),
     "from_frame": ("lnlab.own_model.opening", "from_frame"),
     "open_runs": ("lnlab.own_model.opening", "open_runs"),
+    "read_table": ("lnlab.recorded.readers", "read_table"),
     "Recorder": ("lnlab.recording.recorder", "Recorder"),
     "LabError": ("lnlab.errors", "LabError"),
 }

@@ -17,7 +17,6 @@ files.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -28,7 +27,7 @@ from lnlab.errors import LabError, Problem, SpecError, nearest
 from lnlab.keys import Json, digest
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.opening import from_frame
-from lnlab.recorded.readers import read_tables
+from lnlab.recorded.readers import matching, read_tables
 from lnlab.report.write import Report
 from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
 
@@ -38,11 +37,12 @@ KEYS = ("lnlab", "title", "question", "source", "differs", "related", "note", "a
 
 
 class TableSource(BaseModel):
-    """The key ``results``: files, and which of their columns say what; as of ``lnlab.from_frame``."""
+    """The key ``results``: files, and which of their columns say what; as of ``lnlab.read_table``, ``from_frame``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     kind: Literal["table"]
     files: str | list[str]
+    runs: str | None = None
     axes: list[str]
     seed: str = "seed"
     step: str | None = None
@@ -120,15 +120,16 @@ def read_table_spec(path: Path) -> TableSpec:
         raise SpecError(*problems)
     source = _source(document)
     patterns = [source.files] if isinstance(source.files, str) else source.files
-    files: list[Path] = []
-    for pattern in patterns:
-        matching = sorted(glob(str(path.parent / pattern)))  # noqa: PTH207 - patterns with ** and folders in them
-        if not matching:
-            where = document.where(("results", "files"))
-            raise SpecError(Problem(where, f"no file matches '{pattern}'", "name files from the folder of the spec"))
-        files += map(Path, matching)
-    rows, digests = read_tables(list(dict.fromkeys(files)), (source.seed,))
-    arguments = source.model_dump(exclude={"kind", "files"})
+    try:
+        rows, digests = read_tables(matching(patterns, path.parent), (source.seed,), source.runs)
+    except LabError as error:
+        keys = {"": "files", "runs": "runs"}
+        placed = (
+            Problem(document.where(("results", keys[p.where])), p.what, p.remedy) if p.where in keys else p
+            for p in error.problems
+        )
+        raise SpecError(*placed) from error
+    arguments = source.model_dump(exclude={"kind", "files", "runs"})
     try:
         measurements = from_frame(rows, **arguments)
     except LabError as error:

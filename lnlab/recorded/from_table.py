@@ -94,7 +94,11 @@ def _as_frame(table: Any) -> pl.DataFrame:
     if isinstance(table, pl.DataFrame):
         return table
     if hasattr(table, "to_dict") and hasattr(table, "columns"):  # a frame of pandas, which need not be installed
-        table = table.to_dict("list")
+        if any(name is not None for name in table.index.names):
+            table = table.reset_index()
+        columns = table.to_dict("list")
+        # Its nullable kinds have NA, which polars does not know. A NaN stays: it may be a loss that diverged.
+        table = {k: [None if type(v).__name__ == "NAType" else v for v in column] for k, column in columns.items()}
     if not isinstance(table, Mapping):
         _refuse(f"the table is {type(table).__name__}", "give a frame of polars or pandas, or columns by name")
     return pl.DataFrame({str(k): list(v) for k, v in table.items()}, strict=False, nan_to_null=False)

@@ -1,12 +1,23 @@
-"""Files that other tools write, read as one table: CSV, Parquet and JSON lines, by their names' endings."""
+"""What other tools write, read as one table.
 
-from collections.abc import Callable, Collection, Sequence
+CSV, Parquet and JSON lines, exports of Weights & Biases, event files of TensorBoard and folders of MLflow are told
+apart by their names and headers.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from glob import glob
 from pathlib import Path
 
 import polars as pl
 
 from lnlab.errors import LabError, Problem
 from lnlab.keys import digest_bytes
+from lnlab.recorded.event_runs import MARK, event_folders, read_event_run
+from lnlab.recorded.mlflow_folder import mlflow_runs, read_mlflow_run
+from lnlab.recorded.run_names import RunNames
+from lnlab.recorded.tracked import TrackedFolder
 from lnlab.user_tables import LARGEST_TABLE, csv_frame, refuse_packed
 from lnlab.userfiles import read_user_file
 
@@ -18,35 +29,145 @@ _OTHERS: dict[str, Callable[[bytes], pl.DataFrame]] = {
 }
 READABLE = (".csv", ".tsv", *_OTHERS)
 """The endings of files that are read."""
+_CHART_COLUMN = re.compile(r"(.+) - (.+)", re.DOTALL)
+"""A column of a chart exported from Weights & Biases: the name of a run, and the metric."""
+_BAND = re.compile(r"__(MIN|MAX)$")
+"""Beside each such column stand two for the band that the chart draws."""
 
 
-def read_tables(files: Sequence[Path], columns: Collection[str]) -> tuple[pl.DataFrame, list[str]]:
-    """The rows of all files, one below another, and the digests of the files.
+def read_table(files: str | Path | Iterable[str | Path], *, runs: str | None = None) -> pl.DataFrame:
+    """What other tools have written, as one table for ``lnlab.from_frame``.
 
     Args:
-        files: in the order of their rows.
-        columns: some that they have.
+        files: names or patterns of files (CSV, TSV, Parquet, JSON lines; event files of TensorBoard) and folders (a log
+            folder of TensorBoard, ``mlruns`` of MLflow or a part of it).
+        runs: a pattern of the names of runs, ``{placement}-lr{lr}-seed{seed}``, whose fields become columns. The name
+            is what a chart exported from Weights & Biases has before `` - `` in its header, the folder of an event
+            file, the run's name in MLflow, or else the name of the file without its ending.
+
+    Returns:
+        The rows of all, one below another. Those of trackers have ``run_name``, ``step``, a column for each metric and
+        one for each parameter (MLflow, and hyperparameters of TensorBoard).
 
     Raises:
-        LabError: a file is not there, is of no known kind, or cannot be read; or one has a column as words that
-            another has as numbers.
+        LabError: nothing matches; a file is of no known kind or cannot be read; or a name does not fit the pattern.
     """
+    named = [files] if isinstance(files, str | Path) else list(files)
+    return read_tables(matching(named, Path()), (), runs)[0]
+
+
+def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
+    """The files and folders that names or patterns match, each once, in their order.
+
+    Raises:
+        LabError: one matches nothing.
+    """
+    found: list[Path] = []
+    for pattern in patterns:
+        path = folder / pattern
+        # A file may have brackets in its name.
+        names = [path] if path.exists() else [Path(name) for name in sorted(glob(str(path)))]  # noqa: PTH207 - with **
+        if not names:
+            raise LabError(Problem("", f"no file matches '{pattern}'", "name files from the folder of the spec"))
+        found += names
+    return list(dict.fromkeys(found))
+
+
+def read_tables(
+    paths: Sequence[Path], columns: Collection[str], runs: str | None = None
+) -> tuple[pl.DataFrame, list[str]]:
+    """The rows of all files and folders, one below another, and the digests of what was read.
+
+    Args:
+        paths: in the order of their rows.
+        columns: some that a CSV file has, by which its separator is recognised.
+        runs: a pattern of names, as of ``read_table``.
+
+    Raises:
+        LabError: a file is not there, is of no known kind, or cannot be read; one has a column as words that another
+            has as numbers; or the name of a run does not fit.
+    """
+    names = None if runs is None else RunNames(runs)
     frames, digests = [], []
-    for path in files:
+    for path in _whole_folders(paths):
+        if path.is_dir() or MARK in path.name:
+            for run in _tracked_runs(path):
+                frames.append(run.rows({} if names is None else names.require(run.name)))
+                digests += [digest_bytes(content) for _, content in run.files]
+            continue
         ending = path.suffix.lower()
         if ending not in READABLE:
             what = f"ends with '{path.suffix}'"
-            raise LabError(Problem(str(path), what, f"give a file that ends with {', '.join(READABLE)}"))
+            remedy = f"give a file that ends with {', '.join(READABLE)}, or a folder of TensorBoard or MLflow"
+            raise LabError(Problem(str(path), what, remedy))
         content = read_user_file(path, "table", LARGEST_TABLE)
         refuse_packed(path, content)
+        # The seed may be a field of the pattern, and then is no column.
+        asked = () if names is not None else columns
         try:
-            frames.append(_OTHERS[ending](content) if ending in _OTHERS else csv_frame(path, content, columns))
+            rows = _OTHERS[ending](content) if ending in _OTHERS else csv_frame(path, content, asked)
         except (pl.exceptions.PolarsError, ValueError) as error:
             what = f"cannot be read: {' '.join(str(error).split())[:200]}"
             raise LabError(Problem(str(path), what, "write it again, with one header line")) from error
+        frames.append(_with_names(path, rows, names))
         digests.append(digest_bytes(content))
     try:
         return pl.concat(frames, how="diagonal_relaxed"), digests
     except pl.exceptions.PolarsError as error:
-        names = ", ".join(map(str, files))
-        raise LabError(Problem(names, "have columns of different kinds", "give them one set of columns")) from error
+        shown = ", ".join(map(str, paths))
+        raise LabError(Problem(shown, "have columns of different kinds", "give them one set of columns")) from error
+
+
+def _whole_folders(paths: Sequence[Path]) -> list[Path]:
+    """The paths, with the folder of an event file in its place: a run that was resumed has several."""
+    return list(dict.fromkeys(path.parent if MARK in path.name and path.is_file() else path for path in paths))
+
+
+def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
+    if found := mlflow_runs(folder):
+        yield from (run for path in found if (run := read_mlflow_run(path)) is not None)
+        return
+    holding = event_folders(folder)
+    if not holding:
+        what = "holds no event file of TensorBoard and no run of MLflow"
+        raise LabError(Problem(str(folder), what, f"name files that end with {', '.join(READABLE)}, or their folder"))
+    runs: dict[Path, TrackedFolder] = {}
+    for path in holding:
+        run = read_event_run(path, path.name if path == folder else path.relative_to(folder).as_posix())
+        # `SummaryWriter.add_hparams` writes a run of its own below the one that it describes.
+        if run.settings and path.parent in runs:
+            above = runs[path.parent]
+            runs[path.parent] = replace(
+                above, settings={**above.settings, **run.settings}, files=[*above.files, *run.files]
+            )
+        else:
+            runs[path] = run
+    yield from runs.values()
+
+
+def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.DataFrame:
+    """Rows with what the names of their runs say: of the columns of an exported chart, else of the file."""
+    of_chart = [
+        (column, found[1], found[2])
+        for column in rows.columns
+        if (found := _CHART_COLUMN.fullmatch(column)) and not _BAND.search(column)
+    ]
+    if names is None:
+        if of_chart and any(_BAND.search(column) for column in rows.columns):
+            remedy = "say what the names of its runs mean: runs: '{placement}-seed{seed}'"
+            raise LabError(Problem(str(path), "is a chart exported from Weights & Biases", remedy))
+        return rows
+    if not of_chart:
+        return rows.with_columns(pl.lit(value).alias(field) for field, value in names.require(path.stem).items())
+    shared = [column for column in rows.columns if not _CHART_COLUMN.fullmatch(column)]
+    return pl.concat(
+        [
+            rows.select(
+                *shared,
+                *(pl.lit(value).alias(field) for field, value in names.require(run).items()),
+                pl.col(column).alias(metric),
+            ).drop_nulls(metric)
+            for column, run, metric in of_chart
+        ],
+        how="diagonal_relaxed",
+    )

@@ -1,0 +1,81 @@
+"""Names of runs as other tools keep them, ``pre-seed1``, read by a pattern, ``{placement}-seed{seed}``."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json
+
+_FIELD = re.compile(r"\{([^{}]*)\}")
+
+
+def number_or_word(text: str) -> Json:
+    """``3`` as a whole number, ``1e-3`` as a number, and anything else, ``nan`` and ``inf`` too, as it stands."""
+    if re.fullmatch(r"[+-]?\d{1,18}", text):
+        return int(text)
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+        return float(text)
+    return text
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """A pattern of names of runs; its fields become columns.
+
+    Attributes:
+        pattern: as the user wrote it, ``{placement}-{seed}``.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        fields = _FIELD.findall(self.pattern)
+        if not fields or any(not name.strip() for name in fields):
+            raise self._refused("has no named field", "write {name} where the names of runs differ: {placement}-{seed}")
+        if re.search(r"[{}]", _FIELD.sub("", self.pattern)):
+            raise self._refused("has a brace without its partner", "write each field as {name}")
+        if len(set(fields)) < len(fields):
+            raise self._refused("has a field twice", "give each field a name of its own")
+        if "}{" in self.pattern:
+            raise self._refused(
+                "has two fields with nothing between them", "runs are told apart by what stands between"
+            )
+
+    def read(self, name: str) -> dict[str, Json] | None:
+        """The values of the fields in the name of a run; None where it does not fit.
+
+        Raises:
+            LabError: it fits in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
+        """
+        fields = _FIELD.findall(self.pattern)
+        # The first and the last way to divide the name; where they agree there is no other.
+        ways = []
+        for field in ("(.+?)", "(.+)"):
+            found = re.fullmatch(field.join(map(re.escape, _FIELD.split(self.pattern)[::2])), name, re.DOTALL)
+            if found is None:
+                return None
+            ways.append(found.groups())
+        if ways[0] != ways[1]:
+            shown = ", or ".join(
+                " and ".join(f"{field} '{text}'" for field, text in zip(fields, way, strict=True)) for way in ways
+            )
+            what = f"the name '{name}' fits '{self.pattern}' in two ways: {shown}"
+            raise LabError(Problem("runs", what, "rename the runs, or write out in the pattern what they share"))
+        return {field: number_or_word(text) for field, text in zip(fields, ways[0], strict=True)}
+
+    def require(self, name: str) -> Mapping[str, Json]:
+        """As ``read``, of a name that has to fit.
+
+        Raises:
+            LabError: it does not, or in more than one way.
+        """
+        values = self.read(name)
+        if values is None:
+            raise LabError(
+                Problem("runs", f"the name '{name}' does not fit '{self.pattern}'", "write a pattern that all fit")
+            )
+        return values
+
+    def _refused(self, what: str, remedy: str) -> LabError:
+        return LabError(Problem("runs", f"the pattern '{self.pattern}' {what}", remedy))

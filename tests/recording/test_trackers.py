@@ -1,0 +1,213 @@
+"""Exports of Weights & Biases, event files of TensorBoard and folders of MLflow are tables like any other."""
+
+import polars as pl
+import pytest
+
+import lnlab
+from lnlab.cli import main
+from lnlab.errors import LabError
+from lnlab.recorded.readers import read_table
+from lnlab.recorded.run_names import RunNames
+
+LOSSES = {("pre", 1): [3.0, 1.0], ("pre", 2): [3.1, 1.1], ("post", 1): [3.0, 2.0], ("post", 2): [3.2, 2.3]}
+SPEC = """title: Placements
+results: {{kind: table, files: [{files}], runs: "{{placement}}-seed{{seed}}", axes: [placement], step: {step}}}
+claims:
+  - {{id: post, kind: ratio, of: {{quantity: loss, split: validation, step: last, placement: post}},
+      to: {{placement: pre}}, at_least: 1.5}}
+"""
+
+
+def expected():
+    return {(p, s, 10 * i, value) for (p, s), values in LOSSES.items() for i, value in enumerate(values)}
+
+
+def rows_of(frame, step="step", metric="val/loss"):
+    """Runs, steps and values; an event file has its numbers in single precision."""
+    return {
+        (*keys, round(value, 5))
+        for *keys, value in frame.select("placement", "seed", step, metric).drop_nulls().iter_rows()
+    }
+
+
+def chart_export(path, metric="val/loss"):
+    """As Weights & Biases exports a chart: a column a run, and its band."""
+    frame = pl.DataFrame({"Step": [0, 10]})
+    for (placement, seed), values in LOSSES.items():
+        name = f"{placement}-seed{seed} - {metric}"
+        bands = [pl.Series(f"{name}__{end}", [v * 2 for v in values]) for end in ("MIN", "MAX")]
+        frame = frame.with_columns(pl.Series(name, values), *bands)
+    frame.write_csv(path)
+
+
+def event_files(folder):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    for (placement, seed), values in LOSSES.items():
+        with tensorboard.SummaryWriter(folder / f"{placement}-seed{seed}") as writer:
+            for i, value in enumerate(values):
+                writer.add_scalar("val/loss", value, 10 * i)
+
+
+def mlflow_runs(folder):
+    """The layout that MLflow 3 writes, with one deleted run."""
+    for number, ((placement, seed), values) in enumerate([*LOSSES.items(), (("post", 1), [9.0, 9.0])]):
+        run = folder / "1" / f"{number:032x}"
+        (run / "metrics" / "val").mkdir(parents=True)
+        (run / "params").mkdir()
+        stage = "deleted" if number == len(LOSSES) else "active"
+        meta = f"run_name: {placement}-seed{seed}\nstatus: 3\nlifecycle_stage: {stage}\n"
+        (run / "meta.yaml").write_text(meta)
+        (run / "params" / "lr").write_text("0.001")
+        (run / "params" / "loss").write_text("cross_entropy")
+        lines = [f"1795645720954 {value} {10 * i}" for i, value in enumerate(values)]
+        (run / "metrics" / "val" / "loss").write_text("\n".join(lines))
+        (run / "metrics" / "loss").write_text("1795645720954 5.0 0\n1795645720955 4.0 0\n")
+    (folder / "1" / "meta.yaml").write_text("name: placements\nlifecycle_stage: active\n")
+
+
+def test_a_chart_of_weights_and_biases(tmp_path):
+    chart_export(tmp_path / "chart.csv")
+    frame = read_table(tmp_path / "chart.csv", runs="{placement}-seed{seed}")
+    assert rows_of(frame, "Step") == expected()
+    assert frame.columns == ["Step", "placement", "seed", "val/loss"]
+
+
+def test_two_charts_are_two_metrics_of_the_same_runs(tmp_path):
+    chart_export(tmp_path / "a.csv")
+    chart_export(tmp_path / "b.csv", "grad norm")
+    frame = read_table(str(tmp_path / "*.csv"), runs="{placement}-seed{seed}")
+    runs = lnlab.from_frame(frame, axes=["placement"], step="Step")
+    assert sorted(runs.frame("grad norm")["value"]) == sorted(v for values in LOSSES.values() for v in values)
+    assert runs.frame("loss").height == runs.frame("grad norm").height == 8
+
+
+def test_a_chart_without_a_pattern_says_what_is_needed(tmp_path):
+    chart_export(tmp_path / "chart.csv")
+    with pytest.raises(LabError, match=r"chart exported from Weights & Biases.*runs:"):
+        read_table(tmp_path / "chart.csv")
+
+
+def test_histories_are_told_apart_by_the_names_of_their_files(tmp_path):
+    for (placement, seed), values in LOSSES.items():
+        frame = pl.DataFrame({"_step": [0, 10], "val/loss": values})
+        frame.write_csv(tmp_path / f"{placement}-seed{seed}.csv")
+    frame = read_table(str(tmp_path / "*.csv"), runs="{placement}-seed{seed}")
+    assert rows_of(frame, "_step") == expected()
+
+
+def test_event_files(tmp_path):
+    event_files(tmp_path)
+    frame = read_table(tmp_path, runs="{placement}-seed{seed}")
+    assert rows_of(frame) == expected()
+    one = next((tmp_path / "pre-seed2").iterdir())
+    assert read_table(one, runs="{placement}-seed{seed}")["val/loss"].to_list() == pytest.approx(LOSSES["pre", 2])
+
+
+def test_no_point_of_a_long_curve_is_left_out(tmp_path):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        for step in range(12_000):  # TensorBoard itself keeps a sample of 10,000
+            writer.add_scalar("loss", float(step), step)
+    assert read_table(tmp_path)["loss"].to_list() == list(range(12_000))
+
+
+def test_hyperparameters_are_columns_of_the_run_that_they_describe(tmp_path):
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    for seed in (1, 2):
+        with tensorboard.SummaryWriter(tmp_path / f"run{seed}") as writer:
+            writer.add_scalar("loss", 2.0, 0)
+            writer.add_scalar("loss", 1.0, 5)
+            writer.add_hparams({"seed": seed, "lr": 0.5, "placement": "pre"}, {"final": 1.0})
+    frame = read_table(tmp_path)
+    assert frame.select("run_name", "seed", "lr", "placement", "step", "loss").rows() == [
+        (f"run{seed}", seed, 0.5, "pre", step, loss) for seed in (1, 2) for step, loss in ((0, 2.0), (5, 1.0))
+    ]
+
+
+def test_a_torn_event_file_is_named_or_read_as_far_as_it_goes(tmp_path):
+    event_files(tmp_path)
+    torn = next((tmp_path / "post-seed1").iterdir())
+    torn.write_bytes(torn.read_bytes()[:-5])
+    frame = read_table(tmp_path, runs="{placement}-seed{seed}")
+    assert rows_of(frame) == expected() - {("post", 1, 10, 2.0)}
+
+
+def test_mlflow_folders(tmp_path):
+    mlflow_runs(tmp_path)
+    frame = read_table(tmp_path, runs="{placement}-seed{seed}")
+    assert rows_of(frame) == expected()
+    assert set(frame["status"]) == {"finished"}
+    assert set(frame["lr"]) == {0.001}
+    assert set(frame["params.loss"]) == {"cross_entropy"}  # the metric of that name stays
+    assert frame["loss"].drop_nulls().to_list() == [4.0] * 4  # of two points at a step the later
+
+
+def test_mlflow_itself_writes_such_folders(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="needs MLflow: pip install 'lnlab[mlflow]'")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri(tmp_path.as_uri())
+    mlflow.set_experiment("placements")
+    for (placement, seed), values in LOSSES.items():
+        with mlflow.start_run(run_name=f"run {placement} {seed}"):
+            mlflow.log_params({"placement": placement, "seed": seed})
+            for i, value in enumerate(values):
+                mlflow.log_metric("val/loss", value, step=10 * i)
+    assert rows_of(read_table(tmp_path)) == expected()
+
+
+@pytest.mark.parametrize(("write", "step"), [(chart_export, "Step"), (event_files, "step"), (mlflow_runs, "step")])
+def test_a_spec_reads_them(tmp_path, monkeypatch, capsys, write, step):
+    place = tmp_path / ("logs.csv" if write is chart_export else "logs")
+    write(place)
+    (tmp_path / "placements.yaml").write_text(SPEC.format(files=place.name, step=step))
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "placements.yaml"]) == 0
+    assert main(["run", "placements.yaml"]) == 0
+    printed = capsys.readouterr()
+    assert "4 runs" in printed.out
+    assert "post" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "values"),
+    [
+        ("{placement}-seed{seed}", "pre-ln-seed3", {"placement": "pre-ln", "seed": 3}),
+        ("{a}_lr{lr}", "x_lr1e-3", {"a": "x", "lr": 0.001}),
+        ("run {train.lr}/{seed}", "run -.5/07", {"train.lr": -0.5, "seed": 7}),
+        ("{a}-{seed}", "nan-1", {"a": "nan", "seed": 1}),
+        ("s{seed}.*", "s4.*", {"seed": 4}),
+        ("{a}-{seed}", "pre", None),
+    ],
+)
+def test_names_of_runs(pattern, name, values):
+    assert RunNames(pattern).read(name) == values
+
+
+@pytest.mark.parametrize("pattern", ["", "pre", "{}-{seed}", "{a}{seed}", "{a}-{a}", "{a-{seed}", "a}-{seed}"])
+def test_a_pattern_that_tells_nothing_apart_is_refused(pattern):
+    with pytest.raises(LabError, match="the pattern"):
+        RunNames(pattern)
+
+
+def test_a_name_that_fits_in_two_ways_is_refused():
+    with pytest.raises(LabError, match="in two ways: a 'pre' and b 'ln-1', or a 'pre-ln' and b '1'"):
+        RunNames("{a}-{b}").read("pre-ln-1")
+
+
+def test_a_folder_of_nothing_is_refused(tmp_path):
+    with pytest.raises(LabError, match="holds no event file of TensorBoard and no run of MLflow"):
+        read_table(tmp_path)
+    with pytest.raises(LabError, match="no file matches"):
+        read_table(tmp_path / "nothing*")
+
+
+def test_pandas_frames_and_their_index(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = [(p, s, 10 * i, v) for (p, s), values in LOSSES.items() for i, v in enumerate(values)]
+    frame = pandas.DataFrame(rows, columns=["placement", "seed", "step", "val/loss"])
+    plain = lnlab.from_frame(frame, axes=["placement"], step="step").frame("loss")
+    assert sorted(plain["value"]) == sorted(v for *_, v in rows)
+    indexed = frame.set_index(["placement", "seed", "step"])
+    assert lnlab.from_frame(indexed, axes=["placement"], step="step").frame("loss").equals(plain)
+    arrow = frame.convert_dtypes(dtype_backend="numpy_nullable")
+    assert lnlab.from_frame(arrow, axes=["placement"], step="step").frame("loss").equals(plain)
