@@ -31,9 +31,9 @@ def read_event_run(folder: Path, name: str) -> TrackedFolder:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-        from tensorboard.plugins.hparams import metadata
-        from tensorboard.util import tensor_util
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # late: of an extra
+        from tensorboard.plugins.hparams import metadata  # late: of an extra
+        from tensorboard.util import tensor_util  # late: of an extra
     except ImportError as error:
         remedy = 'pip install "lnlab[tensorboard]"'
         raise LabError(Problem(str(folder), "holds event files, which TensorBoard reads", remedy)) from error

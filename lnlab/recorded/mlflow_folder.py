@@ -62,7 +62,8 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
                 raise LabError(Problem(where, "is no point of a metric", "a line is: moment value step")) from error
     status = _STATUSES.get(meta.get("status", 0), "finished")
     frame = pl.DataFrame(points, schema={"name": pl.String, "step": pl.Int64, "value": pl.Float64}, orient="row")
-    return TrackedFolder(str(meta.get("run_name") or folder.name), settings, frame, files, status)
+    name = str(meta.get("run_name") or folder.name)
+    return TrackedFolder(name, settings=settings, points=frame, files=files, status=status)
 
 
 def _files(folder: Path) -> Iterator[Path]:
