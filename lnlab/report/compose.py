@@ -44,6 +44,13 @@ class ReportPart:
     error: str = ""
     heading: str = ""
 
+    @property
+    def head(self) -> str:
+        """What stands above the section, on the page and in the notebook."""
+        if self.section is None:
+            return "This section could not be made"
+        return self.heading or self.section.finding
+
 
 def build_parts(
     facts: ReportFacts, results: Results, verdicts: Sequence[Verdict] = (), root: str | None = None

@@ -50,7 +50,7 @@ def test_panels_and_lines_share_their_bins(results):
     assert "facet" in chart.spec
     for words in ("Nine tenths of the gradient norms lie (6 layers) from ", " in Post-LN", "; (14 layers) from "):
         assert words in section.finding
-    for words in ("20 bins of", "decades", "95 % Student interval over seeds (n\u00a0=\u00a010)"):
+    for words in ("20 bins of", "decades", "over 10 seeds; band: 95 % Student interval"):
         assert words in chart.caption
 
 

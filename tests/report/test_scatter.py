@@ -79,8 +79,8 @@ def test_it_can_be_drawn_and_says_what_is_drawn(results):
     for words in (
         "against squared hidden norm",
         "single seeds at one layer",
-        "95 % Student intervals",
-        "n\u00a0=\u00a010",
+        "95 % Student interval",
+        "over 10 seeds",
     ):
         assert words in chart.caption
     assert set(section.rows["sites"]["quantity"]) == {"gradient_norm", "hidden_norm_sq"}

@@ -77,7 +77,7 @@ def test_factors_beyond_all_digits_are_told_in_words(results, power, words):
 
 def test_the_caption_says_what_unit_band_and_n(results):
     (chart,) = depth_profile(results, quantity="gradient_norm", where=SIX).charts
-    for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "n\u00a0=\u00a010"):
+    for words in ("Frobenius norm of the mean gradient", "nats per token", "95 % Student interval", "over 10 seeds"):
         assert words in chart.caption
     assert chart.alt.endswith(f"{depth_profile(results, quantity='gradient_norm', where=SIX).finding}.")
 
@@ -114,7 +114,7 @@ def test_missing_runs_are_counted_and_named(results):
     partial = Results(runs, results.axes, {**results.tables, "sites": sites})
     section = depth_profile(partial, quantity="gradient_norm", where=SIX)
     assert section.missing == "Missing: of 20 runs, 6 not run yet and 6 timed out."
-    assert "n\u00a0=\u00a04" in section.charts[0].caption
+    assert "over 4 seeds" in section.charts[0].caption
 
 
 def test_a_variant_without_any_run_is_said_to_have_none(results):
@@ -137,7 +137,7 @@ def test_numbers_that_are_not_finite_are_counted_and_not_drawn(results, value):
     spoiled = changed(results, pl.lit(value), (pl.col("seed") == 3) & (pl.col("layer") == 2))
     section = depth_profile(spoiled, quantity="gradient_norm", where=SIX)
     assert "2 numbers are not drawn: not finite." in section.charts[0].caption
-    assert "n\u00a0=\u00a09 to 10" in section.charts[0].caption
+    assert "over 9 to 10 seeds" in section.charts[0].caption
     to_svg(spec_with_data(section.charts[0]))
 
 

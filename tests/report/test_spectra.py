@@ -170,7 +170,7 @@ def test_nothing_measured_is_a_sentence_and_two_spectra_of_one_step_are_refused(
     with pytest.raises(LabError, match="at one step"):
         spectral_density(results_of([*rows_of("post", 1), *(row | {"measurement": "other"} for row in twice)]))
     assert spectral_density(later, where={"step": 5}).charts
-    assert "One of the seeds, no band." in spectral_density(later, where={"step": 5}).charts[0].caption
+    assert "Lines: one seed, no band." in spectral_density(later, where={"step": 5}).charts[0].caption
 
 
 @pytest.mark.parametrize("section", [spectral_density, cumulative_spectrum])

@@ -180,19 +180,6 @@ def median_points(seeds: pl.DataFrame) -> pl.DataFrame:
     return summaries.with_columns(finite).select(list(POINT_SCHEMA))
 
 
-def replicate_count(points: pl.DataFrame) -> str:
-    """``n = 10``, or ``n = 3 to 10`` where places differ, without a line break."""
-    numbers = sorted(n for n in points["n"].unique() if n) or [0]
-    return f"n = {numbers[0]}" + (f" to {numbers[-1]}" if len(numbers) > 1 else "")
-
-
-def no_band(points: pl.DataFrame) -> str:
-    """``3 seeds, no band`` where there are too few of them for an interval; nothing where there is one."""
-    if points["low"].count():
-        return ""
-    return f"{replicate_count(points).removeprefix('n = ')} seeds, no band".replace("1 seeds", "one seed")
-
-
 def undrawn_numbers(not_finite: int, not_positive: int) -> tuple[str, ...]:
     """Sentences that count the numbers that are not drawn."""
     causes = ((not_finite, "not finite"), (not_positive, "not positive, which a logarithmic axis cannot show"))

@@ -19,6 +19,7 @@ from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section
+from lnlab.report.words.statistic import MEAN_AND_RANGE
 from lnlab.report.words.wording import moment_in_words
 from lnlab.tables import Results
 
@@ -195,8 +196,6 @@ def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
 
 def band_sentence(band: Band, points: pl.DataFrame) -> str:
     """What a line and its band are, in words."""
-    n = max(points["n"].to_list(), default=0)
-    of = {"seeds": "seeds", "draws": "start vectors of one seed", "parts": "parts of the batches of one seed"}[band]
-    if n == 1:
-        return f"One of the {of}, no band."
-    return f"Lines are means over {n} {of}; the band spans the lowest to the highest of them."
+    of = {"seeds": ("seed", ""), "draws": ("start vector", " of one seed"), "parts": ("part", " of one seed's batches")}
+    replicate, among = of[band]
+    return MEAN_AND_RANGE.sentence(points, "Lines", "band", of=replicate, among=among)

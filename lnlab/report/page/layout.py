@@ -27,7 +27,7 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     return {
         "number": part.number,
         "title": part.title,
-        "heading": (part.heading or section.finding) if section else "This section could not be made",
+        "heading": part.head,
         "error": part.error,
         "missing": section.missing if section else "",
         "figures": drawings,

@@ -167,7 +167,7 @@ def _opening(drawn_parts: Sequence[DrawnPart]) -> Any:
 
 def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     part = drawn.part
-    head = escape_markdown(part.section.finding) if part.section else "This section could not be made"
+    head = escape_markdown(part.head)
     kicker = f"{escape_markdown(part.title)}\n\n" if part.title else ""
     claim_items = [
         f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(verdict_label(v))}**: "

@@ -12,9 +12,9 @@ from lnlab.report.charts.axes import Axis, axis_at_values, linear_axis
 from lnlab.report.data.basin_runs import BetterEnd, SweepRuns, judged_runs, tuning_runs
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import MEDIAN_AND_RANGE
 from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, join_words
 from lnlab.tables import Results
 
@@ -96,10 +96,9 @@ def _crosses(runs: SweepRuns, series: Sequence[str], y: Axis, best: BetterEnd) -
 
 def _caption(runs: SweepRuns, quantity: str, over: str, best: BetterEnd) -> str:
     caption = (
-        f"{quantity_definition(quantity)} against the {_axis_name(over)}. Dots are {runs.dots}, lines "
-        "join their medians"
+        f"{quantity_definition(quantity)} against the {_axis_name(over)}. Dots: {runs.dots}. "
+        f"{MEDIAN_AND_RANGE.sentence(runs.points, 'Lines', of='run')}"
     )
-    caption += f" ({replicate_count(runs.points)})."
     if runs.diverged.is_empty():
         return caption
     edge = "top" if best == "lowest" else "bottom"

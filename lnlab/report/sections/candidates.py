@@ -18,6 +18,7 @@ from lnlab.report.data.convergence_cells import columns_in_order, norm_name
 from lnlab.report.data.convergence_rows import convergence_source_rows, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
+from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
 from lnlab.tables import Results
 
@@ -113,22 +114,19 @@ def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
 
 def _table(scores: Sequence[CandidateScore]) -> Table:
     headings = list(dict.fromkeys(_heading(column.printed) for score in scores for column in score.columns))
-    rows = [row for score in scores for row in _entries(score)]
-    seeds = sorted({len(score.errors) for score in scores})
-    n_text = f"n = {seeds[0]}" + (f" to {seeds[-1]}" if len(seeds) > 1 else "")
+    entries = [row for score in scores for row in _entries(score)]
+    rows = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     caption = (
-        "Candidates, the nearest first: how far their boundaries of convergence lie from the published ones, in steps "
-        f"of the grid of learning rates, as a mean over columns and seeds ({n_text}; in brackets the 95 % interval, "
-        "Student); cells that are as published by the majority of seeds; and of each column how many steps its "
-        f"boundary lies above (+) or below ({MINUS}) the published one, as a mean over the tables that have such a "
-        "column, and over seeds (in brackets the 95 % interval; none where all seeds agree)."
+        "Candidates, the nearest first. Steps off: how far their boundaries of convergence lie from the published ones "
+        "on average over columns, in steps of the grid of learning rates. Cells: how many are as published by the "
+        f"majority of seeds. The other columns: how many steps a boundary lies above (+) or below ({MINUS}) the "
+        "published one, on average over the tables that have such a column; without a bracket all seeds agree. "
+        f"{MEAN.sentence(rows, '', 'in brackets')}"
     )
     if not all(score.whole for score in scores):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
     grid = Grid("", ("candidate", "steps off", "cells", *headings), tuple(_line(score, headings) for score in scores))
-    return Table(
-        pl.DataFrame(rows, schema=_SCHEMA, orient="row"), dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid
-    )
+    return Table(rows, dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid)
 
 
 def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:

@@ -13,10 +13,11 @@ from lnlab.report.charts.curve_axes import X_TITLES, curve_overlays, curve_x_axi
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import MIN_BAND_SEEDS, no_band, replicate_count
+from lnlab.report.data.series import MIN_BAND_SEEDS
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect_training_curves
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, join_words
 from lnlab.tables import Results
 
@@ -117,23 +118,21 @@ def _caption(
     inset: bool,
 ) -> str:
     quantity, x, unit = words
-    mean, scale_note = ("geometric means", " on the logarithmic scale") if log else ("means", "")
-    band = f"the band is their 95 % Student interval{scale_note} ({replicate_count(curves.points)})"
-    band = (
-        band
-        if training_curves.has_bands(len(curves.names), curves.panels, windowed=not curves.batches.is_empty())
-        else "too many lines for bands"
-    )
-    band = no_band(curves.points) or band
-    band = f"{band}; thin lines are single seeds" if _has_single_seeds(curves) else band
+    bands = training_curves.has_bands(len(curves.names), curves.panels, windowed=not curves.batches.is_empty())
     of_split = f" of the {curves.split} split" if curves.split else ""
     sentences = [f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}."]
-    sentences.append(f"Lines join {mean} over the seeds whose runs did not diverge; {band}.")
+    if not curves.points.is_empty():
+        shown = "band" if bands or not curves.points["low"].count() else ""
+        sentences.append(mean_statistic(log=log).sentence(curves.points, "Lines", shown))
+        sentences += [] if shown else ["There are too many lines for bands."]
+    if _has_single_seeds(curves):
+        sentences.append("Thin lines: single seeds.")
     if curves.panels:
         sentences.append(f"Colours stand for variants, dashes for splits ({join_words(curves.panels)}).")
     if any(diverged for diverged, _ in curves.divergence_counts.values()):
         sentences.append(
-            f"{_diverged_count(curves)}: thin lines, each with a cross at its last finite number, or at the axis's end."
+            f"{_diverged_count(curves)} and are in no mean: thin lines, each with a cross at its last finite number, "
+            "or at the end of the axis."
         )
     if not curves.survivors.is_empty():
         sentences.append(

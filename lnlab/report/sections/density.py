@@ -19,12 +19,11 @@ from lnlab.report.data.series import (
     labelled_values,
     mean_points,
     missing_runs_sentence,
-    no_band,
-    replicate_count,
     source_rows_of,
 )
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_short, join_words, two_at_most
 from lnlab.tables import Results
 
@@ -145,13 +144,10 @@ def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:
 
 def _caption(pooled: _Pooled, bins: HistogramBins, quantity: str, estimates: pl.DataFrame) -> str:
     width = f"{format_short(bins.width)} {'decades' if bins.log else 'wide'}"
-    lines = "Lines are means over seeds of the share of the values in a bin, over its width"
-    band = (
-        f"the band is the 95 % Student interval over seeds ({replicate_count(estimates)}), cut off at 0"
-        if estimates["low"].count()
-        else no_band(estimates)
-    )
-    sentences = [f"{quantity_definition(quantity)} in {bins.edges.size - 1} bins of {width}. {lines}; {band}."]
+    sentences = [
+        f"{quantity_definition(quantity)} in {bins.edges.size - 1} bins of {width}, as the share of the values in a "
+        f"bin over its width. {MEAN.sentence(estimates, 'Lines', 'band', note=', cut off at 0')}"
+    ]
     if bins.log and (outside := _outside(pooled)):
         sentences.append(f"Values that are not positive stand in no bin, but count as values: {join_words(outside)}.")
     if pooled.dropped:

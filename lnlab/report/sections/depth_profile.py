@@ -12,10 +12,11 @@ from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, linear_axis, logarithmic_axis
 from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import collect_series, no_band, replicate_count
+from lnlab.report.data.series import collect_series
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import (
     format_line,
     format_number,
@@ -93,17 +94,11 @@ def _line(series: FigureData, line: tuple[float, float], letter: str) -> list[di
 
 
 def _caption(series: FigureData, quantity: str, x: str, lines: Sequence[tuple[float, float]], *, log: bool) -> str:
-    mean, scale_note = ("geometric mean", " on the logarithmic scale") if log else ("mean", "")
-    n = replicate_count(series.points)
-    band = (
-        f"the {'bar' if _has_bars(series) else 'band'} is its 95 % Student interval{scale_note} ({n})"
-        if series.points["low"].count()
-        else no_band(series.points)
-    )
+    lines_of = mean_statistic(log=log).sentence(series.points, "Lines", "bars" if _has_bars(series) else "band")
     letter = "l" if x == "layer" else "x"
     formulas = join_words(format_line(a, b, letter) for a, b in lines)
     dashed = f" {'Thin dashed lines are' if len(lines) > 1 else 'The thin dashed line is'} {formulas}." if lines else ""
-    return f"{quantity_definition(quantity)} by {path_name(x)}. Lines join the {mean} over seeds; {band}.{dashed}"
+    return f"{quantity_definition(quantity)} by {path_name(x)}. {lines_of}{dashed}"
 
 
 def _finding(series: FigureData, quantity: str, x: str, where: Mapping[str, Json], *, log: bool) -> str:

@@ -26,6 +26,7 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.spectral_words import matrix_in_words
+from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
@@ -176,19 +177,22 @@ def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
                 head = ""
     rows = pl.DataFrame([vars(e) for e in entries], schema=_SCHEMA, orient="row")
     grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
-    return Table(rows, _HEADINGS, _caption(entries) if first else f"{entries[0].matrix}, in the same way.", grid)
+    caption = _caption(entries, rows) if first else f"{entries[0].matrix}, in the same way."
+    return Table(rows, _HEADINGS, caption, grid)
 
 
-def _caption(entries: Sequence[_Entry]) -> str:
+def _caption(entries: Sequence[_Entry], rows: pl.DataFrame) -> str:
     n = {
         statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
-        for statistic in (OVER_SEEDS, OVER_START_VECTORS, OVER_BATCH_PARTS)
+        for statistic in (OVER_START_VECTORS, OVER_BATCH_PARTS)
     }
+    over_seeds = rows.filter(statistic=OVER_SEEDS)
     sentences = [
         f"{entries[0].matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the "
-        "share of eigenvalues below zero, float32's rounding left out. Seeds "
-        f"(n\u00a0=\u00a0{n[OVER_SEEDS]}): means with "
-        "Student's 95 % interval, the only one that judges a difference between variants."
+        "share of eigenvalues below zero, float32's rounding left out. "
+        + MEAN.sentence(
+            over_seeds, "Seeds", "in brackets", note=", the only one that judges a difference between variants"
+        )
     ]
     if any(e.statistic == RESIDUAL for e in entries):
         sentences.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")

@@ -16,13 +16,13 @@ from lnlab.report.data.series import (
     mean_points,
     missing_runs_sentence,
     refuse_duplicates,
-    replicate_count,
     source_rows_of,
     undrawn_numbers,
     without_survivors,
 )
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_short, join_words, two_at_most
 from lnlab.tables import Results
 
@@ -101,10 +101,9 @@ def _corners(estimates: pl.DataFrame) -> tuple[tuple[int, int], tuple[int, int],
 
 def _caption(estimates: pl.DataFrame, quantity: str) -> str:
     return (
-        f"{quantity_definition(quantity)}: mean over seeds ({replicate_count(estimates)}). A row is "
-        "the stream after a sublayer, the "
-        "first at the top; its columns are the input of the stack, 0, and the branches so far, of which the last is "
-        "the sublayer's own. The larger, the more a cell stands out from the page, on one scale for all panels."
+        f"{quantity_definition(quantity)}. {MEAN.sentence(estimates, 'Cells')} A row is the stream after a sublayer, "
+        "the first at the top. Its columns are the input of the stack, 0, and the branches so far; the last is the "
+        "sublayer's own. The larger, the more a cell stands out from the page, on one scale for all panels."
     )
 
 

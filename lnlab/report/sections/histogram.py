@@ -14,9 +14,9 @@ from lnlab.report.charts.histogram_over_steps import histogram_chart
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, collect_histograms
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import replicate_count
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, growth_in_words, join_words
 from lnlab.tables import Results
 
@@ -73,9 +73,8 @@ def _caption(histograms: HistogramShares, quantity: str, octaves: int) -> str:
     sentences = [
         f"{quantity_definition(quantity)}. A column is the state after so many updates, a row {high} "
         "(four stored bins each "
-        f"octave); shades are means over seeds ({replicate_count(histograms.points)}) of the share of "
-        "all elements, on one "
-        "scale. The line joins medians, geometric means over seeds."
+        "octave). Shades are shares of all elements, on one scale. "
+        f"{MEAN.sentence(histograms.points, 'Shades')} Line: median element, geometric mean over seeds."
     ]
     zeros = any(histograms.zeros.values())
     sentences.append(f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if zeros else "No element is 0.")

@@ -13,10 +13,11 @@ from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, linear_axis
 from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import collect_series, replicate_count
+from lnlab.report.data.series import collect_series
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import size_names
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import join_words, two_at_most
 from lnlab.tables import Results
 
@@ -62,7 +63,7 @@ def _chart(
     return series.chart(
         line_charts.fitted_laws_chart(x_axis, y_axis, series.style, curve_rows, law_names),
         {"series": "variant", "x": size_names(over).axis, **estimate_headings(quantity_name(quantity))},
-        alt=f"{quantity_with_unit(quantity)}, against {size_names(over).phrase}. {finding}.",
+        alt=f"Scatter chart of the {quantity_with_unit(quantity)}, against {size_names(over).phrase}. {finding}.",
         caption=_caption(series, quantity, over, law_names),
         log=True,
     )
@@ -118,13 +119,9 @@ def _nearest_law(errors: Mapping[_LawName, float]) -> str:
 
 
 def _caption(series: FigureData, quantity: str, over: str, law_names: Sequence[_LawName]) -> str:
-    n = replicate_count(series.points)
-    bars = f"bars are 95 % Student intervals taken on the logarithmic scale ({n})"
-    bars = bars if series.points["low"].count() else "one seed, no bars"
     return (
-        f"{quantity_definition(quantity)} against {size_names(over).phrase}, on a linear axis. Marks "
-        "are geometric means over seeds; "
-        f"{bars}. Thin lines are the {join_words(law_names)} law as fitted to the means, in the "
-        "colour of their series. "
-        "The error of a law is the median over seeds, at a size that it was not fitted to."
+        f"{quantity_definition(quantity)} against {size_names(over).phrase}, on a linear axis. "
+        f"{GEOMETRIC_MEAN.sentence(series.points, 'Marks', 'bars')} Thin lines: the {join_words(law_names)} law fitted "
+        "to the means, in the colour of their series. The error of a law is the median over seeds, at a size that it "
+        "was not fitted to."
     )

@@ -20,6 +20,7 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.quantity_words import quantity_name, quantity_with_unit
 from lnlab.report.words.reference_words import has_reference, reference_text
+from lnlab.report.words.statistic import MEDIAN_AND_RANGE
 from lnlab.report.words.wording import count_noun, format_number, join_words, nonbreaking
 from lnlab.tables import Results
 
@@ -75,12 +76,9 @@ def _table(
         heads = (*heads, "missing")
         body = tuple((*line, (str(variant.others), True)) for line, variant in zip(body, variants, strict=True))
     entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
-    return Table(
-        pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row"),
-        OUTCOME_HEADINGS,
-        _caption(quantities, columns, where),
-        Grid("", heads, body),
-    )
+    rows = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
+    numbers = rows.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
+    return Table(rows, OUTCOME_HEADINGS, _caption(quantities, columns, where, numbers), Grid("", heads, body))
 
 
 def _line(variant: SeriesOutcome, *, learned: bool, columns: Sequence[str]) -> tuple[Cell, ...]:
@@ -122,7 +120,9 @@ def _entries(variant: SeriesOutcome, quantities: Sequence[str]) -> list[tuple[ob
     return entries
 
 
-def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]) -> str:
+def _caption(
+    quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json], numbers: pl.DataFrame
+) -> str:
     sentences = [
         "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
     ]
@@ -132,7 +132,8 @@ def _caption(quantities: Sequence[str], columns: Sequence[str], where: Mapping[s
         sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
     if columns:
         what = "; ".join(map(quantity_with_unit, columns))
-        sentences.append(f"Medians over runs [lowest, highest]: {what}. A run that diverged ranks worst.")
+        over_runs = MEDIAN_AND_RANGE.sentence(numbers, "", "in brackets", of="run")
+        sentences.append(f"Columns: {what}. {over_runs} A run that diverged ranks worst.")
     return " ".join(sentences)
 
 

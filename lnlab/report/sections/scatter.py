@@ -13,10 +13,11 @@ from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import logarithmic_axis
 from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers, merged_rows
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import collect_series, mean_points, replicate_count
+from lnlab.report.data.series import collect_series, mean_points
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import format_interval, format_power, format_value, join_words, two_at_most
 from lnlab.tables import Results
 
@@ -123,12 +124,10 @@ def _law(marks: pl.DataFrame, exponent: float) -> list[dict[str, Json]]:
 def _caption(estimates: pl.DataFrame, x: str, y: str, over: str, laws: Sequence[float]) -> str:
     law_texts = join_words("a constant" if b == 0 else f"x to the power {format_value(b)}" for b in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the middle of all marks." if laws else ""
-    marks = f"Small dots are single seeds at one {path_name(over)}, large marks geometric means over seeds"
-    bars = f"bars are 95 % Student intervals on the logarithmic scale ({replicate_count(estimates)})"
-    bars = bars if estimates["low"].count() else "one seed, no bars"
+    marks = f"Dots: single seeds at one {path_name(over)}. {GEOMETRIC_MEAN.sentence(estimates, 'Marks', 'bars')}"
     return (
         f"{quantity_definition(y)} against "
-        f"{quantity_definition(x)[:1].lower()}{quantity_definition(x)[1:]}. {marks}; {bars}.{dashed}"
+        f"{quantity_definition(x)[:1].lower()}{quantity_definition(x)[1:]}. {marks}{dashed}"
     )
 
 

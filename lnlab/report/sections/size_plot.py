@@ -16,10 +16,11 @@ from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import axis_at_values, logarithmic_axis
 from lnlab.report.data.figure import FigureData, estimate_headings, finite_numbers, merged_rows
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.data.series import collect_series, replicate_count
+from lnlab.report.data.series import collect_series
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import size_names
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import MAX_NAMED, format_interval, format_power, format_value, join_words, two_at_most
 from lnlab.tables import Results
 
@@ -83,7 +84,7 @@ def _chart(
     return series.chart(
         line_charts.size_chart(x_axis, y_axis, series.style, law_rows),
         {"series": "variant", "x": over.axis, **estimate_headings(quantity_name(quantity))},
-        alt=f"{quantity_with_unit(quantity)}, against {over.phrase}. {finding}.",
+        alt=f"Scatter chart of the {quantity_with_unit(quantity)}, against {over.phrase}. {finding}.",
         caption=_caption(series, quantity, over.phrase, laws),
         log=True,
         seeds_drawn=True,
@@ -130,11 +131,7 @@ def _law_label(law: _Law, letter: str) -> str:
 
 
 def _caption(series: FigureData, quantity: str, size_name: str, laws: Sequence[_Law]) -> str:
-    n = replicate_count(series.points)
-    bars = (
-        f"bars are 95 % Student intervals on the logarithmic scale ({n})" if series.points["low"].count() else "no bars"
-    )
-    marks = f"Small dots are single seeds, large marks geometric means over seeds; {bars}."
+    marks = f"Dots: single seeds. {GEOMETRIC_MEAN.sentence(series.points, 'Marks', 'bars')}"
     law_texts = join_words(_law_text(law, size_name) for law in laws)
     dashed = f" Thin dashed lines are {law_texts}, through the mean at the smallest size." if laws else ""
     return f"{quantity_definition(quantity)} against {size_name}. {marks}{dashed}"

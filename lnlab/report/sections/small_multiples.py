@@ -12,11 +12,11 @@ from lnlab.report.charts.axes import Axis, logarithmic_axis
 from lnlab.report.charts.room import crowded_at_foot
 from lnlab.report.data.figure import estimate_headings, finite_numbers
 from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
-from lnlab.report.data.series import no_band, replicate_count
 from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
 from lnlab.tables import Results
 
@@ -111,20 +111,14 @@ def _beyond(points: pl.DataFrame, domain: tuple[float, float]) -> dict[str, str]
 
 def _caption(profiles: Profiles, quantity: str, words: tuple[str, str, str], *, clipped: bool) -> str:
     panel, _, place = words
-    n = replicate_count(profiles.points)
-    band = (
-        f"bands are 95 % Student intervals on that scale ({n})"
-        if profiles.points["low"].count()
-        else no_band(profiles.points)
-    )
     first, last = profiles.names[0], profiles.names[-1]
-    lines = f"coloured in order from {first} to {last}" if len(profiles.names) > 1 else first
+    lines = f"Lines are coloured in order from {first} to {last}." if first != last else f"All lines: {first}."
     beyond = " A panel whose lines leave the scale says how far they go." if clipped else ""
     beyond += f" Long lines are drawn in at most {MAX_PROFILE_POINTS + 1} places." if profiles.thinned else ""
     return (
         f"{quantity_definition(quantity)} from the first to the last {place}, one panel per {panel}, "
         "all on one logarithmic "
-        f"scale. Lines join geometric means over seeds, {lines}; {band}.{beyond}"
+        f"scale. {GEOMETRIC_MEAN.sentence(profiles.points, 'Lines', 'band')} {lines}{beyond}"
     )
 
 
@@ -135,8 +129,8 @@ def _table(profiles: Profiles, quantity: str, words: tuple[str, str, str]) -> Ta
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
     caption = (
-        f"The {quantity_name(quantity)} of the last {place} over that of the first, by {panel} and {line}: geometric "
-        f"mean over seeds and its 95 % Student interval ({replicate_count(profiles.points)})."
+        f"The {quantity_name(quantity)} of the last {place} over that of the first, by {panel} and {line}. "
+        f"{GEOMETRIC_MEAN.sentence(profiles.points, '', 'in brackets')}"
     )
     body = tuple(
         ((name, False), *(_cell(profiles.line_ends.get((name, line_name))) for line_name in profiles.names))

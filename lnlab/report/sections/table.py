@@ -14,7 +14,6 @@ from lnlab.report.data.series import (
     mean_points,
     median_points,
     missing_runs_sentence,
-    replicate_count,
     source_rows_of,
 )
 from lnlab.report.data.table_cells import (
@@ -30,15 +29,11 @@ from lnlab.report.section import Chart, Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
-from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, join_words, nonbreaking
+from lnlab.report.words.statistic import GEOMETRIC_MEAN, MEAN, MEDIAN
+from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
 from lnlab.tables import Results
 
-_STATISTIC_NAMES: Mapping[Statistic, tuple[str, str]] = {
-    "mean": ("mean", "Student"),
-    "geometric_mean": ("geometric mean", "Student on the logarithmic scale"),
-    "median": ("median", "between two order statistics"),
-}
-"""What a statistic is called, and which interval it has."""
+_STATISTICS = {"mean": MEAN, "geometric_mean": GEOMETRIC_MEAN, "median": MEDIAN}
 _PUBLISHED = "published"
 _NUMBERS = {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _SCHEMA = {"row": pl.String, "column": pl.String, "statistic": pl.String, **_NUMBERS}
@@ -101,8 +96,8 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         seeds=seeds,
         headings={"series": row, "x": f"column, {column}", **numbers},
         alt=f"Matrix of the {title}, {row} by {column}. {finding}.",
-        caption=f"{quantity_definition(quantity)} by {row} and {column}: the {_STATISTIC_NAMES[statistic][0]} over "
-        f"seeds ({replicate_count(points)}), the larger, the more a cell stands out from the page.",
+        caption=f"{quantity_definition(quantity)} by {row} and {column}. "
+        f"{_STATISTICS[statistic].sentence(points, 'Cells')} The larger, the more a cell stands out from the page.",
         log=log,
         statistic="median" if has_medians else "mean",
     )
@@ -126,7 +121,7 @@ def _entries(cells: TableCells, statistics: Sequence[Statistic]) -> list[tuple[o
         names = (_row(cells, place[0]), cells.columns[place[1]])
         for statistic in statistics:
             if ci := cells.intervals.get((place, statistic)):
-                entries.append((*names, _STATISTIC_NAMES[statistic][0], ci.estimate, *_bounds(ci), ci.n))
+                entries.append((*names, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
         if place in cells.printed:
             entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
     return entries
@@ -139,7 +134,7 @@ def _grid_rows(cells: TableCells, statistics: Sequence[Statistic], *, named: boo
         places = [(row, column) for column in cells.columns]
         texts = [
             (
-                _STATISTIC_NAMES[s][0],
+                _STATISTICS[s].centre,
                 [cells.unfinished.get(place) or _text(cells.intervals.get((place, s)), s) for place in places],
             )
             for s in statistics
@@ -175,9 +170,8 @@ def _row(cells: TableCells, label: CellLabel) -> str:
 
 
 def _caption(cells: TableCells, statistics: Sequence[Statistic], lines: pl.DataFrame) -> str:
-    n = replicate_count(lines.drop_nulls("n")) if lines["n"].count() else "no seeds"
-    names = join_words(f"{name} ({kind})" for name, kind in (_STATISTIC_NAMES[statistic] for statistic in statistics))
-    sentences = [f"Over seeds ({n}), in brackets the 95 % interval: {names}."]
+    by_statistic = [(_STATISTICS[name], lines.filter(statistic=_STATISTICS[name].centre)) for name in statistics]
+    sentences = [statistic.sentence(cells, "", "in brackets") for statistic, cells in by_statistic if cells.height]
     if cells.printed:
         sentences.append("Published: what the source prints.")
     if cells.strays:
@@ -194,9 +188,9 @@ def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
     ours = {place: ci for (place, name), ci in cells.intervals.items() if name == statistic}
     both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
     if both:
-        return _compared(cells, both, _STATISTIC_NAMES[statistic][0])
+        return _compared(cells, both, _STATISTICS[statistic].centre)
     if not ours:
-        return f"The {quantity_name(quantity)} has no {_STATISTIC_NAMES[statistic][0]} in any cell"
+        return f"The {quantity_name(quantity)} has no {_STATISTICS[statistic].centre} in any cell"
     extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
     numbers = {place: format_short(ours[place].estimate) for place in extremes}
     texts = [f"{number} ({_where(cells, place)})" for place, number in numbers.items()]

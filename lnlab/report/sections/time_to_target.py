@@ -25,6 +25,7 @@ from lnlab.report.sections.outcomes import OUTCOME_HEADINGS, OUTCOME_SCHEMA, med
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.reference_words import reference_text
+from lnlab.report.words.statistic import MEDIAN_AND_RANGE
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, format_value, join_words
 from lnlab.tables import ENDED_STATUSES, Results
 
@@ -96,14 +97,13 @@ def _table(variants: Sequence[SeriesOutcome], words: Sequence[str], level: str, 
     ]
     heads = ("variant", "reached", *(_TIME_UNITS[word] for word in words))
     body = tuple(_line(variant, words) for variant in variants)
+    rows = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
     caption = (
         f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
-        f"than {level}: medians over runs between the lowest and the highest; a run that diverged or never gets there "
-        "takes longer than all others."
+        f"than {level}. {MEDIAN_AND_RANGE.sentence(rows, '', 'in brackets', of='run')} A run that diverged or never "
+        "gets there takes longer than all others."
     )
-    return Table(
-        pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row"), OUTCOME_HEADINGS, caption, Grid("", heads, body)
-    )
+    return Table(rows, OUTCOME_HEADINGS, caption, Grid("", heads, body))
 
 
 def _level(target: float | None, where: Mapping[str, Json]) -> str:

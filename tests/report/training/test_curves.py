@@ -30,7 +30,7 @@ def test_a_line_is_the_mean_of_its_seeds_with_its_student_interval(whole, course
     row = chart.points.filter(series="Pre-LN", x=60).row(0, named=True)
     low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
     assert [row[k] for k in ("estimate", "low", "high", "n")] == pytest.approx([np.mean(values), low, high, 5])
-    assert "95 % Student interval (n\u00a0=\u00a05)" in chart.caption
+    assert "mean over 5 seeds; band: 95 % Student interval" in chart.caption
 
 
 def test_losses_of_single_batches_are_means_over_windows_with_the_batches_behind(whole):
@@ -84,7 +84,7 @@ def test_a_diverged_run_is_in_no_mean_and_ends_with_a_cross_inside_the_axis(whol
         round(end, 6) for end in ends
     }
     assert "no mean is taken: those that did are thin dashed lines" in chart.caption
-    assert "3 of 5 runs diverged: thin lines, each with a cross" in chart.caption
+    assert "3 of 5 runs diverged and are in no mean: thin lines, each with a cross" in chart.caption
     text = json.dumps(spec_with_data(chart))
     assert text.count('"told": "seed') == 3
     rows = [rows for rows in chart.spec["datasets"].values() if rows and rows[0].get("told", "").startswith("seed")]

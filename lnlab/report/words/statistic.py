@@ -1,0 +1,61 @@
+"""What is taken over replicates and what shows its spread: one wording for captions, alternative texts and tables."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+_ABSENT = {"in brackets": "interval"}
+"""What a table lacks where nothing stands in brackets."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number over replicates with its spread.
+
+    Attributes:
+        centre: the number.
+        spread: what a band, a bar or a bracket beside it spans.
+    """
+
+    centre: str
+    spread: str
+
+    def sentence(
+        self, points: pl.DataFrame, marks: str, shown: str = "", *, of: str = "seed", among: str = "", note: str = ""
+    ) -> str:
+        """The sentence of a caption: ``Lines: geometric mean over 10 seeds; band: 95 % Student interval``.
+
+        Args:
+            points: with columns ``low`` and ``n``; without any ``low`` the sentence says that there is no spread.
+            marks: what shows the number; nothing in a table.
+            shown: what shows the spread, in the singular; nothing where nothing does.
+            of: a replicate, in the singular.
+            among: of what the replicates are, with a space in front.
+            note: what else holds of the spread.
+        """
+        counted = f"{self.centre} over {replicates(points, of)}{among}"
+        if points["n"].max() == 1:  # the mean of one number is that number
+            counted = f"one {of}{among}"
+        if shown:
+            absent = f", no {_ABSENT.get(shown, shown)}"
+            counted += f"; {shown}: {self.spread}{note}" if points["low"].count() else absent
+        return f"{marks}: {counted}." if marks else f"{counted[:1].upper()}{counted[1:]}."
+
+
+MEAN = Statistic("mean", "95 % Student interval")
+GEOMETRIC_MEAN = Statistic("geometric mean", "95 % Student interval on the logarithmic scale")
+MEDIAN = Statistic("median", "95 % interval between two order statistics")
+MEAN_AND_RANGE = Statistic("mean", "lowest to highest")
+MEDIAN_AND_RANGE = Statistic("median", "lowest to highest")
+
+
+def mean_statistic(*, log: bool) -> Statistic:
+    """The mean over seeds on a linear or on a logarithmic scale."""
+    return GEOMETRIC_MEAN if log else MEAN
+
+
+def replicates(points: pl.DataFrame, of: str = "seed") -> str:
+    """``10 seeds``, ``3 to 10 seeds`` where places differ, ``1 seed``."""
+    numbers = sorted(n for n in points["n"].unique() if n) or [0]
+    count = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+    return f"{count} {of}{'' if count == '1' else 's'}"
