@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from lnlab.measured.hidden_states import ACTIVATION_MOMENTS
+from lnlab.nn.sites import Site
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.known_sites import at_all_sites, stream_sites
 from lnlab.probes.support.stream_sums import site_sums
@@ -41,7 +42,10 @@ def activation_moments(
     The first three are measured at every sublayer (``in``, ``branch``, ``sum``, ``out``), after the embedding and after
     the final norm; the share at every sublayer's ``branch``, over the variance of its ``sum``. Dropout is off.
     """
-    moments = {site: _moments(sums) for site, sums in site_sums(state, batches, split, _terms).items()}
+    moments: dict[Site, tuple[float, float, float]] = {}
+    for site, sums in site_sums(state, batches, split, _terms).items():
+        mean, square, sigma, _ = (sums / sums[3]).tolist()
+        moments[site] = mean, square - mean**2, sigma
     for site, values in moments.items():
         for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
@@ -50,13 +54,7 @@ def activation_moments(
             yield {"quantity": _QUANTITIES[3], **site.row(), "value": values[1] / total[1]}
 
 
-def _moments(sums: Tensor) -> tuple[float, float, float]:
-    """Mean, variance and mean σ, from the sums over tokens."""
-    mean, square, sigma, _ = (sums / sums[3]).tolist()
-    return mean, square - mean**2, sigma
-
-
 def _terms(x: Tensor, mask: Tensor) -> Tensor:
-    """Over tokens: Σ of a token's mean coordinate, of its mean square, of its σ, and of 1."""
+    """Sum over tokens a token's mean coordinate, its mean square, its σ, and 1: (4,)."""
     variance, mean = torch.var_mean(x[mask], -1, correction=0)
     return torch.stack((mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))).sum(1)

@@ -10,7 +10,6 @@ gradient is 0 but for rounding, such as the biases of keys, both are those of th
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +24,7 @@ from lnlab.tables import Row
 
 _QUANTITIES = tuple(ADAPTIVE_RATE)
 _NEAR = 10
-"""An entry is near ε where sqrt(v̂) is below so many times it."""
+"""An entry is near ε where sqrt(v̂) is below 10 ε."""
 
 
 @probes.register(
@@ -53,7 +52,13 @@ def adaptive_rate(state: State) -> Iterator[Row]:
     by_name = _moments(state)
     masks = noise_masks(state.model, {name: moments.root for name, moments in by_name.items()})
     for site, moments in values_by_site(state.model, {name: m.without(masks.get(name)) for name, m in by_name.items()}):
-        for quantity, value in _values(moments).items():
+        if not moments.root.numel():
+            continue
+        rates = 1 / (moments.root + moments.eps)
+        near = (moments.root < _NEAR * moments.eps).double().mean()
+        values = [rates.median(), rates.min(), rates.max(), near]
+        values += [moments.ratios.median()] if len(moments.ratios) else []  # none where no entry has had a gradient
+        for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value.item()}
     ratios = torch.cat([moments.ratios for moments in by_name.values() if moments.mean.dim() > 1])
     if len(ratios):
@@ -81,35 +86,20 @@ class Moments:
 
 
 def _moments(state: State) -> dict[str, Moments]:
-    """By the names of the parameters that have been updated."""
+    """Return the moments of every parameter that has been updated, by name."""
     optimizer = require(state.optimizer, "an optimizer")
     names = {id(p): name for name, p in state.model.named_parameters()}
-    by_name = {
-        names[id(p)]: _corrected(adam_state, group)
-        for group in optimizer.param_groups
-        for p in group["params"]
-        if "exp_avg_sq" in (adam_state := optimizer.state.get(p, {})) and id(p) in names
-    }
+    by_name = {}
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            adam_state = optimizer.state.get(p, {})
+            if "exp_avg_sq" in adam_state and id(p) in names:
+                # Moments start at 0, and the factors take this bias out. AMSGrad divides by the largest v so far.
+                t = float(adam_state["step"])
+                beta1, beta2 = group["betas"]
+                v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]) / (1 - beta2**t)
+                by_name[names[id(p)]] = Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
     if not by_name:
         what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
         raise LabError(Problem("", what, "measure it with an optimizer of Adam's family, after an update"))
     return by_name
-
-
-def _corrected(adam_state: dict[str, Any], group: dict[str, Any]) -> Moments:
-    """Without the bias of their start at 0; AMSGrad's v is the largest so far."""
-    t = float(adam_state["step"])
-    beta1, beta2 = group["betas"]
-    v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]) / (1 - beta2**t)
-    return Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
-
-
-def _values(moments: Moments) -> dict[str, Tensor]:
-    """By quantity; nothing without an entry, and no ratio where none has had a gradient."""
-    if not moments.root.numel():
-        return {}
-    rates = 1 / (moments.root + moments.eps)
-    ratios = moments.ratios
-    near = (moments.root < _NEAR * moments.eps).double().mean()
-    values = (rates.median(), rates.min(), rates.max(), near, *([ratios.median()] if len(ratios) else []))
-    return dict(zip(_QUANTITIES, values, strict=False))

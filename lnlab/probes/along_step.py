@@ -10,14 +10,14 @@ Neither is divided by the distance α ‖g‖, so that they grow with lr and are
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from pydantic import Field
 
 from lnlab.measured.curvature import ALONG_STEP
 from lnlab.probes.probe import State, probes
-from lnlab.probes.support.next_update_loss import LossAndGradient, NextUpdateLoss, joint_norm
+from lnlab.probes.support.next_update_loss import NextUpdateLoss, joint_norm
 from lnlab.probes.support.training_state import next_rate
 from lnlab.tables import Row
 
@@ -27,13 +27,14 @@ Line = Mapping[float, tuple[float, float]]
 """By α in units of the rate, the loss at W - α g, and how far its gradient is from g."""
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """A gradient at every point of the line, and one at its start."""
-    multiples = {*linear_multiples(params["points"]), *geometric_multiples(params["points"], params["reach"])}
-    return 3.0 * (1 + len(multiples))
-
-
-@probes.register("along_step", table="lines", passes=_passes, quantities=ALONG_STEP, ahead=lambda _: True)
+@probes.register(
+    "along_step",
+    table="lines",
+    # A gradient at every point of the line, and one at its start.
+    passes=lambda choice: 3.0 * (1 + len(all_multiples(choice["points"], choice["reach"]))),
+    quantities=ALONG_STEP,
+    ahead=lambda _: True,
+)
 def along_step(
     state: State, *, points: Annotated[int, Field(ge=2)] = 8, reach: tuple[Positive, Positive] = (0.5, 4.0)
 ) -> Iterator[Row]:
@@ -58,17 +59,29 @@ def along_step(
         return
     loss = NextUpdateLoss(state)
     start = loss.at(loss.start)
-    multiples = sorted({*linear_multiples(points), *geometric_multiples(points, reach)})
-    line = {x: _evaluate(loss, start, x * rate) for x in multiples}
     yield {"quantity": LOSS, "x": 0.0, "value": start.loss}
-    for x, pair in line.items():
-        for quantity, value in zip((LOSS, CHANGE), pair, strict=True):
-            yield {"quantity": quantity, "x": x, "value": value}
+    line: dict[float, tuple[float, float]] = {}
+    for x in all_multiples(points, reach):
+        point = loss.at([p - x * rate * g for p, g in zip(loss.start, start.gradient, strict=True)])
+        change = joint_norm([a - b for a, b in zip(point.gradient, start.gradient, strict=True)])
+        line[x] = point.loss, change
+        yield {"quantity": LOSS, "x": x, "value": point.loss}
+        yield {"quantity": CHANGE, "x": x, "value": change}
     length = rate * joint_norm(start.gradient)
-    quantities = _deviations(start.loss, {x: line[x] for x in linear_multiples(points)})
+    # What Yu (2024) calls Lipschitz and smoothness.
+    losses, changes = _columns({x: line[x] for x in linear_multiples(points)})
+    quantities = {
+        "loss_deviation": (losses - start.loss).abs().max().item(),
+        "gradient_deviation": changes.max().item(),
+    }
     quantities |= _bands(start.loss, {x: line[x] for x in geometric_multiples(points, reach)}, length)
     for quantity, value in quantities.items():
         yield {"quantity": quantity, "value": value}
+
+
+def all_multiples(points: int, reach: tuple[float, float]) -> list[float]:
+    """Every multiple of the rate at which loss and gradient are evaluated, rising."""
+    return sorted({*linear_multiples(points), *geometric_multiples(points, reach)})
 
 
 def linear_multiples(points: int) -> list[float]:
@@ -82,20 +95,11 @@ def geometric_multiples(points: int, reach: tuple[float, float]) -> list[float]:
     return [low, *(low * (high / low) ** (i / (points - 1)) for i in range(1, points - 1)), high]
 
 
-def _evaluate(loss: NextUpdateLoss, start: LossAndGradient, alpha: float) -> tuple[float, float]:
-    """The loss at W - α g, and how far its gradient is from g."""
-    point = loss.at([p - alpha * g for p, g in zip(loss.start, start.gradient, strict=True)])
-    return point.loss, joint_norm([a - b for a, b in zip(point.gradient, start.gradient, strict=True)])
-
-
-def _deviations(start: float, line: Line) -> dict[str, float]:
-    """The two quantities that Yu (2024) calls Lipschitz and smoothness."""
-    losses, changes = _columns(line)
-    return {"loss_deviation": (losses - start).abs().max().item(), "gradient_deviation": changes.max().item()}
-
-
 def _bands(start: float, line: Line, length: float) -> dict[str, float]:
-    """Santurkar's three; ``length`` is the distance of a step of one rate. A stationary point has no ratios."""
+    """Return the bands and the effective constants of Santurkar et al. (2018).
+
+    ``length`` is the length of a step of one rate. It is 0 at a stationary point, which has no effective constants.
+    """
     losses, changes = _columns(line)
     distances = length * torch.tensor(list(line), dtype=torch.float64)
     bands = {
@@ -111,5 +115,5 @@ def _bands(start: float, line: Line, length: float) -> dict[str, float]:
 
 
 def _columns(line: Line) -> torch.Tensor:
-    """Losses and changes, (2, points); a maximum over values with a NaN is NaN."""
+    # As a tensor, since its maximum over values with a NaN is NaN, and Python's is whichever comes first.
     return torch.tensor(list(line.values()), dtype=torch.float64).T

@@ -125,6 +125,8 @@ class _Paths:
             self._hooks.callback(leave.remove)
         return lambda: self._stack[-1] if self._stack else ""
 
+    # A method, as a hook that returned the popped path would replace the module's output by it. The stack is empty
+    # where a module was entered before the hooks were there.
     def _leave(self) -> None:
         if self._stack:
             self._stack.pop()
@@ -174,7 +176,7 @@ def _statistics(
 
     Of the queries that are ``tokens``, (batch, queries), or of all.
     """
-    if query.dim() < 4:
+    if query.dim() < 4:  # (..., length, width) of one head
         query, key = (x.reshape(-1, 1, *x.shape[-2:]) for x in (query, key))
         attn_mask = attn_mask.unsqueeze(-3) if attn_mask is not None and attn_mask.dim() > 2 else attn_mask
     if enable_gqa:
@@ -188,6 +190,7 @@ def _statistics(
         if attn_mask.dtype is torch.bool:
             logits = logits.masked_fill(~attn_mask, -torch.inf)
         else:
+            # Additive masks hold the least number of their precision as often as -inf.
             logits = logits + attn_mask.float()
             logits = logits.masked_fill(logits < torch.finfo(torch.float32).min / 2, -torch.inf)
     logits = logits.flatten(0, -4).transpose(0, 1)  # (heads, batch, queries, keys)

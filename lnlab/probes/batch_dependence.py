@@ -6,9 +6,9 @@ model's logits, all those of a sentence, and alone it has no padding; the square
 float64, so that logits that do not depend on the batch differ by rounding alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import sqrt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -27,12 +27,12 @@ _QUANTITIES: Mapping[str, bool] = {"batch_dependence": False, "batch_dependence_
 """Whether norms over a batch use their running statistics."""
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """Each batch once as it is and once sentence by sentence, in two modes."""
-    return 4.0 * float(params["batches"])
-
-
-@probes.register("batch_dependence", table="sites", passes=_passes, quantities=BATCH_DEPENDENCE)
+@probes.register(
+    "batch_dependence",
+    table="sites",
+    passes=lambda choice: 4.0 * choice["batches"],  # as a batch and sentence by sentence, in two modes
+    quantities=BATCH_DEPENDENCE,
+)
 @torch.no_grad()
 def batch_dependence(
     state: State,
@@ -49,19 +49,14 @@ def batch_dependence(
     sampled = state.batches(batches, split)
     for quantity, remembered in _QUANTITIES.items():
         with in_mode(state.model, training=False, remembered=remembered):
-            value = _change(lambda batch: functional_call(state.model, weights, (batch,)), sampled)
+            pairs = (
+                (in_batch[: len(alone)], alone)
+                for batch in sampled
+                for row, in_batch in enumerate(functional_call(state.model, weights, (batch,)))
+                for alone in functional_call(state.model, weights, (single_sentence(batch, row),))
+            )
+            value = relative_distance(pairs)
         yield {"quantity": quantity, "value": value}
-
-
-def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
-    """Over all sentences of the batches."""
-    pairs = (
-        (in_batch[: len(alone)], alone)
-        for batch in batches
-        for row, in_batch in enumerate(logits_of(batch))
-        for alone in logits_of(single_sentence(batch, row))
-    )
-    return relative_distance(pairs)
 
 
 def relative_distance(pairs: Iterable[tuple[Tensor, Tensor]]) -> float:

@@ -9,8 +9,6 @@ move with the machine's rounding: they are left out (``rounding``).
 import math
 from collections.abc import Iterator
 
-from torch import Tensor
-
 from lnlab.measured.parameters import DISPLACEMENT
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
@@ -44,8 +42,11 @@ def displacement(state: State) -> Iterator[Row]:
     start = initial(state)
     now = {name: p.detach() for name, p in state.model.named_parameters()}
     masks = last_noise_masks(state, lambda: {name: p - start[name] for name, p in now.items()})
-    pairs = {name: [resolved_entries(x, masks.get(name)) for x in (p, start[name])] for name, p in now.items()}
-    norms_by_name = {name: _norms(p, p_0) for name, (p, p_0) in pairs.items() if p.numel()}
+    norms_by_name: dict[str, tuple[float, float]] = {}
+    for name, p in now.items():
+        moved, began = (resolved_entries(x, masks.get(name)).double() for x in (p, start[name]))
+        if moved.numel():
+            norms_by_name[name] = (moved - began).norm().item(), began.norm().item()
     for site, norms in values_by_site(state.model, norms_by_name):
         for quantity, value in zip(_QUANTITIES, _with_ratio(*norms), strict=False):
             yield {"quantity": quantity, **site.row(), "value": value}
@@ -53,12 +54,6 @@ def displacement(state: State) -> Iterator[Row]:
     for quantity, value in zip(_QUANTITIES[2:4], total, strict=False):
         yield {"quantity": quantity, "value": value}
     yield from unresolved_shares(_QUANTITIES[4], state.model, masks)
-
-
-def _norms(now: Tensor, start: Tensor) -> tuple[float, float]:
-    """‖θ_t - θ_0‖ and ‖θ_0‖."""
-    began = start.double()
-    return (now.double() - began).norm().item(), began.norm().item()
 
 
 def _with_ratio(moved: float, start: float) -> list[float]:

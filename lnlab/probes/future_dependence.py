@@ -14,7 +14,7 @@ the future differs by rounding alone.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -32,15 +32,10 @@ from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """Each sentence whole and cut, with both kinds of statistics."""
-    return 4.0 * float(params["batches"])
-
-
 @probes.register(
     "future_dependence",
     table="sites",
-    passes=_passes,
+    passes=lambda choice: 4.0 * choice["batches"],  # whole and cut, with both kinds of statistics
     quantities=FUTURE_DEPENDENCE,
     causal=True,
 )
@@ -88,13 +83,12 @@ def matrix_statistics(model: nn.Module) -> Iterator[None]:
 
 
 def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
-    """Over all sentences of the batches, whose logits are (length, size)."""
-    sentences = (single_sentence(batch, row) for batch in batches for row in range(len(batch.target_in)))
-    return relative_distance(_whole_and_cut(logits_of, sentence) for sentence in sentences)
+    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over the first half of every sentence; logits are (length, size)."""
 
+    def pairs() -> Iterator[tuple[Tensor, Tensor]]:  # one sentence at a time: logits in float64 are large
+        for sentence in (single_sentence(batch, row) for batch in batches for row in range(len(batch.target_in))):
+            half = (sentence.target_in.shape[1] + 1) // 2
+            cut = replace(sentence, target_in=sentence.target_in[:, :half], target_out=sentence.target_out[:, :half])
+            yield logits_of(sentence)[:half], logits_of(cut)
 
-def _whole_and_cut(logits_of: Callable[[Batch], Tensor], sentence: Batch) -> tuple[Tensor, Tensor]:
-    """The logits of the first half of a sentence's target, with the second half and without it."""
-    half = (sentence.target_in.shape[1] + 1) // 2
-    cut = replace(sentence, target_in=sentence.target_in[:, :half], target_out=sentence.target_out[:, :half])
-    return logits_of(sentence)[:half], logits_of(cut)
+    return relative_distance(pairs())

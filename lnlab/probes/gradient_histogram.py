@@ -51,7 +51,14 @@ def gradient_histogram(
         LabError: the next update's gradient is requested by the input, or where there will be no update.
     """
     if of == "input":
-        yield from _of_inputs(state, batches, split)
+        if batches == "step":
+            what = "the next update's gradient is by the weights, and gradient_histogram asks for that by the input"
+            raise LabError(Problem("", what, "give a number of batches"))
+        read = partial(site_gradients, selected=lambda site: site.sublayer == "embedding")
+        with separated(state.model):  # so that the input has a gradient where the tables are frozen
+            counts_by_site: dict[Site, Tensor] = site_sums(state, batches, split, lambda g, mask: counts(g[mask]), read)
+        for site, counts_by_bin in counts_by_site.items():
+            yield from histogram_rows(QUANTITY, site.row(), counts_by_bin)
     else:
         by_name = next_update_gradient(state) if batches == "step" else mean_gradient(state, batches, split)
         yield from of_weights(QUANTITY, state, by_name, apart=of == "sites")
@@ -69,15 +76,3 @@ def of_weights(
         return entry_histogram(quantity, {}, matrices.values(), over)
     sites = values_by_site(state.model, matrices)
     return (row for site, x in sites for row in entry_histogram(quantity, site.row(), [x], over))
-
-
-def _of_inputs(state: State, batches: int | Literal["step"], split: str) -> Iterator[Row]:
-    """One histogram a stack, over the tokens of all batches."""
-    if batches == "step":
-        what = "the gradient of the next update is by the weights, and gradient_histogram asks for that by the input"
-        raise LabError(Problem("", what, "give a number of batches"))
-    read = partial(site_gradients, selected=lambda site: site.sublayer == "embedding")
-    with separated(state.model):  # so that the input has a gradient where the tables are frozen
-        counts_by_site: dict[Site, Tensor] = site_sums(state, batches, split, lambda g, mask: counts(g[mask]), read)
-    for site, counts_by_bin in counts_by_site.items():
-        yield from histogram_rows(QUANTITY, site.row(), counts_by_bin)

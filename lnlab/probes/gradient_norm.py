@@ -41,7 +41,7 @@ _norm = torch.linalg.vector_norm
 
 
 def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
-    """Every weight. Rounding decides which biases have a norm, and training which gradients its update uses."""
+    # Rounding decides which biases have a norm, and training which gradients its update uses: unknown before a run.
     if choice["biases"] or choice["batches"] == "step":
         return {}
     measured = _QUANTITIES[:5] if choice["batches"] > 1 else _QUANTITIES[:3]
@@ -91,7 +91,7 @@ def gradient_norm(
 
 
 def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
-    """The mean gradient over batches."""
+    """Measure the mean gradient over batches."""
     tokens = []
     norms = []
     with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
@@ -103,13 +103,13 @@ def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
             loss, count = state.task.loss(state.model, batch)
             gradients = gradients_of(loss, weights)
             torch._foreach_add_(sums, gradients)
-            norms.append(_norms(gradients))
+            norms.append(frobenius_norms(gradients))
             tokens.append(count)
             del loss, gradients  # so that the next batch gets their memory and not fresh pages
         names = [name for name, _, _ in addressed(state.model)]
         shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
     elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
-    values = _quantities(_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
+    values = norms_and_noise(frobenius_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
     return list(sites), values, shares
 
 
@@ -121,42 +121,38 @@ def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
 
 
 def _measure_next_update(state: State, biases: bool) -> Measured:
-    """As ``_measure``, of the next update's own gradient."""
+    """Measure the gradient that the next update will use."""
     named = next_update_gradient(state)
     entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
     _require_matrices(entries)
     sites, gradients = zip(*entries, strict=True)
-    norm = _norms(gradients)
+    norm = frobenius_norms(gradients)
     rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
     shares = _shares(state, named) if biases else {}
     return list(sites), {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}, shares
 
 
 def _shares(state: State, gradients: Mapping[str, Tensor]) -> dict[Site, float]:
-    """By the sites of biases and shifts the share of entries that are nothing but rounding."""
+    """Return the share of entries that are rounding noise, by the site of a bias or shift."""
     masks = noise_masks(state.model, {name: g.abs() for name, g in gradients.items()})
     return {site: mask.double().mean().item() for site, mask in values_by_site(state.model, masks)}
 
 
-def _norms(gradients: Sequence[Tensor]) -> Tensor:
-    """Frobenius norms (sites), float64 on the CPU.
-
-    Each row in float32 and the rows in float64 is as accurate as float64 throughout (1e-8), and three times as fast.
-    But squares leave float32's range long before values do, so that extreme gradients are squared in float64.
-    """
-    norms = torch.stack([_norm(_rows(g), dtype=torch.float64) for g in gradients]).cpu()
+def frobenius_norms(gradients: Sequence[Tensor]) -> Tensor:
+    """Return the Frobenius norm of each gradient: (sites,), float64 on the CPU."""
+    # Norms of rows in float32 and of these in float64 are as accurate as float64 throughout (1e-8), and three times as
+    # fast. But squares leave float32's range long before values do, so that extreme gradients are squared in float64.
+    rows = [
+        _norm(g, dim=-1, dtype=torch.promote_types(g.dtype, torch.float32)) if g.dim() else g.abs() for g in gradients
+    ]
+    norms = torch.stack([_norm(row, dtype=torch.float64) for row in rows]).cpu()
     if norms.min() > SAFE[0] and norms.max() < SAFE[1]:
         return norms
     return torch.stack([_norm(g, dtype=torch.float64) for g in gradients]).cpu()
 
 
-def _rows(g: Tensor) -> Tensor:
-    """The norm of each row, in float32 or better."""
-    return _norm(g, dim=-1, dtype=torch.promote_types(g.dtype, torch.float32)) if g.dim() else g.abs()
-
-
-def _quantities(total: Tensor, norms: Tensor, n: Tensor, elements: Tensor) -> dict[str, list[float]]:
-    """From ‖Σ n_b g_b‖ (sites), ‖n_b g_b‖ (batches, sites) and n_b (batches); what is not finite is left as it is."""
+def norms_and_noise(total: Tensor, norms: Tensor, n: Tensor, elements: Tensor) -> dict[str, list[float]]:
+    """Return the quantities from ‖Σ n_b g_b‖ (sites), ‖n_b g_b‖ (batches, sites) and n_b (batches)."""
     norm = total / n.sum()
     quantities = {
         "gradient_norm": norm,

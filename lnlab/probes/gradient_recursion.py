@@ -37,12 +37,13 @@ PRE: Mapping[str, Form] = {
 }
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """A sum of K (K + 1) / 2 products in float64, for K blocks: at six layers about 60 forward passes."""
-    return float(60 * params["batches"])
-
-
-@probes.register("gradient_recursion", table="sites", passes=_passes, quantities=GRADIENT_RECURSION)
+@probes.register(
+    "gradient_recursion",
+    table="sites",
+    # A sum of K (K + 1) / 2 products in float64 for K blocks: at six layers about 60 forward passes.
+    passes=lambda choice: 60.0 * choice["batches"],
+    quantities=GRADIENT_RECURSION,
+)
 def gradient_recursion(
     state: State,
     *,
@@ -76,7 +77,11 @@ def gradient_recursion(
 
 
 def _forms(stack: Stack) -> Mapping[str, Form]:
-    """The recursions of a stack, by quantity."""
+    """Return the recursions that hold for a stack, by quantity.
+
+    Raises:
+        LabError: the stack is neither Post-LN nor Pre-LN, or has norms with statistics of many tokens.
+    """
     kinds = {type(layer.placement) for layer in stack.layers}
     if stack.pooled:
         what = "the gradient recursions are of norms that see one token at a time"
@@ -105,30 +110,28 @@ def _record_passages(by_name: Mapping[str, Stack]) -> Iterator[dict[str, Passage
 def _compared(
     stack: Stack, passage: Passage, loss: Tensor, forms: Mapping[str, Form]
 ) -> Iterator[tuple[str, int, Tensor]]:
-    """Quantity, layer, and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch."""
+    """Yield quantity, layer and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch; nothing where the stack has no gradient."""
     streams = [x for x, *_ in passage]
     *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)
     if not top.any():
         return
-    blocks = list(_blocks(stack, passage))
+    # Every residual block at the stream that entered it; the second branch of a layer gets what the first one left.
+    blocks = []
+    for number, (placement, (stream, *branches)) in enumerate(zip(_placements(stack), passage, strict=False), 1):
+        x = stream.detach()
+        for f, norm in zip(branches, placement.norms, strict=True):
+            block = ResidualBlock(number, x, f, norm, attention=f is not branches[-1])
+            blocks.append(block)
+            with torch.no_grad():
+                x = block.after_post() if isinstance(placement, Post) else block.after_pre()
     for quantity, form in forms.items():
+        # Reversed, so that of the blocks of a layer the first one stays: its gradient is that of the layer's input.
         entering = {block.layer: g for block, g in reversed([*zip(blocks, form(blocks, top), strict=True)])}
         for layer, reference in enumerate(exact, 1):
             error = entering[layer] - reference
             yield quantity, layer, torch.stack([error.square().sum(), reference.square().sum()])
 
 
-def _blocks(stack: Stack, passage: Passage) -> Iterator[ResidualBlock]:
-    """Every residual block of a stack, at the stream that entered it."""
-    for number, (placement, (x, *branches)) in enumerate(zip(_placements(stack), passage, strict=False), 1):
-        stream = x.detach()
-        for f, norm in zip(branches, placement.norms, strict=True):
-            block = ResidualBlock(number, stream, f, norm, attention=f is not branches[-1])
-            yield block
-            with torch.no_grad():
-                stream = block.after_post() if isinstance(placement, Post) else block.after_pre()
-
-
 def _placements(stack: Stack) -> list[Post | Pre]:
-    """Of each layer, where ``_forms`` found nothing else."""
+    # `_forms` has refused every other placement; the test is for the type checker.
     return [placement for layer in stack.layers if isinstance(placement := layer.placement, Post | Pre)]

@@ -4,12 +4,11 @@ The operator is that of the mean loss per token over all batches together, label
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from torch import Generator
 
-from lnlab.compile.cost.cost import Workload
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
@@ -21,34 +20,26 @@ from lnlab.probes.support.scopes import Scope, parameters_of
 from lnlab.tables import Row
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """Of every step of every draw, and of the graph."""
-    products = params["draws"] * params["steps"]
-    return float(params["batches"]) * passes(params["operator"], products, keep=params["keep"])
-
-
-def _memory(params: dict[str, Any], load: Workload) -> int:
-    """Of the batches of one part."""
-    return peak_bytes(
-        load,
-        OPERATOR_PARTS[without_preconditioner(params["operator"])],
-        params["scope"],
-        batches=-(-params["batches"] // (params["parts"] or 1)),
-        keep=params["keep"],
-        double=params["precision"] == "float64",
-        steps=params["steps"],
-        draws=params["draws"],
-        basis=params["lanczos"] == "full",
-        extra_vectors=0 if without_preconditioner(params["operator"]) == params["operator"] else 5,
-    )
-
-
 @probes.register(
     "hessian_spectrum",
     version=3,
     table="spectra",
-    passes=_passes,
-    memory=_memory,
+    # Of every step of every draw, and of the graph.
+    passes=lambda choice: (
+        float(choice["batches"]) * passes(choice["operator"], choice["draws"] * choice["steps"], keep=choice["keep"])
+    ),
+    memory=lambda choice, load: peak_bytes(
+        load,
+        OPERATOR_PARTS[without_preconditioner(choice["operator"])],
+        choice["scope"],
+        batches=-(-choice["batches"] // (choice["parts"] or 1)),  # of the largest part
+        keep=choice["keep"],
+        double=choice["precision"] == "float64",
+        steps=choice["steps"],
+        draws=choice["draws"],
+        basis=choice["lanczos"] == "full",
+        extra_vectors=0 if without_preconditioner(choice["operator"]) == choice["operator"] else 5,
+    ),
     frugal={"keep": False},
     quantities=(),
     revision=lambda choice: None if without_preconditioner(choice["operator"]) == choice["operator"] else 2,
@@ -92,7 +83,10 @@ def hessian_spectrum(
         raise LabError(Problem("", what, f"set batches: {parts}, or fewer parts"))
     sampled = state.batches(batches, split)
     groups = {None: sampled} if parts is None else {k + 1: sampled[k::parts] for k in range(parts)}
-    columns = {"operator": operator, "scope": scope, "squared_norm": _squared_norm(state, operator, scope)}
+    squared_norm = None  # ‖θ‖² has no meaning in coordinates other than θ
+    if without_preconditioner(operator) == operator:
+        squared_norm = sum(float(p.detach().double().square().sum()) for p in parameters_of(state.model, scope))
+    columns = {"operator": operator, "scope": scope, "squared_norm": squared_norm}
     for part, group in groups.items():
         try:
             with evaluating(state.model):
@@ -112,10 +106,3 @@ def hessian_spectrum(
         for number, q in enumerate(estimate.quadratures, 1):
             for node, weight, residual in zip(q.nodes.tolist(), q.weights.tolist(), q.residuals.tolist(), strict=True):
                 yield {**row, "draw": number, "node": node, "weight": weight, "residual": residual}
-
-
-def _squared_norm(state: State, kind: Kind, scope: Scope) -> float | None:
-    """``‖θ‖²`` of a scope, or None in coordinates other than θ."""
-    if without_preconditioner(kind) != kind:
-        return None
-    return sum(float(p.detach().double().square().sum()) for p in parameters_of(state.model, scope))

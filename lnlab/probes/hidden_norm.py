@@ -45,7 +45,7 @@ def hidden_norm(
 
 
 def _terms(x: Tensor, mask: Tensor) -> Tensor:
-    """Σ‖x‖²/d, Σ‖x‖ and Σ1 over tokens."""
+    """Sum over tokens ‖x‖²/d, ‖x‖ and 1: (3,)."""
     squares = x[mask].square()
     norms = squares.sum(-1).sqrt()
     return torch.stack((squares.mean(-1), norms, torch.ones_like(norms))).sum(1)

@@ -4,10 +4,10 @@ The mean of their squares is the growth of a random error signal on its way thro
 Hutchinson's estimator computes from a few products, E ‖Jᵀv‖² = ‖J‖_F² for v of ±1.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -19,19 +19,20 @@ from lnlab.nn.sites import Site
 from lnlab.nn.transformer import stacks
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.float64_copy import doubles, forward_differentiable
-from lnlab.randomness import Draw
 from lnlab.tables import Row
 from lnlab.tasks.task import Batch
 
 _AT_ONCE = 256
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """A few tokens, but a row for each of their coordinates: 16 at width 128 and 512 tokens a batch, in two stacks."""
-    return float(params["batches"] * (16 if params["draws"] is None else 1))
-
-
-@probes.register("io_jacobian", version=2, table="sites", passes=_passes, quantities=IO_JACOBIAN)
+@probes.register(
+    "io_jacobian",
+    version=2,
+    table="sites",
+    # Few tokens, but a product for each of their coordinates: 16 passes at width 128, 512 tokens a batch, two stacks.
+    passes=lambda choice: float(choice["batches"] * (16 if choice["draws"] is None else 1)),
+    quantities=IO_JACOBIAN,
+)
 def io_jacobian(
     state: State,
     *,
@@ -49,11 +50,23 @@ def io_jacobian(
     values. In float64; dropout is off. A singular value that rounding hides, below n ε times its sentence's largest, is
     0: a layer norm takes two directions from every token.
     """
+    module = _StackEndpoints(state.model)
+    weights = doubles(module)
     products_by_site: dict[Site, list[tuple[Tensor, int]]] = {}
     with forward_differentiable(state.model), torch.enable_grad():
         for number, batch in enumerate(state.batches(batches, split)):
-            for site, (start, end) in _endpoints(state.model, _first(batch, tokens)).items():
-                rows = _identity(start) if draws is None else _signs(start, state.draw, draws, site, number)
+            lengths = (int(t[0].count_nonzero()) for t in (batch.source, batch.target_in))  # without padding
+            source, target = (n if tokens is None else min(n, tokens) for n in lengths)
+            first = replace(batch, source=batch.source[:1, :source], target_in=batch.target_in[:1, :target])
+            endpoints: dict[Site, tuple[Tensor, Tensor]] = functional_call(module, weights, (first,))
+            for site, (start, end) in endpoints.items():
+                if draws is None:
+                    rows = torch.eye(start.numel(), dtype=start.dtype, device=start.device)
+                else:
+                    # An address of its own for every site and batch, so that one more stack moves no other's draws.
+                    generator = Generator().manual_seed(state.draw("jacobian", number, *site.row().values()))
+                    signs = 2 * torch.randint(2, (draws, start.numel()), generator=generator) - 1
+                    rows = signs.to(start.device, start.dtype)
                 products_by_site.setdefault(site, []).append((products(start, end, rows), start.numel()))
     for site, parts in products_by_site.items():
         size = sum(n for _, n in parts)
@@ -105,27 +118,3 @@ class _StackEndpoints(nn.Module):
                         hooks.callback(end.remove)
             self.model(batch)
         return {site: (starts[str(site.stack)], y) for site, y in outputs.items()}
-
-
-def _endpoints(model: nn.Module, batch: Batch) -> Mapping[Site, tuple[Tensor, Tensor]]:
-    module = _StackEndpoints(model)
-    endpoints: dict[Site, tuple[Tensor, Tensor]] = functional_call(module, doubles(module), (batch,))
-    return endpoints
-
-
-def _first(batch: Batch, tokens: int | None) -> Batch:
-    """The first sentence alone, cut to so many tokens and without padding."""
-    source, target = (int(t[0].count_nonzero()) for t in (batch.source, batch.target_in))
-    source, target = (n if tokens is None else min(n, tokens) for n in (source, target))
-    return replace(batch, source=batch.source[:1, :source], target_in=batch.target_in[:1, :target])
-
-
-def _identity(start: Tensor) -> Tensor:
-    return torch.eye(start.numel(), dtype=start.dtype, device=start.device)
-
-
-def _signs(start: Tensor, draw: Draw, draws: int, site: Site, number: int) -> Tensor:
-    """±1, (draws, elements), by an address of their own."""
-    generator = Generator().manual_seed(draw("jacobian", number, *site.row().values()))
-    signs = 2 * torch.randint(2, (draws, start.numel()), generator=generator) - 1
-    return signs.to(start.device, start.dtype)

@@ -36,8 +36,16 @@ def norm_concentration(
     ``norm_excess_share``, over the tokens of all batches, at every sublayer (``in``, ``branch``, ``sum``, ``out``),
     after the embedding and after the final norm; dropout is off.
     """
-    for site, (squares, width) in _squares(state, batches, split).items():
-        yield {"quantity": "norm_excess_share", **site.row(), "value": excess_share(squares, width, epsilon)}
+    parts_by_site: dict[Site, tuple[list[Tensor], int]] = {}
+    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
+        for batch in state.batches(batches, split):
+            state.forward(batch)
+            mask = stream_masks(state, batch)
+            for site, x in seen.items():
+                squares = x.double().square().sum(-1)[mask(site, x)]
+                parts_by_site.setdefault(site, ([], x.shape[-1]))[0].append(squares)
+    for site, (parts, width) in parts_by_site.items():
+        yield {"quantity": "norm_excess_share", **site.row(), "value": excess_share(torch.cat(parts), width, epsilon)}
 
 
 def excess_share(squares: Tensor, width: int, epsilon: float) -> float:
@@ -45,16 +53,3 @@ def excess_share(squares: Tensor, width: int, epsilon: float) -> float:
     mean = squares.mean()
     share = (squares > (1 + epsilon * sqrt(WIDTH / width)) * mean).double().mean().item()
     return share if mean.isfinite() else nan
-
-
-def _squares(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, int]]:
-    """‖x‖² of every token (tokens), float64, and the width, by site."""
-    squares_by_site: dict[Site, tuple[list[Tensor], int]] = {}
-    with evaluating(state.model), torch.no_grad(), activations(state.model) as seen:
-        for batch in state.batches(batches, split):
-            state.forward(batch)
-            mask = stream_masks(state, batch)
-            for site, x in seen.items():
-                squares = x.double().square().sum(-1)[mask(site, x)]
-                squares_by_site.setdefault(site, ([], x.shape[-1]))[0].append(squares)
-    return {site: (torch.cat(parts), width) for site, (parts, width) in squares_by_site.items()}

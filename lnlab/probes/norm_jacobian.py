@@ -40,8 +40,28 @@ def norm_jacobian(
     ``norm_growth_share``: of the tokens with ‖x_in‖ > √d, the share whose gradient does not shrink. A token without a
     gradient is left out, and a quantity without tokens has no row; a model without norms has none. Dropout is off.
     """
-    for site, (norm_in, norm_out, x) in _tokens(state, batches, split).items():
-        for quantity, value in _quantities(norm_in, norm_out, x).items():
+    tokens_by_site: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
+    if not norm_modules(state.model):  # ReZero's
+        return
+    with evaluating(state.model), separated(state.model), torch.enable_grad(), record_norms(state.model) as seen:
+        for batch in state.batches(batches, split):
+            loss, _ = state.task.loss(state.model, batch)
+            masks = token_masks(batch)
+            sites = list(seen)
+            pairs = list(seen.values())
+            outer = torch.autograd.grad(
+                loss, [y for _, y in pairs], retain_graph=True, allow_unused=True, materialize_grads=True
+            )
+            for site, (x, y), g in zip(sites, pairs, outer, strict=True):
+                (inner,) = torch.autograd.grad(y, x, g, retain_graph=True)
+                norm_in, norm_out = (t.double().norm(dim=-1)[masks[site.stack]] for t in (inner, g))
+                nonzero = norm_out != 0
+                tokens = (norm_in[nonzero], norm_out[nonzero], x.detach()[masks[site.stack]][nonzero].double())
+                tokens_by_site.setdefault(site, []).append(tokens)
+            seen.clear()  # so that the graph of this batch is freed before the next is built
+    for site, parts in tokens_by_site.items():
+        norm_in, norm_out, x_in = (torch.cat(columns) for columns in zip(*parts, strict=True))
+        for quantity, value in norm_quantities(norm_in, norm_out, x_in).items():
             yield {"quantity": quantity, **site.row(), "value": value}
 
 
@@ -72,31 +92,7 @@ def record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]
         yield seen
 
 
-def _tokens(state: State, batches: int, split: str) -> dict[Site, tuple[Tensor, Tensor, Tensor]]:
-    """Of every norm and all tokens that have a gradient: ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
-    tokens_by_site: dict[Site, list[tuple[Tensor, Tensor, Tensor]]] = {}
-    if not norm_modules(state.model):  # ReZero's
-        return {}
-    with evaluating(state.model), separated(state.model), torch.enable_grad(), record_norms(state.model) as seen:
-        for batch in state.batches(batches, split):
-            loss, _ = state.task.loss(state.model, batch)
-            masks = token_masks(batch)
-            sites = list(seen)
-            pairs = list(seen.values())
-            outer = torch.autograd.grad(
-                loss, [y for _, y in pairs], retain_graph=True, allow_unused=True, materialize_grads=True
-            )
-            for site, (x, y), g in zip(sites, pairs, outer, strict=True):
-                (inner,) = torch.autograd.grad(y, x, g, retain_graph=True)
-                sizes = [t.double().norm(dim=-1)[masks[site.stack]] for t in (inner, g)]
-                nonzero = sizes[1] != 0
-                tokens = (sizes[0][nonzero], sizes[1][nonzero], x.detach()[masks[site.stack]][nonzero].double())
-                tokens_by_site.setdefault(site, []).append(tokens)
-            seen.clear()
-    return {site: tuple(map(torch.cat, zip(*parts, strict=True))) for site, parts in tokens_by_site.items()}  # type: ignore[misc]
-
-
-def _quantities(norm_in: Tensor, norm_out: Tensor, x: Tensor) -> dict[str, float]:
+def norm_quantities(norm_in: Tensor, norm_out: Tensor, x: Tensor) -> dict[str, float]:
     """By quantity, from ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
     if not len(x):
         return {}

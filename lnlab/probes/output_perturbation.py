@@ -80,30 +80,26 @@ def output_perturbation(
     sizes = {step: size for step, size in requested.items() if size is not None}
     following = {step: size for step, size in sizes.items() if step.startswith("gradient")}
     others = {step: size for step, size in sizes.items() if step not in following}
+    measured = list(stacks(state.model))
+    if stack is not None and stack not in measured:
+        what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(measured)}"
+        raise LabError(Problem("", what, f"say stack: {measured[0]}, or leave it out"))
+    measured = measured if stack is None else [stack]
     sampled = state.batches(batches, split)
     with forward_differentiable(state.model):
-        f = StackOutputs(state.model, _stack_names(state.model, stack))
+        f = StackOutputs(state.model, measured)
         start = Start(f, sampled)
-        names = _perturbed(f, tables=tables)
-        signs = (_random(f, names, state.draw, number) for number in range(draws))
+        names = moving_tensors(f, tables=tables)
+        signs = (random_signs(f, names, state.draw, number) for number in range(draws))
         yield from _rows_of(start, others, signs, first_order=first_order)
-        downhill = [_downhill(state, names, sampled)] if following else []
+        downhill = [_gradient_signs(state, names, sampled)] if following else []
         yield from _rows_of(start, following, downhill, first_order=first_order)
 
 
-def _stack_names(model: nn.Module, stack: str | None) -> list[str]:
-    """The stacks that are measured."""
-    names = list(stacks(model))
-    if stack is not None and stack not in names:
-        what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(names)}"
-        raise LabError(Problem("", what, f"say stack: {names[0]}, or leave it out"))
-    return names if stack is None else [stack]
+def moving_tensors(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
+    """Map the name of each tensor that moves to the address by which its signs are drawn.
 
-
-def _perturbed(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
-    """The address by which each tensor that moves is drawn, by its name; a tied one by its first use.
-
-    Those of the stacks up to the last that is measured: later ones change none of the outputs.
+    A tied tensor has the address of its first use. Stacks above the last measured one change no output and stay.
     """
     names = {id(p): name for name, p in f.named_parameters()}
     all_stacks = list(stacks(f.model))
@@ -112,8 +108,8 @@ def _perturbed(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...]]:
     return {names[id(p)]: tuple(site.row().values()) for site, p in reversed(uses)}
 
 
-def _random(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, number: int) -> dict[str, Tensor]:
-    """±1 at every entry, the same for the weights that two variants share."""
+def random_signs(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, number: int) -> dict[str, Tensor]:
+    """Draw ±1 for every entry, by its address, so that weights which two variants share move alike."""
     signs = {}
     for name, address in names.items():
         generator = Generator().manual_seed(draw("perturbation", number, *address))
@@ -123,8 +119,8 @@ def _random(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, numb
     return signs
 
 
-def _downhill(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[Batch]) -> dict[str, Tensor]:
-    """Minus the sign of the gradient of the loss of all batches, 0 where there is none."""
+def _gradient_signs(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[Batch]) -> dict[str, Tensor]:
+    """Return minus the sign of the gradient of the loss over all batches; 0 where there is no gradient."""
     loss = SummedLoss(state.model, state.task)
     at = doubles(loss)
     leaves = {name: at[name].requires_grad_() for name in names}
@@ -140,32 +136,29 @@ def _downhill(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[
 def _rows_of(
     start: Start, sizes: Mapping[str, float], directions: Iterable[Mapping[str, Tensor]], *, first_order: bool
 ) -> Iterator[Row]:
-    """The rows of steps of several kinds along the same directions."""
+    """Measure steps of several sizes along the same directions."""
     changes: dict[str, list[PerturbationSums]] = {step: [] for step in sizes}
     for signs in directions if sizes else ():
         for step, size in sizes.items():
-            own = {n: size * (_rms(start.at[n]) if step.endswith("relative") else 1.0) for n in signs}
-            changes[step].append(_of_step(start, Step(signs, own), closely=not changes[step], first_order=first_order))
+            units = {n: float(start.at[n].square().mean().sqrt()) if step.endswith("relative") else 1.0 for n in signs}
+            taken = Step(signs, {n: size * unit for n, unit in units.items()})
+            # Invariance and remainder cost seven more passes and vary less than the change: one direction is enough.
+            closely = not changes[step]
+            less = change(start, taken, SMALLER) if closely else {}
+            rest = remainder(start, taken) if closely and first_order else {}
+            changes[step].append(PerturbationSums(change(start, taken), less, rest))
     for step, step_changes in changes.items():
-        yield from _rows(step, step_changes, start.tokens)
+        yield from rows_of_step(step, step_changes, start.tokens)
 
 
-def _of_step(start: Start, step: Step, *, closely: bool, first_order: bool) -> PerturbationSums:
-    less = change(start, step, SMALLER) if closely else {}
-    return PerturbationSums(change(start, step), less, remainder(start, step) if closely and first_order else {})
-
-
-def _rms(p: Tensor) -> float:
-    return float(p.square().mean().sqrt())
-
-
-def _rows(step: str, changes: Sequence[PerturbationSums], tokens: Mapping[str, float]) -> Iterator[Row]:
-    """An output that did not change has a change, and nothing else."""
+def rows_of_step(step: str, changes: Sequence[PerturbationSums], tokens: Mapping[str, float]) -> Iterator[Row]:
+    """Yield the mean change over all directions, and invariance and error of the first one."""
+    first = changes[0]
     for stack, n in tokens.items():
-        first = changes[0]
         values = {"output_change": fmean(direction.change[stack] for direction in changes) / n}
-        if less := first.smaller_change[stack]:
-            values["output_change_invariance"] = first.change[stack] / (SMALLER**2 * less)
+        # An output that did not change has neither an invariance nor an error.
+        if smaller := first.smaller_change[stack]:
+            values["output_change_invariance"] = first.change[stack] / (SMALLER**2 * smaller)
             if stack in first.remainder:
                 values["first_order_error"] = (first.remainder[stack] / first.change[stack]) ** 0.5
         for measure, value in values.items():

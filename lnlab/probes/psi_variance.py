@@ -60,8 +60,16 @@ def psi_variance(
         what = f"psi_variance tells several beta2 apart by 1/(1 - beta2), and finds {sorted(memories)}"
         raise LabError(Problem("", what, "leave one of those that are alike out"))
     for t, psi in simulated(state.draw, betas, sigma, trajectories, log_spaced_steps(steps, points)):
-        for quantity, index, value in _values_at(t, psi, list(zip(memories, betas, strict=True)), sigma):
-            yield {"quantity": quantity, "index": index, "x": float(t), "value": value}
+        for memory, beta, rates in zip(memories, betas, psi, strict=True):
+            sample = rates.var().item()
+            _, rho, r = rectification(t, beta)
+            values = [sample, rho]
+            if r is not None:
+                values += [r, r * r * sample, closed_form(rho, sigma), first_order(rho, sigma)]
+            for quantity, value in zip((_QUANTITIES[0], *_QUANTITIES[2:]), values, strict=False):
+                yield {"quantity": quantity, "index": memory, "x": float(t), "value": value}
+        for size, value in of_samples(psi[0]).items():
+            yield {"quantity": _QUANTITIES[1], "index": size, "x": float(t), "value": value}
 
 
 def log_spaced_steps(steps: int, points: int) -> list[int]:
@@ -94,20 +102,6 @@ def closed_form(rho: float, sigma: float = 1.0) -> float:
 def first_order(rho: float, sigma: float = 1.0) -> float:
     """The variance of ψ to first order in that of ψ², for ρ > 4."""
     return rho / (2 * (rho - 2) * (rho - 4) * sigma**2)
-
-
-def _values_at(t: int, psi: Tensor, betas: list[tuple[int, float]], sigma: float) -> Iterator[tuple[str, int, float]]:
-    """Quantity, index and value of everything at one time."""
-    for (memory, beta), rates in zip(betas, psi, strict=True):
-        sample = rates.var().item()
-        _, rho, r = rectification(t, beta)
-        values = [sample, rho]
-        if r is not None:
-            values += [r, r * r * sample, closed_form(rho, sigma), first_order(rho, sigma)]
-        for quantity, value in zip((_QUANTITIES[0], *_QUANTITIES[2:]), values, strict=False):
-            yield quantity, memory, value
-    for size, value in of_samples(psi[0]).items():
-        yield _QUANTITIES[1], size, value
 
 
 def of_samples(psi: Tensor) -> dict[int, float]:

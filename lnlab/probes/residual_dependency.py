@@ -11,6 +11,7 @@ their shifts, is a part of the stream and of no branch, and has no β.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from typing import Annotated, Literal
 
@@ -45,17 +46,7 @@ def residual_dependency(
     Raises:
         LabError: the model has norms that are not linear given a token's mean and σ.
     """
-    for site, row in _rows(state, batches, split).items():
-        beta = (row / row.norm()).tolist()
-        for j, value in enumerate(beta if matrix else ()):
-            yield {"quantity": "residual_dependency", **site.row(), "index": j, "value": value}
-        yield {"quantity": "own_dependency", **site.row(), "value": beta[-1]}
-        if beta[-1]:
-            yield {"quantity": "own_dependency_inverse_sq", **site.row(), "value": beta[-1] ** -2}
-
-
-def _rows(state: State, batches: int, split: str) -> dict[Site, Tensor]:
-    """By sublayer: Σ over tokens of the standard deviations of x_0 and of the branches up to its own, float64."""
+    # By sublayer: Σ over tokens of the standard deviations of x_0 and of the branches up to its own.
     rows: dict[Site, Tensor] = {}
     with evaluating(state.model), torch.no_grad():
         for batch in state.batches(batches, split):
@@ -64,13 +55,19 @@ def _rows(state: State, batches: int, split: str) -> dict[Site, Tensor]:
             masks = token_masks(batch)
             for name, stack in stacks(state.model).items():
                 tensors = {site: x[masks[name]] for site, x in seen.items() if site.stack == name}
-                for j, (site, parts) in enumerate(parts_of_stream(name, stack, tensors), 1):
-                    rows[site] = rows.get(site, torch.zeros(())) + _sigma(parts[: j + 1]).sum(1, dtype=torch.float64)
-    return rows
+                for i, (site, parts) in enumerate(parts_of_stream(name, stack, tensors), 1):
+                    rows[site] = rows.get(site, torch.zeros(())) + _sigma(parts[: i + 1]).sum(1, dtype=torch.float64)
+    for site, row in rows.items():
+        beta = (row / row.norm()).tolist()
+        for j, value in enumerate(beta if matrix else ()):
+            yield {"quantity": "residual_dependency", **site.row(), "index": j, "value": value}
+        yield {"quantity": "own_dependency", **site.row(), "value": beta[-1]}
+        if beta[-1]:
+            yield {"quantity": "own_dependency_inverse_sq", **site.row(), "value": beta[-1] ** -2}
 
 
 def _sigma(parts: Tensor) -> Tensor:
-    """The standard deviation over the last dimension; ``Tensor.std`` takes five times as long."""
+    # The standard deviation over the last dimension; `Tensor.std` takes five times as long.
     centred = parts - parts.mean(-1, keepdim=True)
     sigma: Tensor = torch.linalg.vector_norm(centred, dim=-1) / parts.shape[-1] ** 0.5
     return sigma
@@ -115,23 +112,17 @@ def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], 
 
         return f
 
+    def split(sublayer: str, norm: nn.Module, inputs: tuple[Tensor], _: Tensor) -> Tensor:
+        normed = normed_parts(norm, inputs[0])
+        stream.norm(sublayer, inputs[0], normed)
+        return normed  # what a forward hook returns replaces the output of its module
+
     with ExitStack() as hooks:
         for sublayer, norm in norms_beside(layer):
-            hooks.callback(norm.register_forward_hook(_split_norm(stream, sublayer)).remove)
+            hooks.callback(norm.register_forward_hook(partial(split, sublayer)).remove)
         y: Tensor = layer.placement(x, *map(branch, layer.sublayers))
     stream.complete_sum(y)
     return y
-
-
-def _split_norm(stream: Stream, sublayer: str) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:
-    """A hook that replaces a norm's output by the parts, normed at the statistics of their sum."""
-
-    def hook(norm: nn.Module, inputs: tuple[Tensor], _: Tensor) -> Tensor:
-        normed = normed_parts(norm, inputs[0])
-        stream.norm(sublayer, inputs[0], normed)
-        return normed
-
-    return hook
 
 
 def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ the rows of words in no batch are exactly 0 and no noise, and those of rare word
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -90,7 +91,11 @@ def unresolved_shares(quantity: str, model: nn.Module, masks: Mapping[str, Tenso
 def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
     """By the name of a parameter the noise in its sublayer; without parameters of a sublayer that has no matrix."""
     names = {id(p): name for name, p in model.named_parameters()}
-    sites = {names[id(p)]: (_sublayer(site), p) for site, p in parameter_uses(model) if names[id(p)] in sizes}
+    sites = {
+        names[id(p)]: (replace(site, tensor=""), p)  # the sublayer
+        for site, p in parameter_uses(model)
+        if names[id(p)] in sizes
+    }
     largest: dict[Site, float] = {}
     for name, (sublayer, p) in sites.items():
         if p.dim() > 1:
@@ -98,10 +103,6 @@ def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
             rms = float(_norm(sizes[name], dtype=torch.float64)) / p.numel() ** 0.5
             largest[sublayer] = max(largest.get(sublayer, 0.0), TERMS**0.5 * unit * rms)
     return {name: largest[sublayer] for name, (sublayer, _) in sites.items() if sublayer in largest}
-
-
-def _sublayer(site: Site) -> Site:
-    return Site(site.stack, site.layer, site.sublayer, "")
 
 
 def _rows(partner: Tensor, length: int) -> Tensor:

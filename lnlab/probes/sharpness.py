@@ -12,11 +12,10 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from lnlab.compile.cost.cost import Workload
 from lnlab.curvature.guards import CurvatureError
-from lnlab.curvature.operators import Operator, flatten
+from lnlab.curvature.operators import flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
-from lnlab.curvature.sharpness import Sharpness, lanczos_sharpness
+from lnlab.curvature.sharpness import lanczos_sharpness
 from lnlab.errors import LabError, Problem
 from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
@@ -35,31 +34,26 @@ _TYPICAL = 25
 
 
 def _passes(params: dict[str, Any]) -> float:
-    """Of the products that it needs as a rule, and of the gradients of v."""
+    """Count the products that are usually needed, and the gradients of v."""
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
     products = min(params["steps"], _TYPICAL)
     return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
-
-
-def _memory(params: dict[str, Any], load: Workload) -> int:
-    """Of the products, and of P where there is one."""
-    return peak_bytes(
-        load,
-        OPERATOR_PARTS["hessian"],
-        "all",
-        batches=params["batches"],
-        keep=params["keep"],
-        double=params["precision"] == "float64",
-        steps=params["steps"],
-        extra_vectors=0 if params["coordinates"] == "own" else 5,
-    )
 
 
 @probes.register(
     "sharpness",
     table="sites",
     passes=_passes,
-    memory=_memory,
+    memory=lambda choice, load: peak_bytes(
+        load,
+        OPERATOR_PARTS["hessian"],
+        "all",
+        batches=choice["batches"],
+        keep=choice["keep"],
+        double=choice["precision"] == "float64",
+        steps=choice["steps"],
+        extra_vectors=0 if choice["coordinates"] == "own" else 5,
+    ),
     frugal={"keep": False},
     quantities=SHARPNESS,
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
@@ -105,36 +99,30 @@ def sharpness(
             estimate = lanczos_sharpness(operator, generator, steps=steps, tolerance=tolerance)
     except CurvatureError as error:
         raise LabError(Problem("", f"sharpness: {error}", error.remedy)) from error
-    for quantity, value in _values(state, estimate, operator, _NAMES[coordinates]):
-        yield {"quantity": quantity, "value": value}
-
-
-def _values(state: State, estimate: Sharpness, operator: Operator, name: str) -> Iterator[tuple[str, float]]:
-    """Every quantity with its name."""
-    yield name, estimate.value
-    yield f"{name}_residual", estimate.residual
+    name = _NAMES[coordinates]
+    yield {"quantity": name, "value": estimate.value}
+    yield {"quantity": f"{name}_residual", "value": estimate.residual}
     if isinstance(operator, Preconditioned):
-        yield f"{name}_excluded", float(operator.excluded)
+        yield {"quantity": f"{name}_excluded", "value": float(operator.excluded)}
     else:
         squared = sum(p.detach().double().square().sum().item() for p in parameters_of(state.model, "all"))
-        yield f"normalized_{name}", estimate.value * squared
+        yield {"quantity": f"normalized_{name}", "value": estimate.value * squared}
 
 
 def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], eps: float) -> Tensor:
-    """P, of the optimizer or at rest."""
+    """P = sqrt(v) + ε, with v of the optimizer, or at rest: the mean of g² over the batches."""
     chosen = parameters_of(state.model, "all")
     if coordinates == "adam":
         return diagonal_at(state, chosen)
-    diagonal = settled_diagonal((_gradient(state, batch, chosen) for batch in batches), eps)
+
+    def gradient(batch: Batch) -> Tensor:  # of the loss per token, flat
+        with torch.enable_grad():
+            loss, count = state.task.loss(state.model, batch)
+            parts = gradients_of(loss / count, chosen)
+        return flatten([part[None] for part in parts])[0]
+
+    diagonal = settled_diagonal(map(gradient, batches), eps)
     names = {id(p): name for name, p in state.model.named_parameters()}
     roots = torch.split((diagonal - eps).clamp(min=0), [p.numel() for p in chosen])
     sizes = {names[id(p)]: root.view_as(p) for p, root in zip(chosen, roots, strict=True)}
     return without_noise(diagonal, state, chosen, noise_masks(state.model, sizes))
-
-
-def _gradient(state: State, batch: Batch, parameters: Sequence[Tensor]) -> Tensor:
-    """Of the loss per token of one batch, flat."""
-    with torch.enable_grad():
-        loss, count = state.task.loss(state.model, batch)
-        parts = gradients_of(loss / count, parameters)
-    return flatten([part[None] for part in parts])[0]

@@ -9,7 +9,7 @@ where the norms before it use the batch's statistics too.
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from math import sqrt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -27,13 +27,12 @@ from lnlab.tables import Row
 _QUANTITIES = tuple(STATISTICS_DISCREPANCY)
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """In either mode."""
-    return 2.0 * float(params["batches"])
-
-
 @probes.register(
-    "statistics_discrepancy", table="sites", passes=_passes, quantities=STATISTICS_DISCREPANCY, trained=True
+    "statistics_discrepancy",
+    table="sites",
+    passes=lambda choice: 2.0 * choice["batches"],
+    quantities=STATISTICS_DISCREPANCY,
+    trained=True,
 )
 @torch.no_grad()
 def statistics_discrepancy(

@@ -47,7 +47,7 @@ def stream_gradient(
     is off.
     """
     with separated(state.model):  # so that the stream has a gradient where the weights below it are frozen
-        sums = site_sums(state, batches, split, _square, site_gradients)
+        sums = site_sums(state, batches, split, lambda g, mask: g[mask].square().sum(), site_gradients)
     for site, square in sums.items():
         yield {"quantity": "stream_gradient", **site.row(), "value": (square / batches).sqrt().item()}
 
@@ -68,8 +68,3 @@ def site_gradients(
         points = {site: x for site, x in seen.items() if selected(site)}
         gradients = torch.autograd.grad(loss / count, tuple(points.values()), allow_unused=True, materialize_grads=True)
     return dict(zip(points, gradients, strict=True))
-
-
-def _square(gradient: Tensor, mask: Tensor) -> Tensor:
-    """‖dL/dx‖² over the tokens."""
-    return gradient[mask].square().sum()

@@ -61,6 +61,6 @@ def cosine_and_residual(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def _terms(x: Tensor, mask: Tensor) -> Tensor:
-    """Σ cosine and Σ residual over tokens, and how many tokens."""
+    """Sum cosine and residual over the tokens, and count these: (3,)."""
     cosine, residual, n = cosine_and_residual(x, mask)
     return torch.stack((n * cosine, n * residual, n.double())).sum(1)

@@ -7,8 +7,6 @@ such as the bias of a key, moves as the machine rounds: it is left out (``roundi
 
 from collections.abc import Iterator
 
-from torch import Tensor
-
 from lnlab.measured.parameters import UPDATE_SIZE
 from lnlab.nn.sites import parameter_uses, values_by_site
 from lnlab.probes.probe import State, probes
@@ -45,18 +43,12 @@ def update_size(state: State) -> Iterator[Row]:
     moved = {name: (resolved_entries(delta, masks.get(name)), masks.get(name)) for name, delta in update.items()}
     for site, (delta, mask) in values_by_site(state.model, moved):
         if delta.numel():
-            now = resolved_entries(weights[site].detach(), mask)
-            for quantity, value in _values(delta.double(), now.double(), lr).items():
-                yield {"quantity": quantity, **site.row(), "value": value}
+            change = delta.double()
+            before = (resolved_entries(weights[site].detach(), mask).double() - change).norm().item()
+            rms = change.square().mean().sqrt().item()
+            yield {"quantity": _QUANTITIES[0], **site.row(), "value": rms}
+            if lr:
+                yield {"quantity": _QUANTITIES[1], **site.row(), "value": rms / lr}
+            if before:
+                yield {"quantity": _QUANTITIES[2], **site.row(), "value": change.norm().item() / before}
     yield from unresolved_shares(_QUANTITIES[3], state.model, masks)
-
-
-def _values(delta: Tensor, now: Tensor, lr: float) -> dict[str, float]:
-    rms = delta.square().mean().sqrt().item()
-    before = (now - delta).norm().item()
-    values = {_QUANTITIES[0]: rms}
-    if lr:
-        values[_QUANTITIES[1]] = rms / lr
-    if before:
-        values[_QUANTITIES[2]] = delta.norm().item() / before
-    return values

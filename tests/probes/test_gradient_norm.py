@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from lnlab.nn.embedding import sinusoids
-from lnlab.probes.gradient_norm import _norms, _quantities, gradient_norm
+from lnlab.probes.gradient_norm import frobenius_norms, gradient_norm, norms_and_noise
 
 WIDTH, HEADS, D_FF, ROWS, LAYERS = 16, 2, 32, 23, 2
 
@@ -146,7 +146,7 @@ def test_the_unbiased_square_is_unbiased_and_the_plain_one_is_not(state):
     plain, unbiased = [], []
     for _ in range(2000):
         g = n[:, None] * (mu + torch.randn(3, 6, generator=generator, dtype=torch.float64) / n[:, None].sqrt())
-        found = _quantities(g.sum(0).norm()[None], g.norm(dim=1)[:, None], n, torch.tensor([6.0]))
+        found = norms_and_noise(g.sum(0).norm()[None], g.norm(dim=1)[:, None], n, torch.tensor([6.0]))
         plain.append(found["gradient_norm"][0] ** 2)
         unbiased.append(found["gradient_norm_unbiased_sq"][0])
     noise = 6 / n.sum().item()
@@ -185,12 +185,14 @@ def test_weights_that_reach_no_logit_have_gradient_zero(state, values):
 @pytest.mark.parametrize("scale", [1e-30, 1e-15, 1.0, 1e15, 1e30])
 def test_norms_do_not_leave_float32s_range(scale):
     gradients = [torch.full((3, 5), scale), torch.full((7,), 2 * scale)]
-    assert _norms(gradients).tolist() == pytest.approx([scale * math.sqrt(15), scale * math.sqrt(28)], rel=1e-6)
+    assert frobenius_norms(gradients).tolist() == pytest.approx(
+        [scale * math.sqrt(15), scale * math.sqrt(28)], rel=1e-6
+    )
 
 
 def test_norms_agree_with_float64_to_eight_digits():
     gradients = [torch.randn(40, 300, generator=torch.Generator().manual_seed(i)) * 10.0**i for i in range(4)]
-    assert _norms(gradients).tolist() == pytest.approx([g.double().norm().item() for g in gradients], rel=1e-7)
+    assert frobenius_norms(gradients).tolist() == pytest.approx([g.double().norm().item() for g in gradients], rel=1e-7)
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan])

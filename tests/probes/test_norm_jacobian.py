@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from lnlab.nn.sites import Site, activations, parameter_uses
-from lnlab.probes.norm_jacobian import _quantities, norm_jacobian, norm_modules
+from lnlab.probes.norm_jacobian import norm_jacobian, norm_modules, norm_quantities
 
 WIDTH = 16
 
@@ -111,7 +111,7 @@ def test_gradients_without_a_preferred_direction_shrink_by_sqrt_of_d_minus_2_ove
     x = vectors(2000).requires_grad_()
     g = torch.randn(x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     (back,) = torch.autograd.grad(nn.LayerNorm(WIDTH, 1e-14).double()(x), x, g)
-    found = _quantities(back.norm(dim=-1), g.norm(dim=-1), x.detach())
+    found = norm_quantities(back.norm(dim=-1), g.norm(dim=-1), x.detach())
     assert found["norm_ratio_over_bound"] == pytest.approx(math.sqrt((WIDTH - 2) / WIDTH), rel=0.01)
 
 
@@ -146,7 +146,7 @@ def test_a_model_without_norms_has_no_rows(state):
 
 def test_the_share_of_growing_gradients_is_of_tokens_above_root_d():
     x = torch.tensor([[2.0, -2], [0.1, -0.1], [3, 3.5]], dtype=torch.float64)
-    found = _quantities(torch.tensor([1.0, 5.0, 0.5]), torch.ones(3), x)
+    found = norm_quantities(torch.tensor([1.0, 5.0, 0.5]), torch.ones(3), x)
     assert found["norm_growth_share"] == 0.5
-    assert "norm_growth_share" not in _quantities(torch.ones(1), torch.ones(1), x[1:2])
-    assert _quantities(torch.ones(0), torch.ones(0), x[:0]) == {}
+    assert "norm_growth_share" not in norm_quantities(torch.ones(1), torch.ones(1), x[1:2])
+    assert norm_quantities(torch.ones(0), torch.ones(0), x[:0]) == {}

@@ -10,7 +10,13 @@ from torch.func import functional_call
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import Site, weights
-from lnlab.probes.output_perturbation import PerturbationSums, _perturbed, _random, _rows, output_perturbation
+from lnlab.probes.output_perturbation import (
+    PerturbationSums,
+    moving_tensors,
+    output_perturbation,
+    random_signs,
+    rows_of_step,
+)
 from lnlab.probes.probe import probes
 from lnlab.probes.support.float64_copy import StackOutputs, doubles, forward_differentiable, value_and_change
 from lnlab.probes.support.weight_step import Start, Step, change
@@ -94,7 +100,7 @@ def test_the_forward_derivative_is_that_of_reverse_mode(state):
     (batch,) = made.batches(1)
     with forward_differentiable(made.model):
         f = StackOutputs(made.model)
-        at, delta = doubles(f), _random(f, _perturbed(f, tables=True), made.draw, 0)
+        at, delta = doubles(f), random_signs(f, moving_tensors(f, tables=True), made.draw, 0)
         moving = {name: at[name].requires_grad_() for name in delta}
         _, change = value_and_change(lambda p: functional_call(f, at | dict(p), (batch,)), moving, delta)
         y = functional_call(f, at | moving, (batch,))["decoder"]
@@ -109,7 +115,7 @@ def test_ratios_are_of_the_first_direction_and_the_change_is_the_mean():
         PerturbationSums({"encoder": 8.0}, {"encoder": 1.0}, {"encoder": 0.5}),
         PerturbationSums({"encoder": 4.0}, {}, {}),
     )
-    rows = {row["quantity"]: row["value"] for row in _rows("random", [one, two], {"encoder": 2.0})}
+    rows = {row["quantity"]: row["value"] for row in rows_of_step("random", [one, two], {"encoder": 2.0})}
     assert rows == pytest.approx(
         {"output_change_random": 3.0, "output_change_invariance_random": 8 / 9, "first_order_error_random": 0.25}
     )
@@ -117,7 +123,7 @@ def test_ratios_are_of_the_first_direction_and_the_change_is_the_mean():
 
 def test_an_output_that_did_not_change_has_no_ratios():
     still = PerturbationSums({"encoder": 0.0}, {"encoder": 0.0}, {"encoder": 0.0})
-    rows = list(_rows("random", [still], {"encoder": 5.0}))
+    rows = list(rows_of_step("random", [still], {"encoder": 5.0}))
     assert [(row["quantity"], row["value"]) for row in rows] == [("output_change_random", 0.0)]
 
 
@@ -141,7 +147,7 @@ def test_the_encoder_alone_needs_no_decoder(state):
     made.model.decoder.forward = None
     rows = list(output_perturbation(made, stack="encoder", gradient=None, gradient_relative=None))
     assert {row["stack"] for row in rows} == {"encoder"}
-    moving = _perturbed(StackOutputs(made.model, ["encoder"]), tables=True)
+    moving = moving_tensors(StackOutputs(made.model, ["encoder"]), tables=True)
     assert all(name.startswith("model.encoder.") for name in moving)
 
 
@@ -156,7 +162,7 @@ def test_a_stack_that_is_not_there_is_the_users_mistake(state):
 @pytest.mark.parametrize("tied", ["none", "target", "all"])
 def test_matrices_move_and_tables_if_asked_and_nothing_else(state, tied, tables):
     made = state("pre", tied=tied)
-    names = _perturbed(StackOutputs(made.model), tables=tables)
+    names = moving_tensors(StackOutputs(made.model), tables=tables)
     wanted = MATRICES - (set() if tables else {"table"})
     expected = {id(p) for site, p in weights(made.model) if site.tensor in wanted and site.stack}
     assert {id(made.model.get_parameter(name.removeprefix("model."))) for name in names} == expected
@@ -168,7 +174,7 @@ def test_without_tables_the_input_stays(state, values):
     made = state("pre", norm="none")
     (batch,) = made.batches(1)
     f = StackOutputs(made.model)
-    delta = {n: d for n, d in _random(f, _perturbed(f, tables=False), made.draw, 0).items() if ".w1." in n}
+    delta = {n: d for n, d in random_signs(f, moving_tensors(f, tables=False), made.draw, 0).items() if ".w1." in n}
     with torch.no_grad():
         for layer in made.model.encoder.layers:
             layer.feed_forward.w2.weight.zero_()
@@ -180,7 +186,7 @@ def test_directions_are_shared_by_variants_and_differ_between_seeds(state):
     draws = {}
     for key, made in {"post": state("post"), "deep": state("pre", layers=3), "other": state("post", seed=2)}.items():
         f = StackOutputs(made.model)
-        draws[key] = _random(f, _perturbed(f, tables=True), made.draw, 0)
+        draws[key] = random_signs(f, moving_tensors(f, tables=True), made.draw, 0)
     one = draws["post"]
     assert all(torch.equal(signs, draws["deep"][name]) for name, signs in one.items())
     assert not any(torch.equal(signs, draws["other"][name]) for name, signs in one.items())
@@ -243,5 +249,5 @@ def test_passes_are_of_the_steps_asked_for(given, passes):
 
 def test_addresses_are_sites_of_weights(state):
     made = state("post", tied="target")
-    names = _perturbed(StackOutputs(made.model), tables=True)
+    names = moving_tensors(StackOutputs(made.model), tables=True)
     assert names["model.decoder.embedding.table"] == tuple(Site("decoder", None, "embedding", "table").row().values())

@@ -57,15 +57,13 @@ class NextUpdateLoss:
         with restored_generators(device), in_mode(self.state.model, training=True), torch.enable_grad():
             for number, batch in enumerate(self.batches):
                 seed_dropout(self.state.draw("dropout", self.state.step + 1, number), device)
-                loss, units = functional_call(self._summed, self._tensors(leaves), (batch,))
+                # Copies, so that running statistics of a batch norm are lost with them.
+                buffers = {name: buffer.clone() for name, buffer in self._summed.named_buffers()}
+                tensors = buffers | dict(zip(self._names, leaves, strict=True))
+                loss, units = functional_call(self._summed, tensors, (batch,))
                 torch._foreach_add_(sums, gradients_of(loss, leaves))
                 total, count = total + loss.item(), count + units
         return LossAndGradient(total / count, [part / count for part in sums])
-
-    def _tensors(self, leaves: Sequence[Tensor]) -> dict[str, Tensor]:
-        """Parameters by name, and copies of the buffers, so that their changes are lost."""
-        remembered = {name: buffer.clone() for name, buffer in self._summed.named_buffers()}
-        return remembered | dict(zip(self._names, leaves, strict=True))
 
 
 class _SummedLoss(nn.Module):

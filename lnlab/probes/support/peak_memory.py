@@ -87,7 +87,8 @@ def graph_elements(load: Workload) -> int:
     for stack in stacks_of(load.setting):
         count, attentions = _layers(load, stack)
         layers += width + count * ((12 * width + products) * attentions + 4 * width + 2 * inner)
-    return int(_SLACK * layers) + LOGITS * _rows(load)
+    task = load.setting["task"]
+    return int(_SLACK * layers) + LOGITS * (0 if task.get("classes") else int(task.get("vocabulary") or 0))
 
 
 def coordinates(load: Workload, scope: Scope) -> int:
@@ -120,9 +121,3 @@ def _shape(load: Workload) -> tuple[int, int]:
 def _layers(load: Workload, stack: str) -> tuple[int, int]:
     """Layers of a stack, and attentions in each."""
     return int(load.setting[stack]["layers"]), 2 if load.setting[stack].get("cross_attention") else 1
-
-
-def _rows(load: Workload) -> int:
-    """Logits of a token."""
-    task = load.setting["task"]
-    return 0 if task.get("classes") else int(task.get("vocabulary") or 0)

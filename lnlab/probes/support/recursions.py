@@ -106,4 +106,6 @@ def times_jacobian(g: Tensor, f: Function, x: Tensor) -> Tensor:
 
 
 def _constant(f: Function) -> Function:
+    # `0 * x` keeps x in the graph, which autograd asks for. A function of its own, as a lambda in the comprehension
+    # above would see the last block alone.
     return lambda x: f(x).detach() + 0 * x
