@@ -7,6 +7,7 @@ measured (or has no such coordinate: ``layer`` is null outside layers).
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from io import BytesIO
 from typing import Any, TypeVar
 
@@ -250,10 +251,38 @@ class Results:
             return self.scans[table].select(pl.exclude(f"^{re.escape(AXIS_PREFIX)}.*$"))
         return self.tables[table].lazy()
 
+    def frame(self, name: str | None = None) -> pl.DataFrame:
+        """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
+
+        Args:
+            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``; None: every stored
+                number.
+
+        Returns:
+            a column for each axis of the sweep (numbers where all its values are), ``seed``, ``step``, what the table
+            says of the place, and ``value`` in the unit of the quantity.
+
+        Raises:
+            LabError: nothing of that name was measured, nor can be derived.
+        """
+        # derived quantities are built floors above this one: they are found when they are asked for
+        rows: pl.LazyFrame = import_module("lnlab.report.tidy").tidy_rows(self, name)
+        return rows.collect()
+
     @property
     def ended(self) -> bool:
         """Whether every run came to an end of its own; one without a status has not."""
         return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())
+
+
+def wide_axes(axes: pl.DataFrame, prefix: str = "") -> pl.DataFrame:
+    """``run`` and a column for each axis, called ``prefix`` and its path, numeric where all its values are."""
+    wide = axes.select("run").unique(maintain_order=True)
+    for (axis,), rows in axes.group_by("axis", maintain_order=True):
+        value = "label" if rows["number"].null_count() else "number"
+        column = rows.select("run", pl.col(value).alias(f"{prefix}{axis}"))
+        wide = wide.join(column, on="run", how="left", maintain_order="left")
+    return wide
 
 
 def encode_parquet(rows: pl.DataFrame) -> bytes:

@@ -24,6 +24,7 @@ PAGES = {
         "extending",
         "your_own_model",
         "record_your_training",
+        "reading_results",
         "committing",
         "verifying",
         "cluster",

@@ -182,10 +182,10 @@ def results(
 ) -> "Results":
     """The joined results of the runs that the store has of a spec as it is now.
 
-    Example: ``lnlab.results("first.yaml").tables["sites"]``
+    Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
 
     Args:
-        spec: a path, or a dict.
+        spec: a path, or a dict; or the folder of a report, whose page uses these rows, or of recorded runs.
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         profile: one of its profiles.
         overrides: as for ``check``.
@@ -196,6 +196,11 @@ def results(
     """
     from lnlab.store.read import find_plan
 
+    if not isinstance(spec, Mapping):
+        from lnlab.app.results_file import recorded_results
+
+        if (found := recorded_results(Path(spec))) is not None:
+            return found[0]
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
     if not request.overrides:  # the same text is found without the compiler, and so without pydantic

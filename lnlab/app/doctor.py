@@ -66,7 +66,7 @@ def _package(name: str) -> Examined:
 def _of_system() -> str:
     """What does not work here."""
     if os.name == "nt":
-        return "no --executor slurm, no SQL; a run that is ended loses what it had not saved (--save-every)"
+        return "no --executor slurm; a run that is ended loses what it had not saved (--save-every)"
     return ""
 
 

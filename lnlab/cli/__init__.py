@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lnlab import __version__
-from lnlab.cli import check, data, doctor, init, kinds, plan, query, report, run, status, watch
+from lnlab.cli import check, data, doctor, init, kinds, plan, report, results, run, status, watch
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
@@ -84,7 +84,7 @@ for _command, _example in (
     (gc.gc, gc.GC_EXAMPLE),
     (remotes.push, remotes.PUSH_EXAMPLE),
     (remotes.pull, remotes.PULL_EXAMPLE),
-    (query.query, query.QUERY_EXAMPLE),
+    (results.results, results.RESULTS_EXAMPLE),
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),
     (doctor.doctor, doctor.DOCTOR_EXAMPLE),

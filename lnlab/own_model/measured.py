@@ -26,7 +26,7 @@ from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.wording import join_words
 from lnlab.report.write import Report, write_report
-from lnlab.tables import Results, table_schema
+from lnlab.tables import Results, table_schema, wide_axes
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,7 @@ class Measurements:
         rows = select_measured_rows(self.results, {"quantity": name}) if stored is None else stored
         if "quantity" in rows.columns:
             rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
-        settings = self.results.runs.select("run")
-        for axis in self.axes:
-            of_axis = self.results.axes.filter(pl.col("axis") == axis)
-            value = "label" if of_axis["number"].has_nulls() else "number"
-            settings = settings.join(of_axis.select("run", pl.col(value).alias(axis)), on="run", how="left")
+        settings = self.results.runs.select("run").join(wide_axes(self.results.axes), on="run", how="left")
         stated = {run.key: run.settings[STATISTICS] for run in self.runs if STATISTICS in run.settings}
         said = [STATISTICS] if stated and STATISTICS not in self.axes else []
         if said:

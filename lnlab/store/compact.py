@@ -30,7 +30,7 @@ from lnlab.store.records.checksummed import (
     well_formed,
 )
 from lnlab.store.records.layout import RECORD_FILE, plan_folder, stretch_name
-from lnlab.tables import AXIS_PREFIX, Results
+from lnlab.tables import AXIS_PREFIX, Results, wide_axes
 
 MIN_COMPACTED_TRAJECTORIES = 500
 """Plans of more trajectories than this are compacted once they are complete."""
@@ -163,16 +163,6 @@ def _digest(path: Path, size: int, changed: int, inode: int) -> str:
     return digest_of_file(path)
 
 
-def wide_axes(axes: pl.DataFrame) -> pl.DataFrame:
-    """``run`` and a column for each axis, numeric where all its values are."""
-    wide = axes.select("run").unique(maintain_order=True)
-    for (axis,), rows in axes.group_by("axis", maintain_order=True):
-        value = "label" if rows["number"].null_count() else "number"
-        column = rows.select("run", pl.col(value).alias(f"{AXIS_PREFIX}{axis}"))
-        wide = wide.join(column, on="run", how="left", maintain_order="left")
-    return wide
-
-
 def write_compacted(root: Path, digest: str, axes: pl.DataFrame, slices: Iterable[Results]) -> bool:
     """Compact a plan: its tables first, the record last; what lay there before and is not intact is removed at the end.
 
@@ -211,7 +201,7 @@ def _write_slices(folder: Path, axes: pl.DataFrame, slices: Iterable[Results]) -
     """The files of all slices, name -> digest; None where some run has not ended."""
     digests: dict[str, str] = {}
     runs = []
-    wide = wide_axes(axes)
+    wide = wide_axes(axes, AXIS_PREFIX)
     for number, part in enumerate(slices):
         if not part.ended:
             return None

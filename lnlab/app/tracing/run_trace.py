@@ -75,7 +75,7 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
     matches = runs_of_key(prefix, reports, store)
     if not matches:
         what = f"no run in {store.root} or below {reports.as_posix()} has a key that begins so"
-        remedy = 'lnlab query "SELECT run, seed, status FROM runs" lists those of a store'
+        remedy = "lnlab results SPEC --quantity runs --out runs.csv lists those of a spec"
         raise LabError(Problem(prefix, what, remedy))
     if len(matches) > 1:
         first = [f"{match.run[:16]} ({match.name})" for match in list(matches.values())[:_MOST_LISTED]]

@@ -1,0 +1,139 @@
+"""``lnlab results``: the numbers of a spec, of recorded runs or of a report, as one file for other tools."""
+
+import json
+import os
+from collections.abc import Mapping
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lnlab.app.request import Request, open_store, stored_plan
+from lnlab.app.table_specs import states_results, table_spec
+from lnlab.errors import LabError, Problem
+from lnlab.files import replacing
+from lnlab.printable import shown_path
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from lnlab.tables import Results
+
+ENDINGS = (".parquet", ".csv", ".json")
+METADATA_KEY = "lnlab"
+"""The key of the Parquet metadata below which the columns are described, as JSON."""
+FORMULA = r"^[=+\-@\t\r\n]"
+"""How a cell begins that a spreadsheet runs."""
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+"""A cell that begins so and is harmless."""
+Words = Mapping[str, Mapping[str, str]]
+
+
+def recorded_results(path: Path) -> "tuple[Results, Words] | None":
+    """The results of what is no computed spec, and the words of its quantities; None where it is one.
+
+    A spec whose results are a table from elsewhere, the folder of a report (the rows that its page uses), the folder
+    of a recorded run, or one with several of these.
+
+    Raises:
+        LabError: it cannot be read.
+    """
+    if path.is_dir():
+        from lnlab.recorded.folder import RUN_FILE
+        from lnlab.report.contents import is_report
+
+        if is_report(path):
+            from lnlab.report.folder import read_folder
+
+            facts, results, _ = read_folder(path)
+            return results, facts.words
+        from lnlab.own_model.opening import open_runs
+
+        inner = [path] if (path / RUN_FILE).is_file() else f"{escape(os.fspath(path))}/*"
+        return open_runs(inner).results, {}
+    if states_results(path):
+        return table_spec(path).measurements.results, {}
+    return None
+
+
+def results_of(request: Request, store: Path | None) -> "tuple[Results, Words]":
+    """The results that a path names, and the words of its quantities. Nothing is computed.
+
+    Raises:
+        LabError: the spec was never run in this store; or what the path names cannot be read.
+    """
+    found = recorded_results(request.spec)
+    if found is not None:
+        for option, given in (("--profile", request.profile), ("-s", request.overrides)):
+            if given:
+                what = "only a spec that is computed has profiles and values to override"
+                raise LabError(Problem(f"{shown_path(request.spec)}: {option}", what, "leave it out"))
+        return found
+    opened = open_store(store, request.spec)
+    stored = stored_plan(opened, request)
+    return opened.results(stored.digest), ((stored.facts or {}).get("report") or {}).get("words") or {}
+
+
+def refuse_ending(path: Path) -> None:
+    """See to it that the name of a file says in which format it is to be written.
+
+    Raises:
+        LabError: it does not.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        remedy = f"end its name in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise LabError(Problem(shown_path(path), "what format this file is to have is not clear", remedy))
+    if path.is_dir():
+        raise LabError(Problem(shown_path(path), "is a folder", "name a file in it"))
+    if not path.parent.is_dir():
+        raise LabError(Problem(shown_path(path.parent), "there is no such folder", "make it first"))
+
+
+def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: Path) -> list[str]:
+    """Write tidy rows; the format is that of the name of the file. What was changed on the way, in sentences.
+
+    Parquet holds every number to the last bit and, below the key ``lnlab``, what each column is. In CSV, a text that a
+    spreadsheet would run begins with an apostrophe. JSON is a list of objects, and has null for numbers that are not
+    finite.
+
+    Raises:
+        LabError: as ``refuse_ending``.
+        OSError: the file cannot be written; what stood there before still does.
+    """
+    import polars as pl
+    from polars import selectors
+
+    refuse_ending(path)
+    schema = rows.collect_schema()
+    if path.suffix.lower() == ".parquet":
+        metadata = {METADATA_KEY: json.dumps({"columns": described}, ensure_ascii=False)}
+        with replacing(path) as file:
+            rows.sink_parquet(file, metadata=metadata)
+        return []
+    if path.suffix.lower() == ".json":
+        finite = pl.all_horizontal(selectors.float().is_finite().fill_null(value=True)) if _floats(schema) else None
+        lost = 0 if finite is None else rows.select((~finite).sum()).collect(engine="streaming").item()
+        with replacing(path) as file:
+            file.write(rows.collect().write_json().encode())
+        return [f"{lost:,} rows have a number that is not finite, and null in its place"] if lost else []
+    texts = [name for name, kind in schema.items() if kind == pl.String]
+    runs = {name: pl.col(name).str.contains(FORMULA) & ~pl.col(name).str.contains(NUMBER) for name in texts}
+    escaped = rows.with_columns(
+        pl.when(condition).then(pl.concat_str(pl.lit("'"), pl.col(name))).otherwise(pl.col(name)).alias(name)
+        for name, condition in runs.items()
+    )
+    counts = rows.select(condition.sum().alias(name) for name, condition in runs.items())
+    cells = sum(counts.collect(engine="streaming").row(0)) if runs else 0
+    headings = {name: f"'{name}" for name in schema if _is_formula(name)}
+    with replacing(path) as file:
+        escaped.rename(headings).sink_csv(file)
+    changed = cells + len(headings)
+    what = "begin with '=', '+', '-', '@' or a tab, and have an apostrophe before it, so that no spreadsheet runs them"
+    return [f"{changed:,} cells {what}"] if changed else []
+
+
+def _floats(schema: "pl.Schema") -> bool:
+    return any(kind.is_float() for kind in schema.values())
+
+
+def _is_formula(text: str) -> bool:
+    return text[:1] in {"=", "+", "-", "@", "\t", "\r", "\n"}
