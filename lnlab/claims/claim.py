@@ -40,10 +40,30 @@ LawWord = Literal["compatible", "rejected"]
 
 
 @dataclass(frozen=True)
-class Finding:
-    """The outcome of one kind of claim. Fields as in ``Verdict``; ``tested``: whether the numbers were judged at all.
+class Judgement:
+    """What the rows say of a claim: the fields that a finding and a verdict share.
 
-    What leaves a claim undecided by rule, too few seeds for one, is no look at the data.
+    Attributes:
+        verdict: supported, contradicted, smaller, undecided, not testable here, ill-posed.
+        statistic: what was estimated.
+        reason: what decided, in words.
+        estimate: over seeds (a geometric mean on the log scale), or None.
+        low: lower end of the interval that decides, at ``level``; or None.
+        high: upper end of that interval, or None.
+        region_low: lower edge of the declared region; None: unbounded.
+        region_high: upper edge of the declared region; None: unbounded.
+        n: seeds judged.
+        inside: seeds inside the region.
+        seeds: each seed's number.
+        measure: what its numbers are; None: it was stored before verdicts had a measure.
+        detail: what a verdict on a margin of ours says beyond its word, or None.
+        law: the value that the sentence names, or None.
+        law_word: whether the interval holds it, or None where nothing could be said.
+        look: how many times this criterion has been judged, on growing sets of seeds.
+        level: two-sided level of the interval that decides; it covers with probability 1 - level.
+        bound: probability of either wrong word that all looks together may spend.
+        margin: whose the accepted range is.
+        about: what of the distribution over seeds is judged, or None where that is no question.
     """
 
     verdict: VerdictLabel
@@ -66,11 +86,22 @@ class Finding:
     bound: float = ALPHA
     margin: MarginOwner = "source"
     about: About | None = None
-    tested: bool = False
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Finding(Judgement):
+    """The outcome of one kind of claim.
+
+    Attributes:
+        tested: whether the numbers were judged at all. What leaves a claim undecided by rule, too few seeds for one, is
+            no look at the data.
+    """
+
+    tested: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Judgement):
     """A claim, judged: the columns of the table ``verdicts`` but the digest of its rows.
 
     Attributes:
@@ -79,28 +110,8 @@ class Verdict:
         says: the claim as a sentence.
         primary: whether it counts in the headline.
         role: ``source``, ``alternative`` (a competing reading), ``prediction`` (our own), or ``control``.
-        verdict: supported, contradicted, smaller, undecided, not testable here, ill-posed.
-        statistic: what was estimated.
-        estimate: over seeds (a geometric mean on the log scale), or None.
-        low: lower end of the interval that decides, at ``level``; or None.
-        high: upper end of that interval, or None.
-        region_low: lower edge of the declared region; None: unbounded.
-        region_high: upper edge of the declared region; None: unbounded.
-        n: seeds judged.
-        inside: seeds inside the region.
-        seeds: each seed's number.
-        reason: what decided, in words.
         scope: sizes, corpus, steps, seeds.
-        measure: what its numbers are; None: it was stored before verdicts had a measure.
-        quantity: of which quantity they are, or None.
-        detail: what a verdict on a margin of ours says beyond its word, or None.
-        law: the value that the sentence names, or None.
-        law_word: whether the interval holds it, or None where nothing could be said.
-        look: how many times this criterion has been judged, on growing sets of seeds.
-        level: two-sided level of the interval that decides; it covers with probability 1 - level.
-        bound: probability of either wrong word that all looks together may spend.
-        margin: whose the accepted range is.
-        about: what of the distribution over seeds is judged, or None where that is no question.
+        quantity: of which quantity its numbers are, or None.
     """
 
     claim: str
@@ -108,28 +119,8 @@ class Verdict:
     says: str
     primary: bool
     role: Role
-    verdict: VerdictLabel
-    statistic: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    region_low: float | None
-    region_high: float | None
-    n: int
-    inside: int
-    seeds: Mapping[int, float]
-    reason: str
     scope: str
-    measure: Measure | None = None
     quantity: str | None = None
-    detail: Detail | None = None
-    law: float | None = None
-    law_word: LawWord | None = None
-    look: int = 1
-    level: float = ALPHA
-    bound: float = ALPHA
-    margin: MarginOwner = "source"
-    about: About | None = None
 
 
 @dataclass(frozen=True)
@@ -190,26 +181,25 @@ def judge_all(
     verdicts = {verdict.claim: verdict for verdict in known}
     for claim in sorted(in_order, key=reads_verdicts):
         try:
-            verdicts[claim["id"]] = _judged_in_book(claim, results, list(verdicts.values()), looks)
+            others = list(verdicts.values())
+            if looks is None:
+                verdicts[claim["id"]] = judge_claim(claim, results, others)
+                continue
+            criterion, seeds = claim_criterion(claim, results)
+            number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
+            of_claim = results_of_claim(claim, results)
+            judged, finding, scope = _judged_at(f"claims.{claim['id']}", claim, of_claim, others, number)
+            if too_early and finding.tested:
+                finding = replace(
+                    finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False
+                )
+            if finding.tested and seeds:  # what a rule leaves undecided was no look at the data
+                looks.record(claim["id"], criterion, seeds, number, finding.level)
+            verdicts[claim["id"]] = verdict_of(judged, finding, scope)
         except LabError as error:
             reason = "; ".join(str(locate(problem)) for problem in error.problems)
             verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
     return [verdicts[claim["id"]] for claim in in_order]
-
-
-def _judged_in_book(claim: Claim, results: Results, verdicts: Sequence[Verdict], looks: LookBook | None) -> Verdict:
-    """The verdict of a claim at its look, which is recorded if its numbers were judged."""
-    if looks is None:
-        return judge_claim(claim, results, verdicts)
-    criterion, seeds = claim_criterion(claim, results)
-    number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
-    where = f"claims.{claim['id']}"
-    judged, finding, scope = _judged_at(where, claim, results_of_claim(claim, results), verdicts, number)
-    if too_early and finding.tested:
-        finding = replace(finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False)
-    if finding.tested and seeds:
-        looks.record(claim["id"], criterion, seeds, number, finding.level)
-    return verdict_of(judged, finding, scope)
 
 
 def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
@@ -252,11 +242,28 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
 def _judged_at(
     where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int
 ) -> tuple[Claim, Finding, str]:
-    """A claim, or what one requires, which stands there; what it finds, and its scope in words."""
+    """Judge a claim, or what one requires, that stands at ``where``.
+
+    Returns:
+        The claim with the reference that it compares with, its finding, and its scope in words.
+
+    Raises:
+        LabError: as ``judge_claim``, at paths below ``where``.
+    """
     try:
         claim = with_compared_reference(claim)
-        finding, scope_text = _finding_and_scope(claim, results, verdicts, look)
-        _refuse_calibrated(claim, finding)
+        try:
+            finding = _unmet_requirement(claim, results, look) or finding_of(claim, results, verdicts, look)
+            scope_text = claim_scope(claim, results, finding.n)
+        except NothingSelected as error:
+            reason = "; ".join(map(str, error.problems))
+            finding = Finding("not testable here", claim["kind"], reason)
+            scope_text = "none of these runs"
+        # A margin set on pilot seeds is judged on others.
+        pilot = set((claim.get("calibration") or {}).get("seeds") or ())
+        if overlap := sorted(pilot & set(finding.seeds)):
+            what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
+            raise LabError(Problem("calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))
         return claim, finding, scope_text
     except LabError as error:
         raise LabError(
@@ -275,18 +282,8 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
         role=claim.get("role") or "prediction",
         scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
-        **{f.name: getattr(finding, f.name) for f in fields(finding) if f.name != "tested"},
+        **{f.name: getattr(finding, f.name) for f in fields(Judgement)},
     )
-
-
-def _finding_and_scope(claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int) -> tuple[Finding, str]:
-    """What a claim finds, its requirements first, and the scope in words."""
-    try:
-        finding = _unmet_requirement(claim, results, look) or finding_of(claim, results, verdicts, look)
-        return finding, claim_scope(claim, results, finding.n)
-    except NothingSelected as error:
-        reason = "; ".join(map(str, error.problems))
-        return Finding("not testable here", claim["kind"], reason), "none of these runs"
 
 
 def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Finding:
@@ -327,7 +324,7 @@ def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look:
 
 
 def _unmet_requirement(claim: Claim, results: Results, look: int) -> Finding | None:
-    """What keeps a claim from being tested: a requirement that is contradicted, or not decided."""
+    """Return the finding of a claim whose requirements do not all hold, or None."""
     for number, required in enumerate(claim.get("requires") or (), 1):
         test = {"id": claim["id"], "looks": claim.get("looks"), **required}
         verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look))
@@ -339,11 +336,3 @@ def _unmet_requirement(claim: Claim, results: Results, look: int) -> Finding | N
         if verdict.verdict == "undecided":
             return Finding("undecided", verdict.statistic, reason)
     return None
-
-
-def _refuse_calibrated(claim: Claim, finding: Finding) -> None:
-    """A margin set on pilot seeds is judged on others."""
-    pilot = set((claim.get("calibration") or {}).get("seeds") or ())
-    if overlap := sorted(pilot & set(finding.seeds)):
-        what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
-        raise LabError(Problem("calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))

@@ -23,7 +23,7 @@ from lnlab.claims.bounded import is_all_or_nothing, is_fraction, is_rate
 from lnlab.claims.claim import Detail, LawWord, VerdictLabel
 from lnlab.claims.looks import DeclaredLooks, level
 from lnlab.claims.region import Region
-from lnlab.claims.significance import ALPHA, ROUNDING
+from lnlab.claims.significance import ALPHA, holds_value
 from lnlab.errors import LabError, Problem
 from lnlab.specfile.about import default_about, near_a_bound
 from lnlab.specfile.experiment import About, MarginOwner
@@ -115,16 +115,17 @@ def law_word(interval: Interval, law: float | None) -> LawWord | None:
     """Whether an interval holds the value that a sentence names, up to rounding."""
     if law is None or interval.n < 2 or math.isnan(interval.low):
         return None
-    rounding = ROUNDING * max(abs(law), abs(interval.low), abs(interval.high))
-    return "compatible" if interval.low - rounding <= law <= interval.high + rounding else "rejected"
+    return "compatible" if holds_value(interval.low, interval.high, law) else "rejected"
 
 
 def named_law(claim: Mapping[str, Any]) -> float | None:
     """The value that a claim names: its ``law``, or what it equals, or its exponent."""
-    law = claim.get("law")
-    if isinstance(law, int | float) and not isinstance(law, bool):
-        return float(law)
-    return next((float(claim[word]) for word in ("equals", "exponent") if _is_number(claim.get(word))), None)
+    for word in ("law", "equals", "exponent"):
+        value = claim.get(word)
+        # The `law` of a fit is a name. A bool is an int in Python, and no value here.
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    return None
 
 
 def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int, *, names_law: bool) -> Criterion:
@@ -159,7 +160,3 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
         law=named_law(claim) if names_law else None,
         finish=FINISHING if claim.get("finish") is None else claim["finish"],
     )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

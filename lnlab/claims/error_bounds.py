@@ -33,10 +33,13 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
     again = sum(verdict.look > 1 for verdict in judged)
     bounds = [error_bound(verdict) for verdict in judged]
     total = math.fsum(bounds)
-    counts = f"{_count(len(judged), 'claim')}, {decided} decided, {again} looked at more than once."
+    low, high = (f"{100 * bound:.3g}" for bound in (min(bounds), max(bounds)))
+    chance = f"{high} %" if low == high else f"{low} to {high} %"
+    claims = f"{len(judged)} claim{'' if len(judged) == 1 else 's'}"
+    counts = f"{claims}, {decided} decided, {again} looked at more than once."
     each = (
         "With other seeds, whatever the truth, a claim gets a wrong word with probability at most "
-        f"{_range(bounds)}: at most {total:.2g} of the {len(judged)} "
+        f"{chance}: at most {total:.2g} of the {len(judged)} "
         f"{'is' if total <= 1 else 'are'} expected to be wrong"
     )
     none = f", and with probability at least {1 - total:.2g} none is" if total < 1 else ""
@@ -78,7 +81,10 @@ def decision_p_value(verdict: Verdict) -> float:
     if not edges or verdict.estimate is None:
         return verdict.level
     if verdict.measure == "share":
-        return min(verdict.level, max(_share_p(verdict.inside, verdict.n, edge) for edge in edges))
+        # Clopper and Pearson's exact test of each share: twice the smaller tail, as its interval cuts both alike.
+        k, n = verdict.inside, verdict.n
+        tails = [(bdtr(k, n, edge), 1 - bdtr(k - 1, n, edge) if k else 1.0) for edge in edges]
+        return min(verdict.level, max(2 * float(min(pair)) for pair in tails))
     if verdict.about == "median":
         p_values = [_sign_p(list(verdict.seeds.values()), verdict.n, verdict.estimate, edge) for edge in edges]
     else:
@@ -88,17 +94,16 @@ def decision_p_value(verdict: Verdict) -> float:
     return min(p, verdict.level)
 
 
-def _share_p(k: int, n: int, share: float) -> float:
-    return 2 * min(float(bdtr(k, n, share)), float(1 - bdtr(k - 1, n, share)) if k else 1.0)
-
-
 def _sign_p(numbers: Sequence[float], n: int, estimate: float, edge: float) -> float:
-    """Seeds without a finite number count as those on the wrong side."""
-    right = sum((number > edge) == (estimate > edge) for number in numbers)
+    right = sum(
+        (number > edge) == (estimate > edge) for number in numbers
+    )  # a seed without a number is on the wrong side
     return 2 * float(bdtr(n - right, n, 0.5))
 
 
 def _student_p(verdict: Verdict, edge: float) -> float:
+    # Stored is the interval and not its scale: it was judged on logarithms where the estimate is the geometric mean of
+    # its ends. The standard error is the half-width over the quantile of the level.
     low, estimate, high = verdict.low, verdict.estimate, verdict.high
     if low is None or estimate is None or high is None or verdict.n < 2:
         return verdict.level
@@ -114,12 +119,3 @@ def _student_p(verdict: Verdict, edge: float) -> float:
     if error == 0:
         return 0.0
     return 2 * float(stdtr(verdict.n - 1, -abs(estimate - edge) / error))
-
-
-def _range(bounds: Sequence[float]) -> str:
-    low, high = (f"{100 * bound:.3g}" for bound in (min(bounds), max(bounds)))
-    return f"{high} %" if low == high else f"{low} to {high} %"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

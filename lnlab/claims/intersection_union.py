@@ -53,7 +53,15 @@ def intersection_union(members: Sequence[Member], n_min: int, criterion: Criteri
     else the one nearest to its edge.
     """
     finding = _union_finding(members, n_min, criterion)
-    return replace(finding, law_word=_law_of_all(members, criterion) if finding.tested else None)
+    samples = [sample for member in members for sample in member.named_samples if sample.numbers]
+    if not finding.tested or criterion.law is None or not samples:
+        return replace(finding, law_word=None)
+    # Whether all statements are compatible with the named value, at a level that they share (Bonferroni).
+    about: About = "mean" if criterion.about == "mean" else "median"
+    shared = replace(criterion, level=criterion.level / len(samples), about=about)
+    words = [law_word(interval_of(sample, shared), criterion.law) for sample in samples]
+    word: LawWord | None = None if None in words else "rejected" if "rejected" in words else "compatible"
+    return replace(finding, law_word=word)
 
 
 def _union_finding(members: Sequence[Member], n_min: int, criterion: Criterion) -> Finding:
@@ -111,17 +119,6 @@ def _member_finding(member: Member, n_min: int, criterion: Criterion) -> Finding
     return replace(finding, reason=f"{finding.reason}; {member.remark}") if member.remark else finding
 
 
-def _law_of_all(members: Sequence[Member], criterion: Criterion) -> LawWord | None:
-    """Whether every statement is compatible with the named value, at a level that all of them share."""
-    samples = [sample for member in members for sample in member.named_samples if sample.numbers]
-    if criterion.law is None or not samples:
-        return None
-    about: About = "mean" if criterion.about == "mean" else "median"
-    shared = replace(criterion, level=criterion.level / len(samples), about=about)
-    words = [law_word(interval_of(sample, shared), criterion.law) for sample in samples]
-    return None if None in words else "rejected" if "rejected" in words else "compatible"
-
-
 def region_p_value(sample: Sample, allowed: Region, criterion: Criterion = ONE_LOOK) -> float:
     """One-sided p against the region: how likely so bad a sample is if the truth lies on the nearest edge."""
     if criterion.about == "share":
@@ -134,14 +131,10 @@ def region_p_value(sample: Sample, allowed: Region, criterion: Criterion = ONE_L
         counts = [region_counts(sample, side) for side in sides]
         return min((sign_test_p_value(k + unranked, n) for k, n, unranked in counts), default=1.0)
     interval = interval_of(sample, replace(criterion, about="mean"))
-    mean, low, high = (_on_scale(x, log=sample.log) for x in (interval.estimate, allowed.bottom, allowed.top))
+    mean, low, high = interval.estimate, allowed.bottom, allowed.top
+    if sample.log:  # an edge at or below 0 is one that no positive number crosses
+        mean, low, high = (math.log(x) if x > 0 else -math.inf for x in (mean, low, high))
     return student_p_value(max(mean - high, low - mean), interval.sd, interval.n)
-
-
-def _on_scale(x: float, *, log: bool) -> float:
-    if not log or x == math.inf:
-        return x
-    return math.log(x) if x > 0 else -math.inf
 
 
 def _deciding_reason(findings: Sequence[Finding], deciding: int, *, significant: bool) -> str:

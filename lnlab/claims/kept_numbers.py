@@ -37,15 +37,10 @@ def judge_kept_numbers(
     edges = [claim.get(word) for word in ("between", "at_least", "at_most")]
     allowed = declared_region(*edges, positive=log)
     ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
-    sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not _measured_at_init(last))
+    # The verdict does not say whether its numbers were measured at init. They were where it was judged on fewer seeds
+    # than training asks for (else that rule is its reason); with as many seeds or more the rule makes no difference.
+    at_init = N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason
+    sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not at_init)
     null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
     finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
     return stated_finding(finding, claim, criterion, look)
-
-
-def _measured_at_init(last: Verdict) -> bool:
-    """Whether so few seeds were enough for a verdict as only numbers at init can be; of more seeds it does not matter.
-
-    Where numbers of training are too few, the rule is the reason of the verdict.
-    """
-    return N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason

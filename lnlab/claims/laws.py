@@ -86,32 +86,22 @@ def fit_endpoints(law: GrowthLaw, s: np.ndarray, z: np.ndarray) -> tuple[np.ndar
     """
     a, b = z[..., 0].copy(), z[..., -1].copy()
     for _ in range(MAX_ITERATIONS):
-        curve = _log_curve(law, s, a, b)
-        w = s if law.name == "exponential" else _share(s, b, curve)
-        da, db = _step(w, z - curve)
+        # The curve, and w = d log ŷ / d log B: the share of ŷ that is B s. The rest is d log ŷ / d log A.
+        if law.name == "exponential":
+            curve, w = (1 - s) * a[..., None] + s * b[..., None], s
+        else:
+            with np.errstate(divide="ignore"):  # log 0 at either end
+                curve = np.logaddexp(a[..., None] + np.log1p(-s), b[..., None] + np.log(s))
+                w = np.exp(b[..., None] + np.log(s) - curve)
+        da, db = _least_squares_step(w, z - curve)
         a, b = a + da, b + db
         if max(np.abs(da).max(initial=0), np.abs(db).max(initial=0)) < STEP_TOLERANCE:
             break
     return a, b
 
 
-def _log_curve(law: GrowthLaw, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Log ŷ (..., levels) from the logarithms of its ends (...)."""
-    a, b = a[..., None], b[..., None]
-    if law.name == "exponential":
-        return cast(np.ndarray, (1 - s) * a + s * b)
-    with np.errstate(divide="ignore"):
-        return cast(np.ndarray, np.logaddexp(a + np.log1p(-s), b + np.log(s)))
-
-
-def _share(s: np.ndarray, b: np.ndarray, curve: np.ndarray) -> np.ndarray:
-    """``d log ŷ / d log B``: the share of ŷ that is B s; the rest is ``d log ŷ / d log A``."""
-    with np.errstate(divide="ignore"):
-        return cast(np.ndarray, np.exp(b[..., None] + np.log(s) - curve))
-
-
-def _step(w: np.ndarray, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least-squares step in log A and log B, of residuals (..., levels) with derivatives 1 - w and w."""
+def _least_squares_step(w: np.ndarray, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Solve the normal equations of residuals (..., levels) with derivatives 1 - w and w, for log A and log B."""
     u = 1 - w
     aa, bb, ab = (u * u).sum(-1), (w * w).sum(-1), (u * w).sum(-1)
     ra, rb = (u * residuals).sum(-1), (w * residuals).sum(-1)

@@ -132,7 +132,10 @@ def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, t
             seeds |= set(runs["seed"])
     except LabError:
         return "", ()
-    parts = {key: _without_seeds(value) for key, value in claim.items() if key not in DESCRIPTIVE and value is not None}
+    parts = {key: value for key, value in claim.items() if key not in DESCRIPTIVE and value is not None}
+    for key, value in parts.items():
+        if isinstance(value, Mapping):  # a selection; judging it on further seeds is another look, no other criterion
+            parts[key] = {column: condition for column, condition in value.items() if column != "seed"}
     return digest([parts, sorted(variants)])[:_DIGITS], tuple(sorted(seeds))
 
 
@@ -146,8 +149,3 @@ def look_sentence(looks: Sequence[Look]) -> str:
 
 def _same(one: str, other: str) -> bool:
     return not one or not other or one == other
-
-
-def _without_seeds(value: Json) -> Json:
-    """A selection without its seeds."""
-    return {key: inner for key, inner in value.items() if key != "seed"} if isinstance(value, Mapping) else value

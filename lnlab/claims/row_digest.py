@@ -5,7 +5,7 @@ Quick and without scipy, so that a rerun can tell that nothing changed before it
 
 import polars as pl
 
-from lnlab.analyse.select.select import Selection, runs_with, select_measured_rows
+from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
@@ -25,24 +25,21 @@ def rows_digest(claim: Claim, results: Results) -> str:
     """
     results = results_of_claim(claim, results)
     statements = [claim, *(claim.get("requires") or ())]
-    parts: list[Json] = [
-        _selection_digests(results, s, statement.get("over"))
-        for statement in statements
-        for s in selections_of_claim(statement)
-    ]
+    parts: list[Json] = []
+    for statement in statements:
+        for selection in selections_of_claim(statement):
+            rows = select_measured_rows(results, selection)
+            runs = runs_with(results, selection, statement.get("over"))
+            outcomes = [c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns]
+            # A column that a table gained later and that has no number here leaves stored digests as they were.
+            columns = [c for c in _COLUMNS if c in rows.columns]
+            columns += ["x"] if "x" in rows.columns and rows["x"].count() else []
+            parts.append([_frame_digest(rows.select(columns)), _frame_digest(runs.select(outcomes))])
     evidence = results.evidence.filter(pl.col("citing") == claim["id"])
     return digest([dict(claim), *parts, *([] if evidence.is_empty() else [_frame_digest(evidence)])])
 
 
-def _selection_digests(results: Results, selection: Selection, over: str | None) -> list[str]:
-    rows = select_measured_rows(results, selection)
-    runs = runs_with(results, selection, over)
-    runs = runs.select(c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns)
-    columns = [c for c in _COLUMNS if c in rows.columns] + (["x"] if "x" in rows.columns and rows["x"].count() else [])
-    return [_frame_digest(rows.select(columns)), _frame_digest(runs)]
-
-
 def _frame_digest(frame: pl.DataFrame) -> str:
-    """Of its text, lines sorted: numbers are written so that they read back as the same bits."""
+    # CSV writes numbers so that they read back as the same bits; lines are sorted, as the order of rows is no content.
     lines = frame.write_csv().splitlines()
     return digest_bytes("\n".join([lines[0], *sorted(lines[1:])]).encode())

@@ -102,14 +102,19 @@ def contrast_sample(
     pending = {*a.pending, *b.pending}
     excluded = {s: why for s, why in (dict(a.excluded) | dict(b.excluded)).items() if s not in pending}
     failed = {s: why for s, why in (dict(a.failed) | dict(b.failed)).items() if s not in pending and s not in excluded}
-    numbers = {s: _contrast(left[s], right[s], log=log) for s in sorted(left.keys() & right.keys())}
-    contrasts = {s: x for s, x in numbers.items() if x is not None}
-    excluded |= dict.fromkeys(numbers.keys() - contrasts.keys(), NO_LOGARITHM)
+    paired = sorted(left.keys() & right.keys())
+    contrasts: dict[int, float] = {}
+    for seed in paired:
+        one, other = left[seed], right[seed]
+        if one is None or other is None or (log and (one <= 0 or other <= 0)):
+            excluded[seed] = NO_LOGARITHM
+        else:
+            contrasts[seed] = one / other if log else one - other
     worst = {s: math.inf if s in a.failed else 0.0 if log else -math.inf for s in failed}
     ranked = {s: x for s, x in worst.items() if not (s in a.failed and s in b.failed)}
     bimodal = largest_span(a.bimodal, b.bimodal)
     if log and ranks_zeros:
-        zeros = {s: left[s] == 0 for s in excluded if s in numbers and (left[s] == 0) != (right[s] == 0)}
+        zeros = {s: left[s] == 0 for s in excluded if s in paired and (left[s] == 0) != (right[s] == 0)}
         ranked |= {s: 0.0 if first_is_zero else math.inf for s, first_is_zero in zeros.items()}
         failed |= dict.fromkeys(zeros, "its number is 0")
         excluded = {s: why for s, why in excluded.items() if s not in zeros}
@@ -157,7 +162,8 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
     ranked = 0 if about == "mean" else len(sample.failed if sample.worst is None else sample.worst)
     if about == "mean" and reason_without_mean(sample):
         return None  # fewer seeds have a number because others failed, which is the better reason
-    return None if n + ranked >= n_min else f"{_seed_count(n + ranked)}; a verdict needs {n_min}, {BY_RULE}"
+    count = n + ranked
+    return None if count >= n_min else f"{count} seed{'' if count == 1 else 's'}; a verdict needs {n_min}, {BY_RULE}"
 
 
 def reason_without_mean(sample: Sample) -> str:
@@ -202,17 +208,5 @@ def _failed_share(series: SeedSeries) -> float:
     return len(series.failed) / series.total if series.total else 0.0
 
 
-def _contrast(a: float | None, b: float | None, *, log: bool) -> float | None:
-    if a is None or b is None:
-        return None
-    if not log:
-        return a - b
-    return a / b if a > 0 and b > 0 else None
-
-
 def _distinct_reasons(seeds: Mapping[int, str]) -> str:
     return ", ".join(sorted(set(seeds.values())))
-
-
-def _seed_count(n: int) -> str:
-    return f"{n} seed" if n == 1 else f"{n} seeds"

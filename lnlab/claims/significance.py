@@ -1,7 +1,13 @@
-"""Two numbers that judging and its words share; alone in a file so that a command can print without loading frames."""
+"""What judging and its words share; alone in a file so that a command can print without loading frames."""
 
 ALPHA = 0.05
 """The largest probability of a wrong verdict, either word, that a claim may spend; the level of a single look."""
 
 ROUNDING = 1e-5
 """Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
+
+
+def holds_value(low: float, high: float, value: float) -> bool:
+    """Whether an interval holds a value, up to ``ROUNDING``."""
+    rounding = ROUNDING * max(abs(value), abs(low), abs(high))
+    return low - rounding <= value <= high + rounding

@@ -141,17 +141,13 @@ def measured_finding(statistic: str, sample: Sample, allowed: Region, criterion:
     if not sample.numbers:
         return finding
     interval = interval_of(sample, criterion)
-    finding = replace(finding, estimate=_finite(interval.estimate))
+    finding = replace(finding, estimate=interval.estimate if math.isfinite(interval.estimate) else None)
     return replace(finding, low=interval.low, high=interval.high) if interval.n > 1 else finding
 
 
 def _without_mean(finding: Finding) -> Finding:
     """The finding without an estimate, which would be that of the seeds that did not fail."""
     return replace(finding, estimate=None, low=None, high=None)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def explained_verdict(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from lnlab.claims.significance import ALPHA, ROUNDING
+from lnlab.claims.significance import ALPHA, holds_value
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -51,15 +51,9 @@ def law_text(verdict: "Verdict") -> str:
     value = _number(verdict.law)
     if verdict.law_word is not None:
         return f"compatible with {value}" if verdict.law_word == "compatible" else f"{value} itself is rejected"
-    if verdict.low is None or verdict.high is None or _holds(verdict.low, verdict.high, verdict.law):
+    if verdict.low is None or verdict.high is None or holds_value(verdict.low, verdict.high, verdict.law):
         return ""
     return f"{value} lies outside of this interval, which is that of the most extreme place"
-
-
-def _holds(low: float, high: float, law: float) -> bool:
-    """Whether an interval holds a value, up to rounding."""
-    rounding = ROUNDING * max(abs(law), abs(low), abs(high))
-    return low - rounding <= law <= high + rounding
 
 
 def level_text(verdict: "Verdict") -> str:

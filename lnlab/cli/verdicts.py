@@ -79,4 +79,4 @@ def region_text(verdict: "Verdict") -> str:
 
 def verdict_as_plain(verdict: "Verdict") -> dict[str, Any]:
     """A verdict as plain values."""
-    return asdict(verdict) | {"seeds": dict(verdict.seeds)}
+    return {"claim": verdict.claim, **asdict(verdict), "seeds": dict(verdict.seeds)}

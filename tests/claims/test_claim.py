@@ -22,7 +22,7 @@ def test_a_verdict_is_a_row_of_its_table(results):
     found = judge_claim(
         {"id": "small", "says": "It is small.", "primary": True, "role": "prediction", **HOLDS}, results
     )
-    assert [f.name for f in fields(Verdict)] == [c for c in JUDGED["verdicts"] if c != "rows"]
+    assert {f.name for f in fields(Verdict)} == JUDGED["verdicts"].keys() - {"rows"}
     assert (found.claim, found.says, found.primary, found.role, found.kind) == (
         "small",
         "It is small.",

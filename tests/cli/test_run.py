@@ -186,7 +186,8 @@ def test_a_store_that_became_read_only_still_answers(ran, lnlab, monkeypatch):
 
 @pytest.fixture
 def verdict():
-    return Verdict("a", "ratio", "A.", False, "paper", "contradicted", "ratio", 1, 1, 1, 2, None, 3, 0, {}, "", "")
+    about = {"claim": "a", "kind": "ratio", "says": "A.", "primary": False, "role": "source", "scope": ""}
+    return Verdict("contradicted", "ratio", "", 1, 1, 1, 2, n=3, **about)
 
 
 @pytest.mark.parametrize(

@@ -61,45 +61,36 @@ def bound(
     log = scale == "log" and probability is None
     ratio = reduce in RATIO_REDUCTIONS
     null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
-    members = [
-        _member(results, {**of, **site}, over, reduction, edge, site, log=log)
-        for site in site_conditions(results, of, each)
-        for reduction, edge in _reductions(over, reduce, allowed)
-    ]
-    members = [replace(m, null=null, named=None if over is None or reduce is not None else ()) for m in members]
+    # For all x the largest number is held to the upper edge and the smallest to the lower one.
+    everywhere = over is not None and reduce is None
+    tests: list[tuple[Reduction | None, Region]] = [(reduce, allowed)]
+    if everywhere:
+        ends: list[tuple[Reduction, Region]] = [("max", Region(high=allowed.high)), ("min", Region(low=allowed.low))]
+        tests = [(extreme, edge) for extreme, edge in ends if edge != Region()]
+    members = []
+    for site in site_conditions(results, of, each):
+        for reduction, edge in tests:
+            observed = select_series(results, {**of, **site}, over, reduction)
+            statistic = statistic_at(f"{reduction} over {over}" if reduction else "value", site)
+            bounds = (0.0, 1.0) if is_fraction({**of, **site}, reduction) else None
+            sample = series_sample(observed, one_number_per_seed(observed), log=log, bounds=bounds)
+            members.append(Member(statistic, sample, edge, null=null, named=() if everywhere else None))
     if probability is not None:
         return _probable(members, allowed, probability, criterion)
     finding = intersection_union(members, min_seeds(members[0].sample), criterion)
     finding = replace(finding, measure=finding.measure or ("ratio" if ratio else None))
-    return replace(finding, reason=finding.reason + _tightness(finding, allowed))
-
-
-def _reductions(over: str | None, reduce: Reduction | None, allowed: Region) -> list[tuple[Reduction | None, Region]]:
-    """The reductions along x, each with the edges that it is tested against."""
-    if over is None or reduce is not None:
-        return [(reduce, allowed)]
-    upper: list[tuple[Reduction | None, Region]] = [] if allowed.high is None else [("max", Region(high=allowed.high))]
-    return upper + ([] if allowed.low is None else [("min", Region(low=allowed.low))])
-
-
-def _member(
-    results: Results,
-    of: dict[str, Json],
-    over: str | None,
-    reduction: Reduction | None,
-    edge: Region,
-    site: dict[str, Json],
-    *,
-    log: bool,
-) -> Member:
-    observed = select_series(results, of, over, reduction)
-    statistic = statistic_at(f"{reduction} over {over}" if reduction else "value", site)
-    bounds = (0.0, 1.0) if is_fraction(of, reduction) else None
-    return Member(statistic, series_sample(observed, one_number_per_seed(observed), log=log, bounds=bounds), edge)
+    # Measured over bound means something where there is one edge and both are positive.
+    edges = [edge for edge in (allowed.low, allowed.high) if edge]
+    estimate = finding.estimate
+    if len(edges) == 1 and estimate is not None and min(estimate, *edges) > 0 and finding.measure != "share":
+        tightness = f"; tightness (measured/bound) {estimate / edges[0]:.3g}"
+        finding = replace(finding, reason=finding.reason + tightness)
+    return finding
 
 
 def _probable(members: list[Member], allowed: Region, probability: float, criterion: Criterion) -> Finding:
-    """Whether seeds keep the bound with at least that probability; a seed that breaks it shows the number that does."""
+    """Judge whether seeds keep the bound with at least that probability."""
+    # A seed that breaks the bound somewhere is represented by the number that breaks it.
     first = members[0]
     worst = {
         seed: next((m.sample.numbers[seed] for m in members if m.sample.numbers[seed] not in allowed), number)
@@ -110,11 +101,3 @@ def _probable(members: list[Member], allowed: Region, probability: float, criter
         finding = measured_finding(first.statistic, sample, allowed, criterion)
         return replace(finding, reason=reason + exclusion_notes(sample))
     return share_of_seeds_finding(first.statistic, sample, allowed, criterion, probability)
-
-
-def _tightness(finding: Finding, allowed: Region) -> str:
-    """Measured over bound, where there is one edge and both are positive: else their ratio means nothing."""
-    edges = [edge for edge in (allowed.low, allowed.high) if edge]
-    if len(edges) != 1 or finding.estimate is None or min(finding.estimate, *edges) <= 0 or finding.measure == "share":
-        return ""
-    return f"; tightness (measured/bound) {finding.estimate / edges[0]:.3g}"

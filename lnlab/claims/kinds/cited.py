@@ -28,7 +28,13 @@ def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Fin
     reports of one ``profile``, in ``reports/<spec>/<profile>/data``.
     """
     pairs = [(spec, claim) for spec, names in evidence.items() for claim in names]
-    rows = [_row(results.evidence, spec, profile, claim) for spec, claim in pairs]
+    rows = []
+    for spec, claim in pairs:
+        found = results.evidence.filter(
+            pl.col("spec") == spec, pl.col("profile") == profile, pl.col("claim") == claim
+        ).to_dicts()
+        unread = {"spec": spec, "claim": claim, "verdict": None, "reason": "was not read"}
+        rows.append(found[0] if found else unread)
     verdict = joint_verdict([row.get("verdict") for row in rows])
     return Finding(verdict, CITED_STATISTIC, "; ".join(map(_sentence, rows)))
 
@@ -42,13 +48,6 @@ def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
     if any(verdict in _UNTESTED for verdict in verdicts):
         return "not testable here"
     return "undecided" if "undecided" in verdicts else "supported"
-
-
-def _row(table: pl.DataFrame, spec: str, profile: str, claim: str) -> dict[str, Any]:
-    """The row of ``evidence`` about a claim."""
-    rows = table.filter(pl.col("spec") == spec, pl.col("profile") == profile, pl.col("claim") == claim)
-    unread = {"spec": spec, "claim": claim, "verdict": None, "reason": "was not read"}
-    return rows.row(0, named=True) if rows.height else unread
 
 
 def _sentence(row: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ def everywhere(
 
 
 def _unfinished_side(results: Results, of: dict[str, Json], to: dict[str, Json], finish: float) -> str:
-    """Which side of a comparison diverged where its number was to be measured, in words; empty if none did often."""
+    """Name the side that diverged too often for a comparison of trained numbers; empty if neither did."""
     for name, side in zip(arm_names(of, to), (of, {**of, **to}), strict=True):
         runs = leading_runs(results, run_endings(results, side), side)
         measured = select_measured_rows(results, side).filter(pl.col("value").is_finite())["run"]
@@ -79,11 +79,18 @@ def _unfinished_side(results: Results, of: dict[str, Json], to: dict[str, Json],
 
 
 def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: SeedCondition) -> SeedTally:
-    """What became of each seed."""
+    """Count each seed by whether its numbers hold, or why they cannot be known."""
     sides = [of] if to is None else [of, {**of, **to}]
-    all_runs = pl.concat([_runs(results, side) for side in sides]).sort("seed")
-    runs = [leading_runs(results, run_endings(results, side), side) for side in sides]
-    numbers = _numbers(results, of, runs[0]) if to is None else _differences(results, sides, runs, list(to))
+    side_runs = [run_endings(results, side) for side in sides]
+    if any(frame.is_empty() for frame in side_runs):
+        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
+    all_runs = pl.concat([frame.select("seed", "status", "reason") for frame in side_runs]).sort("seed")
+    runs = [leading_runs(results, frame, side) for frame, side in zip(side_runs, sides, strict=True)]
+    if to is None:
+        rows = _rows(results, of, runs[0]).group_by("seed", maintain_order=True).agg("value")
+        numbers: dict[int, list[float]] = dict(rows.iter_rows())
+    else:
+        numbers = _differences(results, sides, runs, list(to))
     expected = dict(runs[0].group_by("seed").len().iter_rows())
     met: dict[int, bool] = {}
     unknown: dict[int, str] = {}
@@ -104,14 +111,6 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
     return SeedTally(met, unknown, tuple(pending), unknown)
 
 
-def _runs(results: Results, of: dict[str, Json]) -> pl.DataFrame:
-    """``seed status reason`` of every run that the numbers are made of."""
-    runs = run_endings(results, of)
-    if runs.is_empty():
-        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
-    return runs.select("seed", "status", "reason")
-
-
 def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataFrame:
     """``run seed value``: one number a run.
 
@@ -129,15 +128,14 @@ def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataF
     return rows.select("run", "seed", "value")
 
 
-def _numbers(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> dict[int, list[float]]:
-    rows = _rows(results, of, runs).group_by("seed", maintain_order=True).agg("value")
-    return dict(rows.iter_rows())
-
-
 def _differences(
     results: Results, sides: Sequence[dict[str, Json]], runs: Sequence[pl.DataFrame], changed: list[str]
 ) -> dict[int, list[float]]:
-    """By seed, a - b over pairs of runs that agree on every axis that varies on a side, but for what ``to`` names."""
+    """Return by seed a - b over the pairs of runs that differ in what ``to`` names alone.
+
+    Raises:
+        LabError: a run has more than one partner.
+    """
     coordinates = [_coordinates(results, side_runs, changed) for side_runs in runs]
     names = sorted(set().union(*({axis for values in by_run.values() for axis in values} for by_run in coordinates)))
     frames = []
@@ -153,7 +151,7 @@ def _differences(
 
 
 def _coordinates(results: Results, runs: pl.DataFrame, changed: list[str]) -> dict[str, dict[str, str]]:
-    """Run -> its value of every axis that varies among these runs."""
+    """Map each run to its value of every axis that varies among these runs and is not ``changed``."""
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(changed))
     varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
     coordinates: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from lnlab.analyse.select.series import select_series
-from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.claim import VerdictLabel as Verdict
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -106,19 +105,16 @@ def fit_verdict(
         return verdict, f"{text} lies above {CLEAR_RATIO:g}{caveat}; {medians}"
     if interval.high < 1 / CLEAR_RATIO:
         return "contradicted", f"{text} lies below 1/{CLEAR_RATIO:g}: {names[1]} is nearer; {medians}"
-    return "undecided", f"{text} does not tell the laws apart; {_more_seeds(interval, sample, criterion)}; {medians}"
-
-
-def _more_seeds(interval: Interval, sample: Sample, criterion: Criterion) -> str:
-    """How many seeds would decide, towards the nearer edge; between the edges none would."""
-    if 1 / CLEAR_RATIO <= interval.estimate <= CLEAR_RATIO:
-        return f"they err alike, within a factor {CLEAR_RATIO:g}"
-    nearer = Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO)
-    return seeds_needed_text(interval, nearer, sample, criterion)
+    if 1 / CLEAR_RATIO <= interval.estimate <= CLEAR_RATIO:  # between the edges no number of seeds would decide
+        outlook = f"they err alike, within a factor {CLEAR_RATIO:g}"
+    else:
+        nearer = Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO)
+        outlook = seeds_needed_text(interval, nearer, sample, criterion)
+    return "undecided", f"{text} does not tell the laws apart; {outlook}; {medians}"
 
 
 def _laws(law: LawName, against: LawName, exponent: float | None) -> tuple[GrowthLaw, GrowthLaw]:
-    """The two laws; the one that is a power has the exponent.
+    """Return the two laws; a power has the exponent.
 
     Raises:
         LabError: they are the same, or the exponent is missing, is not needed, or makes no law of its own.

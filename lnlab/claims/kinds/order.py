@@ -5,7 +5,6 @@ On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -24,12 +23,12 @@ from lnlab.tables import Results
 RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative; trained, nats per token
 
 
-def _no_effect(claim: Mapping[str, Json]) -> float | None:
-    """Of a lead by a margin: no difference, or a ratio of 1; without a scale the rows say which of the two."""
-    return None if claim.get("scale") is None else 1.0 if claim["scale"] == "log" else 0.0
-
-
-@claims.register("order", levels=lambda claim: parse_order(claim["order"])[0], no_effect=_no_effect)
+@claims.register(
+    "order",
+    levels=lambda claim: parse_order(claim["order"])[0],
+    # A lead by a margin is measured from a ratio of 1 or a difference of 0; without a scale the rows say from which.
+    no_effect=lambda claim: None if claim.get("scale") is None else 1.0 if claim["scale"] == "log" else 0.0,
+)
 def order(
     results: Results,
     criterion: Criterion = ONE_LOOK,

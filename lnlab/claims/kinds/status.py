@@ -79,17 +79,16 @@ def status(
         raise LabError(Problem("status", "declares both a status and a region", "keep one of them"))
     statement = f"ended {' or '.join(statuses)}" if statuses else f"{of.get('quantity', 'value')} {allowed}"
     sides = [of] if to is None else [of, {**of, **to}]
-    tallies = [_tally(results, side, statuses, allowed) for side in sides]
+    tallies = [
+        tally_by_status(results, side, statuses or ()) if allowed is None else tally_by_number(results, side, allowed)
+        for side in sides
+    ]
     half = Region(low=HALF_OF_SEEDS) if expect == "trains" else Region(high=HALF_OF_SEEDS)
     return (
         share_finding(tallies[0], statement, half, criterion)
         if to is None
         else mcnemar_finding(tallies[0], tallies[1], statement, half, criterion)
     )
-
-
-def _tally(results: Results, of: Selection, statuses: Sequence[EndStatus] | None, allowed: Region | None) -> SeedTally:
-    return tally_by_status(results, of, statuses or ()) if allowed is None else tally_by_number(results, of, allowed)
 
 
 def tally_by_number(results: Results, of: Selection, allowed: Region) -> SeedTally:
@@ -174,7 +173,8 @@ def _share_verdict(
     total = max(tally.total for tally in tallies)
     k = counts.inside
     n = counts.n + unknown
-    endings_text = _ending_counts(tallies)
+    n_by_ending = Counter(why for tally in tallies for why in tally.fates.values())
+    endings_text = "".join(f"; {n} {why}" for why, n in sorted(n_by_ending.items()))
     finding = replace(counts, n=n, region_low=half.low, region_high=half.high)
     if n:
         low, high = share_interval(k, n, unknown, criterion)
@@ -191,9 +191,3 @@ def _share_verdict(
     )
     verdict, _ = interval_word(low, high, half)
     return replace(finding, verdict=verdict, reason=reason + endings_text, tested=True)
-
-
-def _ending_counts(tallies: Sequence[SeedTally]) -> str:
-    """How seeds ended that did not simply finish, counted; empty if none did."""
-    n_by_ending = Counter(why for tally in tallies for why in tally.fates.values())
-    return "".join(f"; {n} {why}" for why, n in sorted(n_by_ending.items()))

@@ -68,7 +68,15 @@ def table(
         raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
     sample = _sample(columns)
     allowed = Region(high=at_most)
-    remarks = _remarks(columns, cells, guesses)
+    n_columns = len(printed_columns(cells))
+    remarks = [] if len(columns) == n_columns else [f"only {len(columns)} of {n_columns} columns were run"]
+    remarks += agreement_remarks(columns)
+    if guesses:
+        total = sum(len(column.printed.cells) for column in columns)
+        run_columns = [column.printed for column in columns]
+        scores = sorted((count_right_cells(run_columns, rules), name) for name, rules in guesses.items())
+        text = ", ".join(f"“{name}” {score}" for score, name in scores)
+        remarks.append(f"trivial rules: {text}, of {total}")
     if unjudged := unjudged_finding(BOUNDARY_STATISTIC, sample, allowed, N_TRAINED, criterion):
         return replace(unjudged, reason="; ".join((unjudged.reason, *remarks)))
     finding = measured_finding(BOUNDARY_STATISTIC, sample, allowed, criterion)
@@ -78,7 +86,7 @@ def table(
 
 
 def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
-    """The seeds with all cells, and what became of the others."""
+    """Return the boundary error of each seed that has all cells, and why the others have none."""
     fates: dict[int, str | None] = {}
     for column in columns:
         for seed, status, reason, value in column.runs.select("seed", "status", "reason", "value").iter_rows():
@@ -104,17 +112,6 @@ def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: 
     return "undecided", reason
 
 
-def _remarks(columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses) -> list[str]:
-    """The remarks that follow the reason of the verdict."""
-    n_columns = len(printed_columns(cells))
-    remarks = [] if len(columns) == n_columns else [f"only {len(columns)} of {n_columns} columns were run"]
-    remarks += agreement_remarks(columns)
-    if guesses:
-        total = sum(len(column.printed.cells) for column in columns)
-        remarks.append(f"trivial rules: {_guess_scores(columns, guesses)}, of {total}")
-    return remarks
-
-
 def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
     """How many cells agree, how well boundaries are ranked, and how far our own seeds agree, as far as it is known."""
     pairs = [
@@ -134,10 +131,3 @@ def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
     if complete_seeds(columns):
         remarks.append(f"in {mean_open_columns(columns):.2g} columns per seed a rate converges above one that does not")
     return remarks
-
-
-def _guess_scores(columns: Sequence[ReproducedColumn], guesses: Guesses) -> str:
-    """What trivial rules score on the cells that were run."""
-    printed = [column.printed for column in columns]
-    scores = sorted((count_right_cells(printed, rules), name) for name, rules in guesses.items())
-    return ", ".join(f"“{name}” {score}" for score, name in scores)
