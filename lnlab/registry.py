@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
@@ -56,6 +56,12 @@ class Flawed(Exception):
 def supplied_parameters(build: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what the lab supplies to a builder: its positional parameters."""
     return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
+
+
+@cache  # it reads the metadata of every installed package
+def installed_pieces() -> EntryPoints:
+    """The entry points of all installed packages."""
+    return entry_points()  # type: ignore[return-value] # Python 3.11 says SelectableGroups, which selects as well
 
 
 def default(kind: str, **params: Json) -> Any:
@@ -152,7 +158,7 @@ class Registry(Generic[Build]):
             LabError: a package fails while it registers its piece.
         """
         if not self._discovered:
-            for point in entry_points(group=f"lnlab.{self.kind}"):
+            for point in installed_pieces().select(group=f"lnlab.{self.kind}"):
                 load_package(point)
             self._discovered = True
         return self._entries

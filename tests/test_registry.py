@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -162,7 +162,7 @@ def test_third_parties_register_through_entry_points_loaded_when_first_asked(mon
             loaded.append(self.name)
             tasks.register("theirs")(lambda draw: draw)
 
-    monkeypatch.setattr(module, "entry_points", lambda group: [Point("theirs", "x", group)])
+    monkeypatch.setattr(module, "installed_pieces", lambda: EntryPoints([Point("theirs", "x", "lnlab.task")]))
     assert not loaded
     assert [e.name for e in tasks] == ["theirs"]
     assert tasks["theirs"].origin.name == "theirs"
@@ -176,7 +176,7 @@ def test_a_package_that_fails_while_it_registers_is_named_each_time(monkeypatch)
         def load(self):
             raise ImportError("no module named 'numpi'")
 
-    monkeypatch.setattr(module, "entry_points", lambda group: [Point("theirs", "x", group)])
+    monkeypatch.setattr(module, "installed_pieces", lambda: EntryPoints([Point("theirs", "x", "lnlab.task")]))
     for _ in range(2):
         with pytest.raises(LabError, match=r"package theirs: fails while it registers 'theirs' in lnlab.task: .*numpi"):
             list(tasks)

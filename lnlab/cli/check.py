@@ -1,15 +1,16 @@
 """``lnlab check``: are specs right?"""
 
+import gc
 from collections.abc import Iterator
 from dataclasses import asdict
 
 from lnlab.app.formats import format_count
-from lnlab.app.planning.checks import SpecSummary, check_profiles
+from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
 from lnlab.app.request import Request, load_registries
 from lnlab.app.table_specs import states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
-from lnlab.cli.terminal import out, print_json
+from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError, Problem
 
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
@@ -28,17 +29,23 @@ def check_specs(
     Reports every problem at once, with its line and column, then instantiates each distinct model on the meta device.
     Needs no corpus.
     """
+    requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins)) for spec in specs}
+    tables = [spec for spec in requests if states_results(spec)]
+    told = list(dict.fromkeys(p for spec in requests if spec not in tables for p in grammar_mistakes(requests[spec])))
+    for problem in told:  # told before torch is imported, and before any variant is looked at
+        err().print(one_line(str(problem)))
     known = load_registries(plugins)
+    gc.freeze()  # what was imported stays for good, and need not be looked through for garbage again
     summaries: list[SpecSummary] = []
     problems: list[Problem] = []
-    for spec in specs:
-        if states_results(spec):
+    for spec, request in requests.items():
+        if spec in tables:
             try:
                 check_table_spec(spec, as_json=as_json)
             except LabError as error:
                 problems += error.problems
             continue
-        right, wrong = check_profiles(Request(spec, profile, tuple(overrides), tuple(plugins)), known)
+        right, wrong = check_profiles(request, known)
         summaries += right
         problems += wrong
         if not as_json:
@@ -46,8 +53,8 @@ def check_specs(
                 out().print(line)
     if as_json:
         print_json([asdict(summary) for summary in summaries])
-    if problems:
-        raise LabError(*dict.fromkeys(problems))
+    if told or problems:
+        raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))
 
 
 def _lines(summary: SpecSummary) -> Iterator[str]:

@@ -37,7 +37,7 @@ from lnlab.specfile.read import read_experiment
 
 MOST_RUNS = 1_000_000
 PROFILE_POINTS = 100
-"""Points that are checked of each profile that is not chosen."""
+"""Points that are checked of each profile that is not chosen, and of a spec whose grammar is wrong."""
 Pass = Callable[[Checked], tuple[Checked, Issues]]
 
 
@@ -62,6 +62,17 @@ def check_spec(
     begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
     return replace(checked, problems=problems_in_order(document, argument_problems + as_problems(document, issues)))
+
+
+def grammar_problems(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Problem]:
+    """What is wrong with a spec whatever is registered: its overlays, and its keys and values as the grammar has them.
+
+    They are a part of the problems that ``check_spec`` finds, known before any piece is imported.
+    """
+    changes, problems = parse_overrides(overrides)
+    merged = with_claims_written_out(merge_spec(document, profile, changes), {})
+    issues = [*merged.issues, *merged.located(read_experiment(merged.data).flaws)]
+    return problems_in_order(document, problems + as_problems(document, issues))
 
 
 def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
@@ -118,8 +129,9 @@ def _read(checked: Checked) -> tuple[Checked, Issues]:
 
 
 def _resolve(checked: Checked) -> tuple[Checked, Issues]:
-    """The settings."""
-    sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, checked.limit)
+    """The settings; of a spec whose grammar is wrong the first ones, as it will be checked again."""
+    limit = PROFILE_POINTS if checked.reading.flaws else checked.limit
+    sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, limit)
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
 
 
@@ -167,7 +179,7 @@ def _select(checked: Checked) -> tuple[Checked, Issues]:
 def _tune(checked: Checked) -> tuple[Checked, Issues]:
     """What is to be decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
-    if checked.select is None or sweep.issues or sweep.partial or merged.issues:
+    if checked.select is None or sweep.issues or sweep.partial or sweep.cut or merged.issues:
         return checked, []
     try:
         return replace(checked, tuning=plan_tuning(checked.select, sweep, checked.axes)), []

@@ -88,7 +88,7 @@ class Checked:
         hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds")
         chosen = self.tuning is not None or self.experiment.select is None
         grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.flaws)
-        return chosen and not (self.merged.issues or self.sweep.issues or grammar)
+        return chosen and not (self.merged.issues or self.sweep.issues or self.sweep.cut or grammar)
 
     def point(self, number: int) -> dict[str, Json]:
         """The values of the axes at a setting, by its number."""

@@ -48,6 +48,7 @@ class ResolvedSweep:
         inputs: files whose content joins the keys.
         epochs: how long those of their tasks are.
         partial: whether flaws hide part of the sweep or of the methods, so that settings lack what these would set.
+        cut: whether points of the sweep were left out, as only so many were asked for.
         issues: what is wrong.
     """
 
@@ -59,6 +60,7 @@ class ResolvedSweep:
     grids: list[set[int]] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     partial: bool = False
+    cut: bool = False
     issues: Issues = field(default_factory=list)
 
 
@@ -81,19 +83,22 @@ def resolve_sweep(
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     sweep_points = expand_points(merged, sweep_grids, sweep.issues)
     if limit is not None:
-        sweep_points = _first_of_values(islice(sweep_points, _MAX_LISTED_POINTS), limit)
+        sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
     _resolve(sweep, merged, sweep_points, content_keys, memory)
     sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)
     return sweep
 
 
-def _first_of_values(sweep_points: Iterable[SweepPoint], limit: int) -> Iterator[SweepPoint]:
+def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], limit: int) -> Iterator[SweepPoint]:
     """The first points, and of the others those that show a value of an axis which none before them shows."""
     seen = set[tuple[int, int, int]]()
     for count, point in enumerate(sweep_points):
         values = {(point.grid_number, axis, value) for axis, value in enumerate(point.chosen)}
         if count < limit or not values <= seen:
             yield point
+        else:
+            sweep.cut = True
+        sweep.cut |= count + 1 == _MAX_LISTED_POINTS
         seen |= values
 
 

@@ -1,11 +1,13 @@
 """Build a model without memory, so that ``lnlab check`` reports what cannot be built, before any work."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 from torch.overrides import TorchFunctionMode
 
 from lnlab.compile.cost.data_passes import asks_for_data, inits_of
@@ -92,8 +94,28 @@ def intervene_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Re
     Raises:
         LabError: what cannot be built, or has nothing to act on, and why.
     """
+    optimizer = optimizer_on_meta(model, setting, registries)
+
+    def intervene() -> None:
+        with intervened(model, optimizer, setting, registries):
+            pass
+
     with torch.device("meta"), Undrawn():
-        _attempt("interventions", "interventions", lambda: _intervene(model, setting, registries))
+        _attempt("interventions", "interventions", intervene)
+
+
+def optimizer_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> Optimizer | None:
+    """The optimizer of a setting, if it has one, on a model on the meta device.
+
+    Raises:
+        LabError: it cannot be built, and why.
+    """
+    chosen = setting["optimizer"]
+    if chosen is None:
+        return None
+    with torch.device("meta"), Undrawn(), _uncompiled_optimizers():
+        optimizer: Optimizer = _attempt("optimizer", chosen["kind"], lambda: build_optimizer(model, chosen, registries))
+    return optimizer
 
 
 def build_rules(setting: ResolvedSetting, registries: Registries) -> None:
@@ -112,12 +134,24 @@ def build_rules(setting: ResolvedSetting, registries: Registries) -> None:
         _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
 
 
-def _intervene(model: nn.Module, setting: ResolvedSetting, registries: Registries) -> None:
-    """Enter every intervention of a setting once, so that one without anything to act on raises."""
-    chosen = setting["optimizer"]
-    optimizer = None if chosen is None else build_optimizer(model, chosen, registries)
-    with intervened(model, optimizer, setting, registries):
-        pass
+@contextmanager
+def _uncompiled_optimizers() -> Iterator[None]:
+    """Inside, an optimizer is built without torch's compiler, whose import takes longer than a check.
+
+    Torch imports it to exempt this method from compilation, and remembers the exempted method under this name.
+    """
+    method = getattr(Optimizer.add_param_group, "__wrapped__", None)
+    if method is None or hasattr(method, _EXEMPTED):
+        yield
+        return
+    setattr(method, _EXEMPTED, method)
+    try:
+        yield
+    finally:
+        delattr(method, _EXEMPTED)
+
+
+_EXEMPTED: Final = "__dynamo_disable"
 
 
 def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:

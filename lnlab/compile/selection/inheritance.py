@@ -97,7 +97,8 @@ class _Claims:
 
         None where there stands something else, such as a quantity or the epoch, over which no claim can go.
         """
-        entry = self.registries["section"].entries.get(str(section.get("kind")))
+        known = self.registries.get("section")
+        entry = known.entries.get(str(section.get("kind"))) if known is not None else None
         parameter = entry.keywords.get("x") if entry else None
         x = section.get("x", parameter.default if parameter else None)
         return x if isinstance(x, str) and (x in COLUMNS or path_words(x)[0] in (*SETTING, METHOD, TIMES)) else None
@@ -112,7 +113,8 @@ class _Claims:
 
     def _takes(self, parameter: str, claim: dict[str, Json]) -> bool:
         """Whether the kind of a claim has a parameter; of an unknown kind only that it reads rows is assumed."""
-        entry = self.registries["claim"].entries.get(str(claim.get("kind")))
+        known = self.registries.get("claim")
+        entry = known.entries.get(str(claim.get("kind"))) if known is not None else None
         return parameter in entry.keywords if entry is not None else parameter == "of"
 
 

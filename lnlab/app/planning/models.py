@@ -1,0 +1,152 @@
+"""Build the models of plans without memory, and what acts on them, like ones once.
+
+A model is built whole for every structure: kinds, depths, heads, and whatever acts on it. Models of one structure that
+differ in width, feed-forward width, dropout or task have the same sites, and of each further size one layer a stack is
+built: a number that does not fit, such as heads that do not divide the width, shows there already.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from lnlab.compile.setting_paths import stacks_of
+from lnlab.errors import LabError, Problem
+from lnlab.keys import Json, canonical
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from lnlab.app.claim_sites import Sites
+    from lnlab.app.request import Registries
+    from lnlab.compile.plan import Plan
+    from lnlab.compile.work import ResolvedSetting
+    from lnlab.specfile.load import SpecDocument
+
+MODEL_PARTS = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
+"""The parts of a setting that a model is built of, with all that acts on it."""
+RULE_PARTS = ("task", "schedule", "train")
+"""The parts of a setting that schedules and stopping rules are built of."""
+SIZES = ("d_model", "d_ff", "dropout")
+"""The parameters of a model on which its sites do not depend."""
+MOST_HELD = 64
+"""Models that are held at once; they have no values, and a thousand modules each."""
+
+
+def variants_by_parts(plan: "Plan", part_names: Sequence[str] = MODEL_PARTS) -> list[list[str]]:
+    """The variants of each model that is built differently, or whatever else is built of these parts."""
+    variants: dict[str, list[str]] = {}
+    for variant, setting in plan.settings.items():
+        variants.setdefault(_text(setting, part_names), []).append(variant)
+    return list(variants.values())
+
+
+@dataclass
+class BuiltModels:
+    """What was built so far, of any of the profiles of a spec.
+
+    Attributes:
+        known: the registries.
+        sound: the texts of what was built without a mistake.
+        whole: the last models that were built whole, by the text of their structure.
+        sites: the sites of each quantity, by the text of a structure and the probes.
+    """
+
+    known: "Registries"
+    sound: set[str] = field(default_factory=set)
+    whole: "dict[str, nn.Module]" = field(default_factory=dict)
+    sites: "dict[str, Sites]" = field(default_factory=dict)
+
+    def build(self, document: "SpecDocument", plan: "Plan") -> "dict[str, Sites]":
+        """Build the models and rules of a plan; what cannot be built names its line and its variant.
+
+        Returns:
+            By variant the sites of its model, of the quantities whose probes say where they are measured.
+
+        Raises:
+            LabError: everything that cannot be built.
+        """
+        from lnlab.app.claim_sites import distinct_probes
+        from lnlab.execute.meta import INITIALIZED_PARTS, build_rules
+
+        problems: dict[str, list[Problem]] = {variants[-1]: [] for variants in variants_by_parts(plan)}
+        sites: dict[str, Sites] = {}
+        probes = distinct_probes(plan)
+        for variants in variants_by_parts(plan, INITIALIZED_PARTS):
+            for variant in filter(problems.__contains__, variants):
+                with _located(document, plan, variant, problems[variant]):
+                    sites |= dict.fromkeys(variants, self._build(plan.settings[variant], probes))
+        everything = [problem for problems_of_one in problems.values() for problem in problems_of_one]
+        for variants in variants_by_parts(plan, RULE_PARTS):
+            setting = plan.settings[variants[-1]]
+            if (text := _text(setting, RULE_PARTS)) not in self.sound:
+                before = len(everything)
+                with _located(document, plan, variants[-1], everything):
+                    build_rules(setting, self.known)
+                self.sound |= {text} if len(everything) == before else set()
+        if everything:
+            raise LabError(*everything)
+        return sites
+
+    def _build(self, setting: "ResolvedSetting", probes: Sequence[Json]) -> "Sites":
+        """The sites of a setting's model; of its structure, its sizes and its optimizer what is new is built.
+
+        Raises:
+            LabError: what cannot be built, and why.
+        """
+        from torch import nn
+
+        from lnlab.app.claim_sites import sites_by_quantity
+        from lnlab.execute.meta import INITIALIZED_PARTS, initialized_on_meta, intervene_on_meta, optimizer_on_meta
+
+        stacks = stacks_of(setting)
+        sizes = SIZES if stacks else ()  # of a model of somebody's own no parameter is known to be a size
+        parts: dict[str, Json] = {name: setting.get(name) for name in ("encoder", "decoder", "init")}
+        parts["model"] = {key: value for key, value in setting["model"].items() if key not in sizes}
+        parts["task"] = setting["task"]["kind"] if stacks else setting["task"]
+        structure = canonical(parts)
+        shallow = {**setting, **{stack: {**setting[stack], "layers": 1} for stack in stacks}}
+        size = _text(shallow, INITIALIZED_PARTS)
+        optimizer = setting["optimizer"]
+        if optimizer is not None and not setting["interventions"]:
+            optimizer = {key: value for key, value in optimizer.items() if isinstance(value, bool | str)}
+        acting = canonical([structure, optimizer, setting["interventions"]])
+        measured = canonical([structure, probes])
+        if not {structure, acting} <= self.sound or measured not in self.sites:
+            model = self.whole.pop(structure, None) or initialized_on_meta(setting, self.known)
+            self.whole[structure] = model
+            if len(self.whole) > MOST_HELD:
+                del self.whole[next(iter(self.whole))]
+            self.sound |= {structure, size}
+            intervene_on_meta(model, setting, self.known)
+            if measured not in self.sites:
+                self.sites[measured] = sites_by_quantity(model, probes, self.known)
+            self.sound |= {acting, canonical(setting["optimizer"])}
+        if size not in self.sound:
+            try:
+                initialized_on_meta(shallow, self.known)
+            except LabError:  # a piece may need more than one layer
+                initialized_on_meta(setting, self.known)
+            self.sound.add(size)
+        if (chosen := canonical(setting["optimizer"])) not in self.sound:
+            optimizer_on_meta(nn.Linear(1, 1, device="meta"), setting, self.known)
+            self.sound.add(chosen)
+        return self.sites[measured]
+
+
+def _text(setting: "ResolvedSetting", part_names: Sequence[str]) -> str:
+    return canonical({name: setting.get(name) for name in part_names})
+
+
+@contextmanager
+def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: list[Problem]) -> Iterator[None]:
+    """Inside, what cannot be built of a variant is added to the problems, with its line and its point in the sweep."""
+    from lnlab.compile.reference.explain import call_label
+
+    try:
+        yield
+    except LabError as error:
+        point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
+        for problem in error.problems:
+            where = document.where(tuple(problem.where.split(".")))
+            problems.append(replace(problem, where=": ".join(filter(None, (where, point, problem.where)))))

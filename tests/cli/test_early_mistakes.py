@@ -1,0 +1,74 @@
+"""``check`` tells mistakes of the grammar before it imports any piece, and everything else all the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from lnlab.app.planning.checks import grammar_mistakes
+from lnlab.app.request import Request
+from lnlab.cli import main
+from lnlab.cli.codes import WRONG
+
+SPEC = """\
+lnlab: 2
+title: a toy
+task: {kind: random_tokens, vocabulary: 10, sentences: 4, length: 6}
+model: {kind: encoder, layers: 1, d_model: 8, heads: 2, d_ff: 16, tied: none}
+norm: layer
+placement: post
+init: xavier_normal
+seeds: 2
+probes: [{kind: gradient_norm, batches: 1}]
+"""
+MISSPELT = {
+    "normm: layer": "normm: unknown key 'normm'; did you mean 'norm'?",
+    "profiles: {quick: {seed: 3}}": "unknown key 'seed'; did you mean 'seeds'?",
+    "report: [{kind: table, quantity: gradient_norm, claims: [{kind: bound, says: b, of: {}}]}]": "'id' is required",
+    "a: &a [1]\nb: *c": "alias",
+}
+
+
+@pytest.mark.parametrize("line", MISSPELT)
+def test_the_grammar_is_told_without_importing_a_piece(tmp_path, line):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(f"{SPEC}{line}\n")
+    code = (
+        "import sys; from pathlib import Path; from lnlab.app.request import Request;"
+        "from lnlab.app.planning.checks import grammar_mistakes;"
+        f"print(*grammar_mistakes(Request(Path({str(spec)!r}))), sep='\\n');"
+        "print({'torch', 'polars', 'altair', 'scipy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *told, imported = done.stdout.splitlines()
+    assert any(MISSPELT[line] in one for one in told)
+    assert imported == "set()"
+
+
+def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(SPEC.replace("norm: layer", "norm: layerr").replace("seeds: 2", "seed: 2"))
+    assert main(["check", str(spec)]) == WRONG
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == len(set(told)) == 2
+    assert "unknown key 'seed'" in told[0]
+    assert "no norm is called 'layerr'" in told[1]
+
+
+def test_a_spec_without_mistakes_has_none_of_the_grammar(tmp_path):
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(SPEC)
+    assert grammar_mistakes(Request(spec)) == []
+
+
+def test_of_a_large_sweep_with_a_flawed_grammar_only_the_first_points_are_resolved(tmp_path, capsys):
+    spec = tmp_path / "toy.yaml"
+    sweep = "sweep: [{task.vocabulary: [RANGE], model.d_ff: [RANGE]}]".replace(
+        "RANGE", ", ".join(map(str, range(9, 500)))
+    )
+    claim = "claims: [{id: a, says: b, kind: bound, role: prediction, of: {quantity: gradient_norm, model.d_ff: 499}}]"
+    spec.write_text(f"{SPEC}{sweep}\n{claim}\ntitel: x\n")
+    assert main(["check", str(spec)]) == WRONG
+    told = capsys.readouterr().err
+    assert "unknown key 'titel'" in told
+    assert "no run has" not in told  # what is not resolved is not said to be missing
