@@ -1,7 +1,6 @@
 """The author's answer is filled in from verdicts, and compared with those that it was written for."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import MINUS
 from lnlab.report.facts import ReportFacts
-from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
 
 NBSP = "\u00a0"
 GROWS = Verdict(
@@ -86,45 +85,108 @@ def test_a_count_of_edges_is_a_count():
     assert fill_answer("{grows} of fourteen", [counted]) == "4 of fourteen"
 
 
-OPEN = SimpleNamespace(verdict="undecided", says="The two are alike.")
-WRONG = SimpleNamespace(verdict="contradicted", says="It rises.")
-UNSTOPPED = SimpleNamespace(verdict="undecided", says="Warm-up ends lower")
-ASKED = SimpleNamespace(verdict="contradicted", says="Does it rise?")
-HELD = SimpleNamespace(verdict="supported", says="It grows.")
+OPEN = replace(GROWS, verdict="undecided", says="The two are alike.", inside=4)
+NEEDS = replace(OPEN, says="Warm-up ends lower", inside=0, n=4, reason="4 seeds; a verdict needs 5, by rule")
+WRONG = replace(GROWS, verdict="contradicted", says="It rises.")
+ASKED = replace(GROWS, verdict="contradicted", says="Does it rise?")
+HELD = GROWS
 
 
 @pytest.mark.parametrize(
     ("headings", "verdicts", "answer"),
     [
         ([("Norms", "LayerNorm grows 4×")], [HELD], "LayerNorm grows 4×."),
-        ([("Norms", "LayerNorm grows 4×.")], [HELD, OPEN], "LayerNorm grows 4×. Undecided: The two are alike."),
+        (
+            [("Norms", "LayerNorm grows 4×.")],
+            [HELD, OPEN],
+            "LayerNorm grows 4×. Undecided, as seeds disagree: “The two are alike”.",
+        ),
         ([("A", "The loss falls"), ("B", "Pre-LN rises")], [], "A: the loss falls. B: Pre-LN rises."),
         ([("A", "It falls")], [OPEN, OPEN], "It falls. All 2 claims are undecided."),
         ([("A", "It falls")], [OPEN, OPEN, HELD], "It falls. 2 of 3 claims are undecided."),
-        ([("A", "It falls")], [WRONG, OPEN], "It falls. Contradicted: It rises. Undecided: The two are alike."),
-        ([("A", "It falls")], [UNSTOPPED, HELD], "It falls. Undecided: Warm-up ends lower."),
         (
             [("A", "It falls")],
-            [ASKED, UNSTOPPED],
-            "It falls. Contradicted: Does it rise? Undecided: Warm-up ends lower.",
+            [WRONG, OPEN],
+            "It falls. Contradicted: “It rises”. Undecided, as seeds disagree: “The two are alike”.",
         ),
+        (
+            [("A", "It falls")],
+            [NEEDS, HELD],
+            "It falls. Undecided, though no seed agrees: “Warm-up ends lower”; a verdict needs 5 seeds.",
+        ),
+        ([("A", "It falls")], [ASKED, HELD], "It falls. Contradicted: “Does it rise?”."),
+        ([("A", "A grows 2× [1, 3]; B grows 3×; 2 more in the figure")], [], "A grows 2×; B grows 3×."),
+        ([("", "A grows 2×; B grows 3×"), ("", "C grows 4×")], [], "A grows 2×; B grows 3×."),
         ([], [OPEN], ""),
     ],
 )
 def test_an_answer_that_nobody_wrote_is_made_of_headings_and_says_what_is_open(headings, verdicts, answer):
-    assert answer_of_headings(headings, verdicts) == answer
+    assert made_answer(headings, verdicts) == answer
+
+
+LOWER = replace(
+    GROWS,
+    kind="order",
+    measure="difference",
+    statistic="layer - rms",
+    says="LayerNorm ends lower.",
+    estimate=-0.52,
+    low=-0.6,
+    high=-0.44,
+    inside=5,
+    n=5,
+)
+HEADINGS = [("Losses", "The validation loss ends at 2.1 at learning rate 0.1, and at 2.9 at learning rate 1")]
+NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "answer"),
+    [
+        (LOWER, f"LayerNorm ends lower: LayerNorm {MINUS} RMSNorm is {MINUS}0.52."),
+        (
+            replace(LOWER, verdict="contradicted", inside=0),
+            f"Contradicted: “LayerNorm ends lower”; LayerNorm {MINUS} RMSNorm is {MINUS}0.52.",
+        ),
+        (
+            replace(LOWER, verdict="undecided", inside=0, reason="4 seeds; a verdict needs 5, by rule"),
+            "Undecided, though no seed agrees: “LayerNorm ends lower”; "
+            f"LayerNorm {MINUS} RMSNorm is {MINUS}0.52, and a verdict needs 5 seeds.",
+        ),
+        (
+            replace(
+                LOWER, verdict="undecided", inside=3, measure="ratio", statistic="mean of layer / rms", estimate=1.03,
+                low=0.88, high=1.2, reason="the 95 % interval 0.88 to 1.2 ...; about 25 seeds would decide (18 to 55)",
+            ),
+            "Undecided, as seeds disagree: “LayerNorm ends lower”; "
+            "LayerNorm / RMSNorm is 1.03, and about 25 seeds would decide.",
+        ),
+        (
+            replace(LOWER, kind="ratio", measure="ratio", statistic="ratio", verdict="smaller", estimate=1.03),
+            "Smaller than claimed: “LayerNorm ends lower”; the ratio is 1.03.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_that_compares_answers_before_a_heading_that_names_one_arm_twice(claim, answer):
+    assert made_answer(HEADINGS, [HELD, claim], NAMES) == answer
+    assert made_answer(HEADINGS, [claim, OPEN], NAMES) == f"{answer} Another claim is undecided."
+
+
+def test_a_primary_comparison_answers_before_another():
+    first = replace(LOWER, primary=False, says="First.")
+    assert made_answer(HEADINGS, [first, LOWER], NAMES).startswith("LayerNorm ends lower:")
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["", "Title"]), st.text("ab ;.", max_size=400)), max_size=4), st.integers(0, 9)
 )
 def test_it_has_at_most_forty_words(headings, n_open):
-    made = answer_of_headings(headings, [OPEN] * n_open + [HELD])
+    made = made_answer(headings, [OPEN] * n_open + [HELD])
     assert len(made.split()) <= 40
 
 
 def test_a_long_heading_loses_its_last_clauses():
     heading = "; ".join(f"variant {n} " + "grows and grows " * 4 for n in range(5))
-    made = answer_of_headings([("", heading)], [])
+    made = made_answer([("", heading)], [])
     assert made.startswith("variant 0 grows")
     assert 20 <= len(made.split()) <= 40

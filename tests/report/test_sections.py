@@ -12,8 +12,8 @@ from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.depth_profile import depth_profile
-from lnlab.report.sections.size_plot import exponent_range, size_exponents, size_plot
+from lnlab.report.sections.depth_profile import _change, depth_profile
+from lnlab.report.sections.size_plot import _exponent_text, exponent_range, size_exponents, size_plot
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
@@ -121,8 +121,37 @@ def test_a_variant_without_any_run_is_said_to_have_none(results):
     sites = results.tables["sites"].filter(~pl.col("variant").str.starts_with("post"))
     partial = Results(results.runs, results.axes, {**results.tables, "sites": sites})
     section = depth_profile(partial, quantity="gradient_norm", where=SIX)
-    assert section.finding.startswith("Post-LN has no two positions measured; Pre-LN falls to 0.6")
-    assert section.finding.endswith("from the first to the last decoder layer")
+    assert section.finding.startswith("Pre-LN falls to 0.6")  # what was measured comes first
+    assert section.finding.endswith("from the first to the last decoder layer; Post-LN has no two positions measured")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "text"),
+    [
+        ((0.05, 0.3, 0.9), "3 seeds do not tell whether A rises or falls (0.24×) over layers"),
+        ((0.9, 1.0, 1.1, 1.01), "A stays level (1×) over layers"),
+        ((0.6, 1.0, 1.5, 1.2), "4 seeds do not tell whether A rises or falls (1×) over layers"),
+        ((0.2, 0.21, 0.19), "A falls to 0.2× over layers"),
+        ((1.05, 1.06, 1.055), "A grows 1.1× over layers"),
+    ],
+)
+def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, text):
+    pairs = [(2.0, 2.0 * ratio) for ratio in ratios]
+    assert _change(pairs, "A", " over layers", log=True) == text
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((1.0, 2.9, 3.2), "3 seeds do not tell whether A rises or falls (2.00 to 2.37)"),
+        ((1.99, 2.02, 2.0), "A stays level (2.00)"),
+        ((0.0, 6.0, 3.0), "3 seeds do not tell whether A rises or falls (2.00 to 3.00)"),
+        ((2.5, 2.6, 2.55), "A rises from 2.00 to 2.55"),
+    ],
+)
+def test_a_difference_is_level_only_where_its_whole_interval_is(ends, text):
+    start = 2.0
+    assert _change([(start, end) for end in ends], "A", "", log=False) == text
 
 
 def test_one_seed_has_no_band_and_says_so(results):
@@ -298,3 +327,16 @@ def test_a_closed_form_is_a_thin_line_through_its_own_numbers(results):
     assert set(section.rows["sites"]["quantity"]) == {"gradient_norm", "planted_law"}
     (alone,) = size_plot(results, quantity="gradient_norm", where=where, theory="planted_law").charts
     assert "is not drawn, as its rows are not in this report's data" in alone.caption
+
+
+@pytest.mark.parametrize(
+    ("slopes", "text"),
+    [
+        ((-0.02, 0.03, 0.01, 0.0), "stays level"),
+        ((-1.0, 0.5, 0.2), "rises or falls, which 3 seeds do not tell"),
+        ((0.5, 0.55, 0.6), "rises"),
+        ((-0.5, -0.55, -0.6), "falls"),
+    ],
+)
+def test_an_exponent_is_level_only_where_its_interval_moves_little_over_the_sizes(slopes, text):
+    assert _exponent_text(slopes, 4.0).startswith(f"{text} (exponent ")

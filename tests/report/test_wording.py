@@ -18,7 +18,9 @@ from lnlab.report.words.wording import (
     format_short,
     format_value,
     growth_in_words,
+    in_variant,
     indefinite_article,
+    is_level,
     join_words,
     numbers_first,
     region_in_words,
@@ -208,6 +210,35 @@ def test_a_number_of_one_stack_says_of_which() -> None:
     assert axis_value_name("model.layers", 3, "3") == "3 layers"
     assert axis_value_name("encoder.layers", 12, "12") == "12 encoder layers"
     assert axis_value_name("decoder.layers", 1, "1") == "1 decoder layer"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Post-LN", "in Post-LN"),
+        ("Post-LN, warm-up", "in Post-LN, warm-up"),
+        ("Pre-LN without warm-up", "in Pre-LN without warm-up"),
+        ("LayerNorm", "with LayerNorm"),
+        ("with warm-up", "with warm-up"),
+        ("without cross-attention", "without cross-attention"),
+        ("no warm-up", "with no warm-up"),
+        ("learning rate 0.1", "at learning rate 0.1"),
+        ("2 × chosen", "at 2 × chosen"),
+        ("as chosen", "as chosen"),
+        ("after 30 training steps", "after 30 training steps"),
+        ("6 layers", "with 6 layers"),
+    ],
+)
+def test_a_variant_behind_a_number_has_one_preposition(name, text):
+    assert in_variant(name) == text
+
+
+def test_level_is_an_interval_and_not_an_estimate():
+    assert is_level(0.8, 1.25, log=True)
+    assert not is_level(0.79, 1.0, log=True)
+    assert not is_level(1.0, 1.26, log=True)
+    assert is_level(-0.39, 0.39, log=False, scale=2.0)
+    assert not is_level(-0.41, 0.1, log=False, scale=2.0)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section
 from lnlab.report.words.statistic import MEAN_AND_RANGE
-from lnlab.report.words.wording import moment_in_words
+from lnlab.report.words.wording import in_variant, moment_in_words
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
@@ -52,7 +52,7 @@ class Spectra:
 
     def place(self, name: str) -> str:
         """``in Post-LN``, ``before training``: what a sentence says of a series after its numbers."""
-        return name if self.only_steps else f"in {name}"
+        return name if self.only_steps else in_variant(name)
 
     def of(self, name: str) -> pl.DataFrame:
         """The rows of a series."""

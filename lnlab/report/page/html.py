@@ -16,6 +16,7 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_lab
 from lnlab.errors import LabError, Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
+from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
@@ -25,7 +26,7 @@ from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
-from lnlab.report.words.answer_text import answer_of_headings, answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
 from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
@@ -132,7 +133,7 @@ def render_page(
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     answers = [_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)]
     shown = [(str(part["title"]), str(part["heading"])) for part in parts if not part["error"]]
-    made = "" if answers else answer_of_headings(shown, verdicts)
+    made = "" if answers else made_answer(shown, verdicts, value_names(results))
     if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
         hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
     for part in parts:

@@ -15,7 +15,7 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEDIAN_AND_RANGE
-from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, join_words
+from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, in_variant, join_words
 from lnlab.tables import Results
 
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
@@ -127,7 +127,7 @@ def _finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         clauses = [span, at_edge] if edges else [span]
     if failed:
         names = join_words(failed) if len(failed) <= MAX_NAMED else f"{len(failed)} variants"
-        of_series = "" if failed == [SINGLE_SERIES] else f" of {names}"
+        of_series = "" if failed == [SINGLE_SERIES] else f" {in_variant(names)}"
         clauses.append(f"half of the runs{of_series} diverged at every {_axis_name(over)}")
     text = "; ".join(clauses)
     return text[:1].upper() + text[1:]

@@ -32,7 +32,7 @@ from lnlab.report.data.convergence_rows import convergence_source_rows, loss_row
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
-from lnlab.report.words.wording import format_value, join_words, two_at_most
+from lnlab.report.words.wording import format_value, in_variant, join_words, two_at_most
 from lnlab.tables import Results
 
 _STYLES = {"own": "own", "agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
@@ -167,7 +167,7 @@ def _own_finding(columns: Sequence[RatesColumn]) -> str:
         words += [norm_name(column.word)] if column.word != SINGLE_SERIES else []
         converged = [rate for rate, most in majority_cells(column).items() if most]
         rates.append(format_value(max(converged)) if converged else "none")
-        clauses.append(f"{rates[-1]} with {', '.join(words)}")
+        clauses.append(f"{rates[-1]} {in_variant(', '.join(words))}")
     if set(rates) == {"none"}:
         return "Most seeds converge at no learning rate"
     if len(columns) == 1:

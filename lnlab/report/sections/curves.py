@@ -1,6 +1,7 @@
 """A quantity over training: a line for each variant with its band over seeds, and every run that diverged."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -18,11 +19,14 @@ from lnlab.report.data.training_curves import CurveAxis, TrainingCurves, collect
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import mean_statistic
-from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, join_words
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
 from lnlab.tables import Results
 
 _LOSSES = ("loss", "nll")
 """What the entropy of the words is a level of."""
+_ACCURACIES = ("accuracy", "bleu")
+"""Of what more is better."""
+_FIRST_RATE = re.compile(r"learning rate [^\s,]+(, | )?")
 _FREQUENCIES = "no better than frequencies alone"
 
 
@@ -173,7 +177,7 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
     panel = pl.col("panel").eq_missing(pl.lit(split if curves.panels else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
     final_values = dict(last.select("series", "estimate").iter_rows())
-    of_series = {name: "" if name == SINGLE_SERIES else f" of {_plain(name)}" for name in curves.names}
+    of_series = {name: "" if name == SINGLE_SERIES else f" {in_variant(_plain(name))}" for name in curves.names}
     diverged = [
         f"{k} of {count_noun(n, 'run')}{of_series[name]} diverged"
         for name, (k, n) in curves.divergence_counts.items()
@@ -182,7 +186,7 @@ def _finding(curves: TrainingCurves, quantity: str) -> str:
     if len(diverged) > MAX_NAMED:
         diverged = [_diverged_count(curves)]
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
-    clauses = [f"{subject} {_final_text(final_values)}"] if final_values else []
+    clauses = [f"{subject} {_final_text(final_values, quantity, _compared_arms(curves))}"] if final_values else []
     return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
 
 
@@ -191,17 +195,33 @@ def _plain(name: str) -> str:
     return name.rpartition(" (")[0] if name.endswith(" finished)") else name
 
 
-def _final_text(final_values: Mapping[str, float]) -> str:
+def _compared_arms(curves: TrainingCurves) -> dict[str, Json]:
+    """What each series is compared as: its value of the first axis that varies beside the learning rate.
+
+    That axis is what a question compares; a rate, a size or a schedule within one arm is not.
+    """
+    if any(_FIRST_RATE.match(name) for name in curves.names):
+        return {name: _FIRST_RATE.sub("", name) for name in curves.names}
+    return dict(zip(curves.names, curves.families, strict=True))
+
+
+def _final_text(final_values: Mapping[str, float], quantity: str, arms: Mapping[str, Json]) -> str:
     if len(final_values) == 1:
         ((name, value),) = final_values.items()
-        return f"ends at {format_short(value)}{'' if name == SINGLE_SERIES else f' in {name}'}"
-    named = list(final_values)
+        return f"ends at {format_short(value)}{'' if name == SINGLE_SERIES else f' {in_variant(name)}'}"
+    shown, best = dict(final_values), ""
+    if quantity in (*_LOSSES, *_ACCURACIES) and 1 < len({arms[name] for name in shown}) < len(shown):
+        ranked = sorted(shown, key=shown.__getitem__, reverse=quantity in _ACCURACIES)
+        leaders = {arms[name]: name for name in reversed(ranked)}
+        shown, best = {name: shown[name] for name in shown if name in leaders.values()}, "at best "
+    named = list(shown)
     if len(named) > MAX_NAMED:
-        named = [f(final_values, key=final_values.__getitem__) for f in (min, max)]
-    low, high = format_apart([final_values[name] for name in named])
+        named = [f(shown, key=shown.__getitem__) for f in (min, max)]
+    low, high = format_apart([shown[name] for name in named])
     if low == high:
-        arms = join_words(named) if len(final_values) <= MAX_NAMED else f"all {len(final_values)} variants"
-        return f"ends alike, at {low}, in {arms}"
-    if len(final_values) <= MAX_NAMED:
-        return f"ends at {low} in {named[0]} and {high} in {named[1]}"
-    return f"ends at {low} in {named[0]}, the lowest of {len(final_values)}, and at {high} in {named[1]}, the highest"
+        where = in_variant(join_words(named)) if len(shown) <= MAX_NAMED else f"in all {len(shown)} variants"
+        return f"{best}ends alike, at {low}, {where}"
+    if len(shown) <= MAX_NAMED:
+        return f"{best}ends at {low} {in_variant(named[0])} and {high} {in_variant(named[1])}"
+    first, last = map(in_variant, named)
+    return f"{best}ends at {low} {first}, the lowest of {len(shown)}, and at {high} {last}, the highest"

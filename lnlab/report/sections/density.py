@@ -24,7 +24,7 @@ from lnlab.report.data.series import (
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
-from lnlab.report.words.wording import count_noun, format_short, join_words, two_at_most
+from lnlab.report.words.wording import count_noun, format_short, in_variant, join_words, two_at_most
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
@@ -173,7 +173,7 @@ def _finding(pooled: _Pooled, quantity: str) -> str:
     ranges: dict[str | None, list[str]] = {}
     for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
         low, high = np.quantile(values, _QUANTILES)
-        where = "" if series == SINGLE_SERIES else f" in {series}"
+        where = "" if series == SINGLE_SERIES else f" {in_variant(series)}"
         ranges.setdefault(panel, []).append(f"from {format_short(low)} to {format_short(high)}{where}")
     lists = {panel: two_at_most(texts, sentences=False) for panel, texts in ranges.items()}
     text = two_at_most(f"{f'({panel}) ' if pooled.panels else ''}{named}" for panel, named in lists.items())

@@ -18,11 +18,13 @@ from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import (
+    count_noun,
     format_line,
     format_number,
     format_short,
     format_value,
     growth_in_words,
+    is_level,
     join_words,
     two_at_most,
 )
@@ -107,18 +109,18 @@ def _finding(series: FigureData, quantity: str, x: str, where: Mapping[str, Json
     first, last = (format_value(position) for position in (series.seeds["x"].min(), series.seeds["x"].max()))
     stretch = "from the first to the last" if log else "between the first and the last"
     span = f" from {first} to {last} {place}" if "." in x else f" {stretch} {place}"
-    clauses = []
+    clauses, without = [], []
     for panel in series.panels or (None,):
         for name in series.names:
             who = (f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name) + (
                 f" ({panel})" if panel else ""
             )
-            pairs = _end_pairs(series, panel, name)
-            clauses.append(
-                f"{who} {_change(pairs, log=log)}{span}" if pairs else f"{who} has no two positions measured"
-            )
-            span = "" if pairs else span
-    text = two_at_most(clauses)
+            if pairs := _end_pairs(series, panel, name):
+                clauses.append(_change(pairs, who, span, log=log))
+                span = ""
+            else:
+                without.append(f"{who} has no two positions measured")
+    text = two_at_most([*clauses, *without])
     return text[:1].upper() + text[1:]
 
 
@@ -132,11 +134,16 @@ def _end_pairs(series: FigureData, panel: str | None, name: str) -> list[tuple[f
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
 
-def _change(pairs: Sequence[tuple[float, float]], *, log: bool) -> str:
+def _change(pairs: Sequence[tuple[float, float]], who: str, span: str, *, log: bool) -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
     change = t_interval([last / first if log else last - first for first, last in pairs], log=log)
-    level = change.n > 1 and change.low <= (1 if log else 0) <= change.high
+    means = [fmean(values) for values in zip(*pairs, strict=True)]
+    first, last = map(format_number, means)
+    if change.n > 1 and change.low <= (1 if log else 0) <= change.high:
+        seen = f"{format_short(change.estimate)}×" if log else f"{first} to {last}"
+        if is_level(change.low, change.high, log=log, scale=max(map(abs, means))):
+            return f"{who} stays level ({seen if log else last}){span}"
+        return f"{count_noun(change.n, 'seed')} do not tell whether {who} rises or falls ({seen}){span}"
     if log:
-        return f"stays level ({format_short(change.estimate)}×)" if level else growth_in_words(change.estimate)
-    first, last = (format_number(fmean(values)) for values in zip(*pairs, strict=True))
-    return f"stays level ({last})" if level else f"{'rises' if change.estimate > 0 else 'falls'} from {first} to {last}"
+        return f"{who} {growth_in_words(change.estimate)}{span}"
+    return f"{who} {'rises' if change.estimate > 0 else 'falls'} from {first} to {last}{span}"

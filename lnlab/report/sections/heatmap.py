@@ -23,7 +23,7 @@ from lnlab.report.data.series import (
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
-from lnlab.report.words.wording import format_short, join_words, two_at_most
+from lnlab.report.words.wording import format_short, in_variant, join_words, two_at_most
 from lnlab.tables import Results
 
 
@@ -116,7 +116,8 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
     if own_branch["panel"].n_unique() < len(panels):
         ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
         texts = [
-            f"{format_short(low)} to {format_short(high)} in {name}" for name, low, high in _in_order(ranges, names)
+            f"{format_short(low)} to {format_short(high)} {in_variant(name)}"
+            for name, low, high in _in_order(ranges, names)
         ]
         return f"The {quantity_name(quantity)} ranges from {two_at_most(texts, sentences=False)}"
     mean = pl.col("estimate").mean
@@ -124,7 +125,8 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
     first, final = own_branch.filter(i * 3 <= last), own_branch.filter(i * 3 > 2 * last)
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
     texts = [
-        f"{format_short(early)} and {format_short(late)} in {name}" for name, early, late in _in_order(thirds, names)
+        f"{format_short(early)} and {format_short(late)} {in_variant(name)}"
+        for name, early, late in _in_order(thirds, names)
     ]
     where = "In the first and the last third of the sublayers"
     return f"{where}, the {quantity_name(quantity)} on their own branch is {two_at_most(texts, sentences=False)}"

@@ -1,6 +1,7 @@
 """How large the entries of gradients and updates are, step by step: histograms side by side, one panel a variant."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated
@@ -17,7 +18,15 @@ from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
-from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, growth_in_words, join_words
+from lnlab.report.words.wording import (
+    MAX_NAMED,
+    count_noun,
+    format_short,
+    growth_in_words,
+    in_variant,
+    is_level,
+    join_words,
+)
 from lnlab.tables import Results
 
 
@@ -94,7 +103,7 @@ def _shares(shares: Mapping[str, float]) -> str:
     texts = {name: f"at most {format_short(100 * share)} %" for name, share in shares.items() if share}
     if len(set(texts.values())) == 1 and len(texts) == len(shares):
         return f"{next(iter(texts.values()))} of the elements of a step"
-    return join_words(f"{share} in {name}" for name, share in texts.items())
+    return join_words(f"{share} {in_variant(name)}" for name, share in texts.items())
 
 
 def _finding(histograms: HistogramShares, quantity: str) -> str:
@@ -107,13 +116,11 @@ def _finding(histograms: HistogramShares, quantity: str) -> str:
     )
     what = f"{span}, the median {quantity_name(quantity)}"
     if len(changes) > MAX_NAMED:
-        words = (change.split(" ") for change in changes.values())
-        verbs = Counter(" ".join(split[: 2 if split[0] == "stays" else 1]) for split in words)
+        words = (re.split(r" \(| to | [\d.]+×| by a factor", change)[0] for change in changes.values())
+        verbs = Counter(words)
         return f"{what} {join_words(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"
-    return (
-        f"{what} "
-        f"{join_words(change if name == SINGLE_SERIES else f'{change} in {name}' for name, change in changes.items())}"
-    )
+    texts = (change if name == SINGLE_SERIES else f"{change} {in_variant(name)}" for name, change in changes.items())
+    return f"{what} {join_words(texts)}"
 
 
 def _change(medians: pl.DataFrame, first: int, last: int) -> str:
@@ -126,5 +133,7 @@ def _change(medians: pl.DataFrame, first: int, last: int) -> str:
         return f"is {format_short(t_interval([end for _, end in pairs], log=True).estimate)}"
     change = t_interval([end / start for start, end in pairs], log=True)
     if change.n > 1 and change.low <= 1 <= change.high:
-        return f"stays level ({format_short(change.estimate)}×)"
+        level = is_level(change.low, change.high, log=True)
+        undecided = f"rises or falls, which {count_noun(change.n, 'seed')} do not tell"
+        return f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
     return growth_in_words(change.estimate)

@@ -21,7 +21,7 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.quantity_words import quantity_name, quantity_with_unit
 from lnlab.report.words.reference_words import has_reference, reference_text
 from lnlab.report.words.statistic import MEDIAN_AND_RANGE
-from lnlab.report.words.wording import count_noun, format_number, join_words, nonbreaking
+from lnlab.report.words.wording import count_noun, format_number, in_variant, join_words, nonbreaking
 from lnlab.tables import Results
 
 _LEARNED, _LEARNED_THRESHOLD = "learned_fraction", 0.9
@@ -157,5 +157,5 @@ def _diverged_by_variant(variants: Sequence[SeriesOutcome]) -> str:
     diverged: Mapping[str, str] = {
         variant.name: f"{len(variant.diverged)} of {variant.runs}" for variant in variants if variant.diverged
     }
-    text = join_words(f"{k} of {name}" for name, k in diverged.items())
+    text = join_words(f"{k} {in_variant(name)}" for name, k in diverged.items())
     return f" ({text})" if len(variants) > 1 and len(diverged) <= 3 else ""

@@ -21,7 +21,16 @@ from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.path_names import size_names
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN
-from lnlab.report.words.wording import MAX_NAMED, format_interval, format_power, format_value, join_words, two_at_most
+from lnlab.report.words.wording import (
+    MAX_NAMED,
+    count_noun,
+    format_interval,
+    format_power,
+    format_value,
+    is_level,
+    join_words,
+    two_at_most,
+)
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
@@ -149,7 +158,9 @@ def _finding(series: FigureData, quantity: str, size_name: str) -> str:
     if len(slopes) > MAX_NAMED and all(slopes.values()):
         return f"With {size_name}, {exponent_range({name: fmean(values) for name, values in slopes.items()})}"
     subjects = {name: f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name for name in slopes}
-    clauses = (f"{subjects[name]} {_exponent_text(values)}" for name, values in slopes.items())
+    sizes = series.points["x"].unique().sort()
+    span = float(sizes[-1] / sizes[0])
+    clauses = (f"{subjects[name]} {_exponent_text(values, span)}" for name, values in slopes.items())
     return f"With {size_name}, {two_at_most(clauses)}"
 
 
@@ -163,14 +174,17 @@ def exponent_range(means: Mapping[str, float]) -> str:
     return f"{len(means)} exponents from {low} to {high}"
 
 
-def _exponent_text(slopes: Sequence[float]) -> str:
+def _exponent_text(slopes: Sequence[float], span: float) -> str:
     """What the exponent says: a direction only where its interval leaves no other."""
     if not slopes:
         return "has too few sizes for an exponent"
     exponent = t_interval(slopes)
     if exponent.n < 2:
         return f"has the exponent {format_interval(exponent.estimate, None, None)} in its only seed"
-    verb = "stays level" if exponent.low <= 0 <= exponent.high else "rises" if exponent.estimate > 0 else "falls"
+    verb = "rises" if exponent.estimate > 0 else "falls"
+    if exponent.low <= 0 <= exponent.high:
+        level = is_level(span**exponent.low, span**exponent.high, log=True)
+        verb = "stays level" if level else f"rises or falls, which {count_noun(exponent.n, 'seed')} do not tell"
     return f"{verb} (exponent {format_interval(exponent.estimate, exponent.low, exponent.high)})"
 
 

@@ -17,7 +17,7 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN
-from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
+from lnlab.report.words.wording import format_interval, format_short, in_variant, join_words, nonbreaking
 from lnlab.tables import Results
 
 _NEAR = 2.0
@@ -168,7 +168,7 @@ def _finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
     if ratios:
         clauses.append(f"it stays within a factor of {format_short(_NEAR)} in {len(near)} of {len(line_ends)} {panel}s")
     for why in dict.fromkeys(end.why for end in line_ends.values() if end.why):
-        clauses.append(f"{why} in {join_words(name for name, end in line_ends.items() if end.why == why)}")
+        clauses.append(f"{why} {in_variant(join_words(name for name, end in line_ends.items() if end.why == why))}")
     return f"{line}, the {quantity_name(quantity)} {'; '.join(clauses)}"
 
 
@@ -177,8 +177,8 @@ def _extremes(ratios: Mapping[str, float], place: str) -> list[str]:
     span = f" from the first to the last {place}"
     clauses = []
     if ratios and ratios[top := max(ratios, key=lambda name: ratios[name])] > 1:
-        clauses.append(f"grows most in {top} (by a factor of {nonbreaking(format_short(ratios[top]))}{span})")
+        clauses.append(f"grows most {in_variant(top)} (by a factor of {nonbreaking(format_short(ratios[top]))}{span})")
         span = ""
     if ratios and ratios[low := min(ratios, key=lambda name: ratios[name])] < 1:
-        clauses.append(f"falls most in {low} (to {nonbreaking(format_short(ratios[low]))} of itself{span})")
+        clauses.append(f"falls most {in_variant(low)} (to {nonbreaking(format_short(ratios[low]))} of itself{span})")
     return clauses

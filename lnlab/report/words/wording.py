@@ -15,6 +15,9 @@ from lnlab.specfile.values import NONE, site_label
 
 MAX_NAMED = 2
 """Series that a heading which a template makes names at most, as a longer list says nothing at a glance."""
+LEVEL = 1.25
+"""A course is level where the whole interval of its factor lies between 1/1.25 and 1.25 (as averages that are called
+equivalent, Schuirmann, 1987)."""
 WIDE_INTERVAL = 100
 """An interval as wide leaves no meaning to the units of a number in the thousands."""
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
@@ -177,6 +180,19 @@ def format_power(letter: str, exponent: float) -> str:
     return known.get(exponent, f"{letter}^{format_value(exponent)}")
 
 
+def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
+    """Whether a whole interval of a change lies so near to none that the course is called level.
+
+    Args:
+        low: its lower end.
+        high: its upper end.
+        log: whether the change is a factor; else it is a difference.
+        scale: of a difference: the larger of the two numbers that it lies between.
+    """
+    ends = (1 / LEVEL, LEVEL) if log else ((1 / LEVEL - 1) * scale, (1 - 1 / LEVEL) * scale)
+    return ends[0] <= low and high <= ends[1]
+
+
 def growth_in_words(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
     factor = format_short(ratio)
@@ -220,6 +236,19 @@ def numbers_first(values: Iterable[Json]) -> list[Json]:
     all_values = list(values)
     numbers = [v for v in all_values if isinstance(v, int | float) and not isinstance(v, bool)]
     return [*sorted(numbers), *(v for v in all_values if isinstance(v, bool) or not isinstance(v, int | float))]
+
+
+_PREPOSITIONS = ("with", "without", "at", "in", "on", "after", "before", "by", "from", "under", "as")
+
+
+def in_variant(name: str) -> str:
+    """A variant behind its number: ``in Post-LN``, ``with LayerNorm``, ``with warm-up``, ``at learning rate 0.1``."""
+    first = name.split(" ", 1)[0]
+    if first.lower() in _PREPOSITIONS:
+        return name
+    if name.startswith(("learning rate ", "step ")) or " × chosen" in name:
+        return f"at {name}"
+    return f"in {name}" if first.rstrip(",").endswith("-LN") else f"with {name}"
 
 
 def indefinite_article(word: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.curves import _final_text, curves
+from lnlab.report.sections.curves import _compared_arms, _final_text, curves
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 
@@ -159,14 +160,51 @@ def test_the_heading_says_where_the_lines_end(whole, course):
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"A": 4.08, "B": 4.12}, "ends at 4.08 in A and 4.12 in B"),
-        ({"A": 4.1, "B": 4.1}, "ends alike, at 4.1, in A and B"),
-        ({"A": 4.09, "B": 4.1, "C": 4.14}, "ends at 4.09 in A, the lowest of 3, and at 4.14 in C, the highest"),
+        ({"A": 4.08, "B": 4.12}, "ends at 4.08 with A and 4.12 with B"),
+        ({"A": 4.1, "B": 4.1}, "ends alike, at 4.1, with A and B"),
+        ({"A": 4.09, "B": 4.1, "C": 4.14}, "ends at 4.09 with A, the lowest of 3, and at 4.14 with C, the highest"),
         ({"A": 4.1, "B": 4.100001, "C": 4.1}, "ends alike, at 4.1, in all 3 variants"),
     ],
 )
 def test_an_order_is_said_only_of_numbers_that_are_printed_apart(values, text):
-    assert _final_text(values) == text
+    assert _final_text(values, "nll", {name: name for name in values}) == text
+
+
+RATES = ("learning rate 0.1", "learning rate 1")
+
+
+@pytest.mark.parametrize(
+    ("values", "quantity", "families", "text"),
+    [
+        (
+            {"LayerNorm, learning rate 0.1": 2.3, "LayerNorm, learning rate 1": 2.9, "BatchNorm, learning rate 1": 2.5,
+             "BatchNorm, learning rate 3": 2.6}, "nll", (0, 0, 1, 1),
+            "at best ends at 2.3 with LayerNorm, learning rate 0.1 and 2.5 with BatchNorm, learning rate 1",
+        ),
+        (
+            {"LayerNorm, learning rate 0.1": 0.3, "LayerNorm, learning rate 1": 0.9, "BatchNorm, learning rate 1": 0.5},
+            "accuracy", (0, 0, 1),
+            "at best ends at 0.9 with LayerNorm, learning rate 1 and 0.5 with BatchNorm, learning rate 1",
+        ),
+        (
+            {"learning rate 0.1, Post-LN": 2.3, "learning rate 0.1, Pre-LN": 2.4, "learning rate 1, Post-LN": 2.2,
+             "learning rate 1, Pre-LN": 2.9}, "loss", (0, 0, 1, 1),
+            "at best ends at 2.4 at learning rate 0.1, Pre-LN and 2.2 at learning rate 1, Post-LN",
+        ),
+        (
+            dict(zip(RATES, (2.3, 2.9), strict=True)), "nll", (0, 1),
+            "ends at 2.3 at learning rate 0.1 and 2.9 at learning rate 1",
+        ),
+        (
+            {"A, warm-up 0": 3.0, "A, warm-up 9": 1.0, "B, warm-up 0": 2.0, "B, warm-up 9": 4.0, "C, warm-up 9": 2.5},
+            "nll", (0, 0, 1, 1, 2),
+            "at best ends at 1 with A, warm-up 9, the lowest of 3, and at 2.5 with C, warm-up 9, the highest",
+        ),
+    ],
+)  # fmt: skip
+def test_a_heading_compares_arms_at_their_best_and_not_one_arm_with_itself(values, quantity, families, text):
+    arms = _compared_arms(SimpleNamespace(names=tuple(values), families=families))
+    assert _final_text(values, quantity, arms) == text
 
 
 def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):

@@ -67,7 +67,7 @@ def test_every_run_is_counted_once(grid):
     assert lost[heads.index("diverged")] == "3/5 at step 60, 60, 60"
     assert (well[heads.index("finished")], well[heads.index("missing")]) == ("4/5", "1")
     assert section.finding.startswith(
-        "Of 30 runs, 24 finished, 3 diverged (3 of 5 of Post-LN, learning rate 0.003) and 3 "
+        "Of 30 runs, 24 finished, 3 diverged (3 of 5 in Post-LN, learning rate 0.003) and 3 "
     )
     counts = table.rows.filter(pl.col("what").is_in(["finished", "diverged", "missing"]))
     assert counts["estimate"].sum() == 30
