@@ -71,7 +71,10 @@ def default(kind: str, **params: Json) -> Any:
 
 @dataclass(frozen=True)
 class Entry(Generic[Build]):
-    """One registered builder. ``facts`` are its properties that a spec cannot set (a probe's table, say)."""
+    """One registered builder. ``facts`` are its properties that a spec cannot set (a probe's table, say).
+
+    ``later`` are the parameters that it got after its first keys were written, whose defaults change no number.
+    """
 
     kind: str
     name: str
@@ -79,6 +82,7 @@ class Entry(Generic[Build]):
     version: int = 1
     origin: Origin = Origin("lnlab")  # noqa: RUF009 - frozen
     facts: Any = Facts()  # noqa: RUF009 - frozen
+    later: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -120,8 +124,13 @@ class Registry(Generic[Build]):
         self._entries: dict[str, Entry[Build]] = {}
         self._discovered = False
 
-    def register(self, name: str, *, version: int = 1, **facts: Any) -> Callable[[Build], Build]:
+    def register(
+        self, name: str, *, version: int = 1, later: tuple[str, ...] = (), **facts: Any
+    ) -> Callable[[Build], Build]:
         """Register the decorated builder as ``name``. ``version`` joins every key: raise it when the numbers change.
+
+        A parameter in ``later`` joins a key only where it is not its default, so that measurements made before there
+        was such a parameter keep their keys.
 
         Raises:
             ValueError: the name is taken, or a parameter could not be a field of a spec.
@@ -137,7 +146,9 @@ class Registry(Generic[Build]):
                     word.startswith("_") or hasattr(BaseModel, word) or word == "kind"
                 ):
                     raise ValueError(f"{self.kind} '{name}': a parameter cannot be called '{word}'")
-            self._entries[name] = Entry(self.kind, name, build, version=version, origin=origin(), facts=stated)
+            self._entries[name] = Entry(
+                self.kind, name, build, version=version, origin=origin(), facts=stated, later=later
+            )
             return build
 
         return add_entry
@@ -202,6 +213,7 @@ class Registry(Generic[Build]):
     def builder(self, choice: Choice) -> Callable[..., Any]:
         """The builder of a *resolved* choice with its parameters bound; it waits for what the lab supplies."""
         entry = self[choice["kind"]]
+        choice = self._with_later(entry, choice)
         plain = {name: choice[name] for name in entry.keywords if name not in entry.nested}
         checked = entry.params.model_validate_json(json.dumps(plain))
         bound = {name: getattr(checked, name) for name in plain}
@@ -214,10 +226,26 @@ class Registry(Generic[Build]):
         Facts may add what the parameters cannot say: the digest of the files that they name.
         """
         entry = self[choice["kind"]]
+        choice = self._with_later(entry, choice)
         keys = {name: registry.key(choice[name], roots) for name, registry in entry.nested.items()}
-        params = {name: keys.get(name, choice[name]) for name in entry.keywords}
+        params = {
+            name: keys[name] if name in keys else choice[name]
+            for name in entry.keywords
+            if name not in entry.later or choice[name] != self._default(entry, name)
+        }
         content = entry.facts.content(roots, choice)
         return digest([self.kind, entry.name, entry.version, entry.origin.digest, params, content])
+
+    @staticmethod
+    def _default(entry: Entry[Any], name: str) -> Json:
+        """The default of a parameter as a resolved choice has it."""
+        value: Json = entry.keywords[name].default
+        return entry.nested[name].resolve(value) if name in entry.nested else value
+
+    def _with_later(self, entry: Entry[Any], choice: Choice) -> Choice:
+        """A choice that was resolved before its piece got a parameter, with that at its default."""
+        missing = [name for name in entry.later if name not in choice]
+        return {**choice, **{name: self._default(entry, name) for name in missing}} if missing else choice
 
 
 def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Flaw]]:

@@ -3,6 +3,8 @@
 import altair as alt
 import polars as pl
 
+from lnlab.analyse.quantities.spectra import of_density
+
 AnyChart = alt.TopLevelMixin
 """Any chart of altair: one that stands alone."""
 _BINS = 80
@@ -61,12 +63,13 @@ def line_chart(rows: pl.DataFrame, quantity: str, x: str) -> AnyChart:
 
 def eigenvalue_chart(rows: pl.DataFrame) -> AnyChart:
     """The share of eigenvalues in each of ``_BINS`` equal intervals, on a logarithmic scale, averaged over draws."""
+    rows = of_density(rows)
     low, high = float(rows["node"].min()), float(rows["node"].max())  # type: ignore[arg-type]
     width = (high - low or 1.0) / _BINS
     number = ((pl.col("node") - low) / width).floor().clip(0, _BINS - 1)
-    share = pl.col("weight").sum() / pl.col("draw").max()
+    share = pl.col("weight").sum() / pl.col("draws").max()
     binned = rows.with_columns(
-        eigenvalue=low + (number + 0.5) * width, draw=pl.col("draw").max().over("setting", "seed")
+        eigenvalue=low + (number + 0.5) * width, draws=pl.col("draw").n_unique().over("setting", "seed")
     )
     shares = binned.group_by("setting", "seed", "eigenvalue", maintain_order=True).agg(share=share)
     chart: AnyChart = (

@@ -3,30 +3,34 @@
 The operator is that of the mean loss per token over all batches together, label smoothing included, dropout off.
 """
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from torch import Generator
 
+from lnlab.curvature.budget import budget_spectrum
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
 from lnlab.errors import LabError, Problem
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.operators import OPERATOR_PARTS, Kind, operator_at, passes, without_preconditioner
-from lnlab.probes.support.peak_memory import draws_at_once, peak_bytes
+from lnlab.probes.support.peak_memory import VECTORS, draws_at_once, peak_bytes
 from lnlab.probes.support.scopes import Scope, parameters_of
+from lnlab.registry import Choice
 from lnlab.tables import Row
 
 
 @probes.register(
     "hessian_spectrum",
     version=3,
+    later=("products", "relative_error", "most"),
     table="spectra",
     # Of every step of every draw, and of the graph.
     passes=lambda choice: (
-        float(choice["batches"]) * passes(choice["operator"], choice["draws"] * choice["steps"], keep=choice["keep"])
+        float(choice["batches"]) * passes(choice["operator"], _most_products(choice), keep=choice["keep"])
     ),
     memory=lambda choice, load: peak_bytes(
         load,
@@ -35,8 +39,8 @@ from lnlab.tables import Row
         batches=-(-choice["batches"] // (choice["parts"] or 1)),  # of the largest part
         keep=choice["keep"],
         double=choice["precision"] == "float64",
-        steps=choice["steps"],
-        draws=choice["draws"],
+        steps=choice["steps"] if _budget(choice) is None else _most_products(choice) // 3,
+        draws=choice["draws"] if _budget(choice) is None else 2,  # both bases of a budget are kept
         basis=choice["lanczos"] == "full",
         extra_vectors=0 if without_preconditioner(choice["operator"]) == choice["operator"] else 5,
     ),
@@ -59,6 +63,9 @@ def hessian_spectrum(
     precision: Literal["float32", "float64"] = "float32",
     tolerance: Annotated[float, Field(gt=0)] | None = None,
     keep: bool = True,
+    products: Annotated[int, Field(ge=6)] | None = None,
+    relative_error: Annotated[float, Field(gt=0, lt=1)] | None = None,
+    most: Annotated[int, Field(ge=24)] = 1_000,
 ) -> Iterator[Row]:
     """``w_j = S_1j²``: nodes and weights of the Hessian's spectrum, a quadrature a draw (Ghorbani et al., 2019).
 
@@ -74,10 +81,22 @@ def hessian_spectrum(
     where the machine has no memory for it, graphs are made anew, to the same bits. Products are in ``precision``,
     recurrences in float64.
 
+    ``products`` is another way to the same numbers, in place of ``draws`` and ``steps``: a budget, of which a third
+    each goes to Lanczos, to Lanczos on what the first run has left, and to draws that both leave
+    (``lnlab.curvature.budget``). 400 give a trace 20 times and a density three times as exact as 10 draws of 40
+    steps. ``relative_error`` goes on until the 95 % intervals of trace and Frobenius norm are within this share, or
+    ``most`` products are made. The density is then draw 0.
+
     Raises:
-        LabError: the loss is not finite, a preconditioner is requested that the optimizer does not have, or there are
-            fewer batches than parts.
+        LabError: the loss is not finite, a preconditioner is requested that the optimizer does not have, there are
+            fewer batches than parts, or a budget is given with what it has no use for.
     """
+    limits = _budget({"products": products, "relative_error": relative_error, "most": most})
+    if limits is not None and (lanczos != "full" or tolerance is not None or None not in (products, relative_error)):
+        other = "lanczos: papyan" if lanczos != "full" else "tolerance" if tolerance is not None else "relative_error"
+        given = "products" if products is not None else "relative_error"
+        what = f"hessian_spectrum: '{given}' and '{other}' are two ways to spend products"
+        raise LabError(Problem("", what, "give one of them"))
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
         raise LabError(Problem("", what, f"set batches: {parts}, or fewer parts"))
@@ -91,18 +110,43 @@ def hessian_spectrum(
         try:
             with evaluating(state.model):
                 target = operator_at(state, operator, scope, group, double=precision == "float64", keep=keep)
-                estimate = spectrum(
-                    target,
-                    [Generator().manual_seed(state.draw("start", number)) for number in range(1, draws + 1)],
-                    steps=steps,
-                    reorthogonalize=lanczos == "full",
-                    until=None if tolerance is None else measure_converged(tolerance),
-                    block=draws_at_once(draws, steps, target.size),
-                )
+                if limits is not None:
+                    found = budget_spectrum(
+                        target,
+                        lambda number: Generator().manual_seed(state.draw("start", number)),
+                        products=limits,
+                        relative_error=relative_error,
+                        vectors=VECTORS // (8 * target.size),
+                    )
+                    size, loss = found.size, found.orthogonality_loss
+                    quadratures = list(enumerate([found.density, *found.draws()]))
+                else:
+                    estimate = spectrum(
+                        target,
+                        [Generator().manual_seed(state.draw("start", number)) for number in range(1, draws + 1)],
+                        steps=steps,
+                        reorthogonalize=lanczos == "full",
+                        until=None if tolerance is None else measure_converged(tolerance),
+                        block=draws_at_once(draws, steps, target.size),
+                    )
+                    size, loss = estimate.size, estimate.orthogonality_loss
+                    quadratures = list(enumerate(estimate.quadratures, 1))
                 del target  # before the graphs of the next part are built
         except CurvatureError as error:
             raise LabError(Problem("", f"hessian_spectrum: {error}", error.remedy)) from error
-        row = {**columns, "part": part, "size": estimate.size, "orthogonality_loss": estimate.orthogonality_loss}
-        for number, q in enumerate(estimate.quadratures, 1):
+        row = {**columns, "part": part, "size": size, "orthogonality_loss": loss}
+        for number, q in quadratures:
             for node, weight, residual in zip(q.nodes.tolist(), q.weights.tolist(), q.residuals.tolist(), strict=True):
-                yield {**row, "draw": number, "node": node, "weight": weight, "residual": residual}
+                within = None if math.isnan(residual) else residual
+                yield {**row, "draw": number, "node": node, "weight": weight, "residual": within}
+
+
+def _budget(choice: Mapping[str, Any]) -> int | None:
+    """The most products of a budget; None where draws and steps say how many."""
+    if choice["products"] is not None:
+        return int(choice["products"])
+    return None if choice["relative_error"] is None else int(choice["most"])
+
+
+def _most_products(choice: Choice) -> int:
+    return int(_budget(choice) or choice["draws"] * choice["steps"])

@@ -177,3 +177,29 @@ def test_older_rows_without_residuals_have_no_outliers():
     rows = spectrum_rows("post-1", [-1.0, 5.0], [0.9, 0.1], size=10, residual=None, orthogonality_loss=None)
     assert quantities["outliers"].build(results_of(rows)).is_empty()
     assert value(results_of(rows), "largest_eigenvalue") == 5.0
+
+
+def test_of_a_budget_draws_tell_moments_and_draw_0_all_else():
+    rows = []
+    for seed, factor in (("1", 1.0), ("2", 2.0)):
+        values = [factor * v for v in VALUES["hessian"]]
+        rows += spectrum_rows(f"post-{seed}", values, [1 / 6] * 6, draw=0)
+        # Two draws whose traces are 5 and 7 and whose squared norms are 24 and 26, as symmetric pairs of nodes.
+        for draw, (t, f) in enumerate([(5.0, 24.0), (7.0, 26.0)], 1):
+            radius = (f / 6) ** 0.5
+            lean = t / (6 * radius)
+            pair = spectrum_rows(f"post-{seed}", [-radius, radius], [(1 - lean) / 2, (1 + lean) / 2], draw=draw)
+            rows += [{**row, "size": 6, "residual": None} for row in pair]
+    results = results_of(rows)
+    expected = {
+        "curvature_trace": [6.0, 6.0],
+        "frobenius_norm": [5.0, 5.0],
+        "largest_eigenvalue": [4.0, 8.0],
+        "smallest_eigenvalue": [-3.0, -6.0],
+        "negative_mass": [2 / 6, 2 / 6],
+    }
+    for name, values in expected.items():
+        found = quantities[name].build(results).sort("seed")
+        assert found["value"].to_list() == pytest.approx(values), name
+    beyond = quantities["eigenvalues_beyond"].build(results).filter(pl.col("x") == 2).sort("seed")
+    assert beyond["value"].to_list() == pytest.approx([2, 2])

@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 import torch
 
+from lnlab.catalogue import REGISTRIES
 from lnlab.curvature.dense import dense
 from lnlab.curvature.hessian import hessian
 from lnlab.errors import LabError
@@ -150,3 +151,45 @@ def test_parts_of_the_batches_have_spectra_of_their_own(state):
     parameters_ = parameters_of(made.model, "attention_qk")
     expected = sum(float(p.detach().double().square().sum()) for p in parameters_)
     assert all(row["squared_norm"] == pytest.approx(expected) for row in dealt)
+
+
+def test_a_budget_tells_trace_norm_ends_and_density_of_the_whole_matrix(state):
+    made = state("post", layers=1, width=4, d_ff=4)
+    made.model.double()
+    operator = hessian(made.model, made.task.loss, made.batches(2), parameters_of(made.model, "all"))
+    exact = torch.linalg.eigvalsh(dense(operator.matvec, operator.size))
+    found = frame("spectra", list(hessian_spectrum(made, batches=2, precision="float64", products=90)))
+    draws = found.filter(found["draw"] > 0)
+    moments = {
+        power: operator.size * (draws["weight"] * draws["node"] ** power).sum() / draws["draw"].n_unique()
+        for power in (1, 2)
+    }
+    # 30 of some 400 dimensions are left out of the variance: both are within a few per cent.
+    assert moments[1] == pytest.approx(float(exact.sum()), abs=0.1 * float(exact.norm()))
+    assert moments[2] == pytest.approx(float(exact.square().sum()), rel=0.02)
+    density = found.filter(found["draw"] == 0).sort("node")
+    assert density["weight"].sum() == pytest.approx(1)
+    ends = torch.tensor([density["node"][0], density["node"][-1]], dtype=torch.float64)
+    torch.testing.assert_close(ends, exact[[0, -1]], rtol=1e-6, atol=0)
+    assert found.filter(found["draw"] > 0)["residual"].null_count() == 2 * 30
+
+
+def test_an_error_that_is_asked_for_ends_the_draws(state):
+    made = state("post", layers=1, width=4, d_ff=4)
+    few, many = (len(list(hessian_spectrum(made, batches=1, relative_error=error, most=240))) for error in (0.5, 0.01))
+    assert few < many
+
+
+@pytest.mark.parametrize("other", [{"lanczos": "papyan"}, {"tolerance": 0.1}, {"relative_error": 0.1}])
+def test_two_ways_to_spend_products_are_refused(state, other):
+    with pytest.raises(LabError, match="two ways to spend products"):
+        list(hessian_spectrum(state("post"), products=30, **other))
+
+
+def test_a_parameter_that_came_later_moves_no_key():
+    registry = REGISTRIES["probe"]
+    choice = registry.resolve("hessian_spectrum")
+    before = {name: value for name, value in choice.items() if name not in ("products", "relative_error", "most")}
+    assert registry.key(before) == registry.key(choice)
+    assert registry.key(registry.resolve({"kind": "hessian_spectrum", "products": 30})) != registry.key(choice)
+    registry.builder(before)

@@ -14,6 +14,7 @@ from lnlab.analyse.quantities.spectra import (
     SPECTRUM_KEYS,
     as_spectral_quantity,
     full_batch_spectra,
+    of_density,
     spectral_number,
 )
 from lnlab.analyse.select.quantity import quantities
@@ -152,7 +153,7 @@ def eigenvalues_beyond(results: Results) -> pl.DataFrame:
 
     By weight, so that it needs no kernel, and a ghost counts nothing. x is 10⁻⁴, 10⁻³, 10⁻², 0.1, 1, 2, 5 and 10.
     """
-    rows = full_batch_spectra(results)
+    rows = of_density(full_batch_spectra(results))
     draws = pl.col("draw").n_unique()
     counts = [_beyond(rows, bound, draws) for bound in EIGENVALUE_BOUNDS]
     return as_spectral_quantity(pl.concat(counts), "eigenvalues_beyond")

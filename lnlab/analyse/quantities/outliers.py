@@ -11,7 +11,13 @@ matrix that was diagonalized, where every eigenvalue is known and none is more i
 import polars as pl
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
-from lnlab.analyse.quantities.spectra import LOSS_UNIT, SPECTRUM_KEYS, as_spectral_quantity, full_batch_spectra
+from lnlab.analyse.quantities.spectra import (
+    LOSS_UNIT,
+    SPECTRUM_KEYS,
+    as_spectral_quantity,
+    full_batch_spectra,
+    of_density,
+)
 from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.tables import Results
@@ -27,7 +33,7 @@ def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
     A draw of a single node has none.
     """
     nodes = pl.len().over(_DRAW)
-    eligible = rows.filter(
+    eligible = of_density(rows).filter(
         (pl.col("orthogonality_loss") <= ORTHOGONALITY_LIMIT) & (nodes < pl.col("size")) & (nodes > 1)
     )
     ordered = eligible.sort(*_DRAW, "node", maintain_order=True)

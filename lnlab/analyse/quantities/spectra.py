@@ -64,6 +64,21 @@ def part_spectra(results: Results) -> pl.DataFrame:
     return spectra_table(results).filter(pl.col("part").is_not_null())
 
 
+_OF_A_BUDGET = (pl.col("draw") == 0).any().over(*SPECTRUM_KEYS, "part")
+MOMENTS = ("curvature_trace", "frobenius_norm")
+"""What draws tell better than a density: a budget has draws for these two alone, and draw 0 for all else."""
+
+
+def of_density(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the table ``spectra`` that are a density: of a budget draw 0, else every draw."""
+    return rows.filter((pl.col("draw") == 0) | ~_OF_A_BUDGET)
+
+
+def of_moments(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the table ``spectra`` whose moments are unbiased: every draw, but for the density of a budget."""
+    return rows.filter(pl.col("draw") != 0)
+
+
 def spectra_table(results: Results) -> pl.DataFrame:
     """The table ``spectra``; empty where nobody wrote it."""
     columns = {name: kind for name, kind in table_schema("spectra").items() if name not in SPECTRUM_KEYS}
@@ -79,6 +94,7 @@ def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_
         name: of the number.
         by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
     """
+    rows = of_moments(rows) if name in MOMENTS else of_density(rows)
     share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
     return (
         rows.with_columns(share).group_by(by, maintain_order=True).agg(_NUMBERS[name].cast(pl.Float64).alias("value"))

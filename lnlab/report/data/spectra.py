@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.quantities.spectra import spectra_table
+from lnlab.analyse.quantities.spectra import of_density, spectra_table
 from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -102,6 +102,7 @@ def collect_spectra(
     runs = runs_with(results, where)
     names, families, labels = label_series(results, runs, "")
     rows = spectra_table(results).filter((pl.col("operator") == operator) & (pl.col("scope") == scope))
+    rows = of_density(rows)
     rows = rows.filter(pl.col("part").is_not_null() if band == "parts" else pl.col("part").is_null())
     rows = narrow_rows(results, rows, "step", where["step"]) if "step" in where else rows
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")

@@ -1,0 +1,214 @@
+"""Trace, norm, ends and density of one symmetric H from a budget of P products, each third of them spent once.
+
+    H Q = Q T + β q eᵀ            m steps of Lanczos from a random start, the basis Q kept
+    A B = B T₂ + β₂ b eᵀ          m steps on the complement, A = P₁ H P₁ with P₁ = 1 - Q Qᵀ
+    t_i = d uᵀ H u,  f_i = d ‖P₂ H u‖²     for unit u drawn in the complement of both, of d = n - 2m dimensions
+
+    tr H    = tr T + tr T₂ + mean t_i
+    ‖H‖_F²  = ‖T‖² + 2 β² + ‖T₂‖² + 2 β₂² + mean f_i
+
+Both are unbiased whatever m is, as the blocks of H between the three spaces are known: Q and its complement touch in β
+alone, and so do B and what is left. What Lanczos has found is taken out of the draws' variance, converged or not; this
+is deflation as in Hutch++ (Meyer et al., 2021), by a Krylov space (Chen and Hallman, 2023). The density has an atom of
+1/n at each Ritz value of T, and the Gauss quadrature of T₂ with the weight of the complement, (n - m)/n (Golub and
+Meurant, 2010). Leaving β out of it changes H by rank two, so that a count is off by at most one.
+
+Intervals are Student's over the draws. They are about this matrix, and no replicates of a model.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+
+from lnlab.curvature.dense import dense, eigenvalues
+from lnlab.curvature.estimates import Estimate
+from lnlab.curvature.guards import NOT_FINITE, CurvatureError
+from lnlab.curvature.lanczos import Tridiagonal, lanczos, orthogonality_loss
+from lnlab.curvature.operators import Operator
+from lnlab.curvature.quadrature import Quadrature, gauss
+from lnlab.curvature.starts import start
+
+TOGETHER = 8
+"""Draws that share a pass through memory. Lanczos takes one vector a product: a block would spoil the ends."""
+LEAST_DRAWS = 8
+"""Before an error estimated from draws may end them."""
+STEPS_BEFORE_DRAWS = 40
+"""Lanczos steps of each of the two runs, where draws go on until an error is reached."""
+
+
+@dataclass(frozen=True)
+class BudgetSpectrum:
+    """What a budget of products says of a matrix.
+
+    Attributes:
+        size: n.
+        density: nodes and weights, which sum to 1; an eigenvalue lies within ``residuals`` of a node.
+        trace: tr H.
+        squared_norm: ‖H‖_F².
+        traces: tr H as each draw has it (draws,).
+        squared_norms: ‖H‖_F² as each draw has it (draws,).
+        products: how many were made.
+        orthogonality_loss: the largest entry of |V Vᵀ - I| for all vectors of both runs; None where H was diagonalized.
+    """
+
+    size: int
+    density: Quadrature
+    trace: Estimate
+    squared_norm: Estimate
+    traces: Tensor
+    squared_norms: Tensor
+    products: int
+    orthogonality_loss: float | None
+
+    def draws(self) -> list[Quadrature]:
+        """Each draw as the symmetric measure of two nodes that has its trace and its squared norm as moments."""
+        measures = []
+        for t, f in zip(self.traces.tolist(), self.squared_norms.tolist(), strict=True):
+            radius = math.sqrt(f / self.size)
+            lean = t / (self.size * radius) if radius else 0.0
+            nodes = torch.tensor([-radius, radius], dtype=torch.float64)
+            weights = torch.tensor([1 - lean, 1 + lean], dtype=torch.float64) / 2
+            measures.append(Quadrature(nodes, weights, torch.full((2,), math.nan, dtype=torch.float64)))
+        return measures
+
+
+def budget_spectrum(
+    operator: Operator,
+    generator: Callable[[int], Generator],
+    *,
+    products: int,
+    relative_error: float | None = None,
+    vectors: int | None = None,
+) -> BudgetSpectrum:
+    """The spectrum of an operator from at most so many products; exactly, where these are as many as its rows.
+
+    Args:
+        operator: of which only ``size``, ``device`` and ``matvec`` are used.
+        generator: by number a generator on the CPU: 0 and 1 start the runs of Lanczos, the others are draws.
+        products: at most.
+        relative_error: ends the draws once the half-widths of the 95 % intervals are within this share: that of ‖H‖_F
+            of ‖H‖_F, that of tr H of the larger of |tr H| and ‖H‖_F, as a trace may be near 0.
+        vectors: so many fit into memory; None: all.
+
+    Raises:
+        ValueError: fewer than 6 products.
+        CurvatureError: a product is not finite.
+    """
+    if products < 6:
+        raise ValueError(f"found products={products}, expected at least 6: two steps of each run, and two draws")
+    n = operator.size
+    if n <= products:
+        return _exact(eigenvalues(dense(operator.matvec, n, operator.device)))
+    steps = min(products // 3, n // 3, n if vectors is None else max(vectors // 2, 2))
+    if relative_error is not None:
+        steps = min(steps, STEPS_BEFORE_DRAWS)
+    first = _start(operator, generator(0), [])
+    (outer,) = lanczos(operator.matvec, first[None], steps, basis=True)
+    bases = [_vectors(outer)]
+
+    def complement(block: Tensor) -> Tensor:
+        return _project(operator.matvec(block).double(), bases[:1])
+
+    (inner,) = lanczos(complement, _start(operator, generator(1), bases)[None], steps, basis=True)
+    bases.append(_vectors(inner))
+    left = n - len(bases[0]) - len(bases[1])
+    known_trace = float(outer.alphas.sum() + inner.alphas.sum())
+    known_square = _square(outer) + _square(inner)
+    traces: list[float] = []
+    squares: list[float] = []
+    spent = len(outer.alphas) + len(inner.alphas)
+    while left and spent < products:
+        count = min(TOGETHER, products - spent)
+        rows = torch.stack([_start(operator, generator(2 + len(traces) + i), bases) for i in range(count)])
+        images = operator.matvec(rows).double()
+        if not images.isfinite().all():
+            raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
+        traces += (known_trace + left * (rows * images).sum(1)).tolist()
+        squares += (known_square + left * _project(images, bases).square().sum(1)).tolist()
+        spent += count
+        if relative_error is not None and len(traces) >= LEAST_DRAWS and _within(relative_error, traces, squares):
+            break
+    every = torch.cat(bases)
+    return BudgetSpectrum(
+        size=n,
+        density=_density(outer, inner, n),
+        trace=_estimate(traces or [known_trace], exact=not left),
+        squared_norm=_estimate(squares or [known_square], exact=not left),
+        traces=torch.tensor(traces or [known_trace], dtype=torch.float64),
+        squared_norms=torch.tensor(squares or [known_square], dtype=torch.float64),
+        products=spent,
+        orthogonality_loss=orthogonality_loss(every),
+    )
+
+
+def _exact(density: Quadrature) -> BudgetSpectrum:
+    n = len(density.nodes)
+    trace, square = float(density.nodes.sum()), float(density.nodes.square().sum())
+    return BudgetSpectrum(
+        size=n,
+        density=density,
+        trace=Estimate(trace, 0.0, 1),
+        squared_norm=Estimate(square, 0.0, 1),
+        traces=torch.tensor([trace], dtype=torch.float64),
+        squared_norms=torch.tensor([square], dtype=torch.float64),
+        products=n,
+        orthogonality_loss=None,
+    )
+
+
+def _vectors(run: Tridiagonal) -> Tensor:
+    if run.basis is None:
+        raise ValueError("a run whose basis is kept has one")
+    return run.basis
+
+
+def _project(rows: Tensor, bases: list[Tensor]) -> Tensor:
+    """Rows without their parts along the bases; twice, as once leaves what cancellation has lost (Parlett, 1980)."""
+    for _ in range(2):
+        for basis in bases:
+            rows = rows - (rows @ basis.T) @ basis
+    return rows
+
+
+def _start(operator: Operator, generator: Generator, bases: list[Tensor]) -> Tensor:
+    """A random unit vector orthogonal to the bases, (n,): uniform on the sphere of their complement."""
+    drawn = start(operator.size, generator).to(operator.device)
+    return torch.nn.functional.normalize(_project(drawn[None], bases)[0], dim=0)
+
+
+def _square(run: Tridiagonal) -> float:
+    """``‖T‖_F² + 2 β_m²``: the squared entries of a run's block, and of those that join it to its complement."""
+    return float(run.alphas.square().sum() + 2 * run.betas.square().sum())
+
+
+def _density(outer: Tridiagonal, inner: Tridiagonal, n: int) -> Quadrature:
+    m = len(outer.alphas)
+    ritz, rest = gauss(outer), gauss(inner)
+    # A node of the complement is one of A. As an eigenvalue of H it is off by what joins it to Q, which is at most β.
+    joined = (rest.residuals.square() + outer.betas[-1].square()).sqrt()
+    nodes = torch.cat([ritz.nodes, rest.nodes])
+    weights = torch.cat([torch.full_like(ritz.nodes, 1 / n), rest.weights * ((n - m) / n)])
+    residuals = torch.cat([ritz.residuals, joined])
+    order = nodes.argsort()
+    return Quadrature(nodes[order], weights[order], residuals[order])
+
+
+def _estimate(values: list[float], *, exact: bool) -> Estimate:
+    mean = math.fsum(values) / len(values)
+    if exact:
+        return Estimate(mean, 0.0, len(values))
+    if len(values) == 1:
+        return Estimate(mean, math.nan, 1)
+    variance = math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1)
+    return Estimate(mean, math.sqrt(variance / len(values)), len(values))
+
+
+def _within(relative_error: float, traces: list[float], squares: list[float]) -> bool:
+    """Whether both intervals are as narrow as asked; that of the norm is half as wide as that of its square."""
+    trace, square = _estimate(traces, exact=False), _estimate(squares, exact=False)
+    reach = [(high - low) / 2 for low, high in (trace.interval(), square.interval())]
+    norm = math.sqrt(max(square.value, 0.0))
+    return reach[0] <= relative_error * max(abs(trace.value), norm) and reach[1] <= 2 * relative_error * square.value
