@@ -37,4 +37,5 @@ def linearized_hessian(model: nn.Module, loss: Loss, batch: Any, parameters: Seq
     """The gradient of the summed loss of one shard, with its graph."""
     total, count = summed_loss(model, loss, batch)
     gradients = torch.autograd.grad(total, parameters, create_graph=True, allow_unused=True, materialize_grads=True)
-    return Linearized(total, count, vector_jacobian_products(gradients, parameters))
+    products, last = (vector_jacobian_products(gradients, parameters, retain=retain) for retain in (True, False))
+    return Linearized(total, count, products, last)

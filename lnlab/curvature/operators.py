@@ -69,11 +69,13 @@ class Linearized:
         loss: its sum, with its graph.
         count: what it is the sum over.
         products: of the shard's matrix.
+        last: the same, which frees the graph behind it; None: only with the object.
     """
 
     loss: Tensor
     count: float
     products: Products
+    last: Products | None = None
 
 
 Linearize = Callable[[nn.Module, Loss, Any, Sequence[Tensor]], Linearized]
@@ -192,9 +194,14 @@ class Sharded:
 
     def _product(self, rows: Tensor, together: int, shard: int) -> Tensor:
         """Of one shard with every row, from one graph."""
-        products = self._kept_products[shard] if self._keep else self._shards[shard]().products
-        parts = torch.split(rows, together)
-        return torch.cat([flatten(products(unflatten(part, self.parameters))) for part in parts])
+        *parts, end = torch.split(rows, together)
+        if self._keep:
+            products = last = self._kept_products[shard]
+        else:
+            linearized = self._shards[shard]()
+            products, last = linearized.products, linearized.last or linearized.products
+        flat = [flatten(products(unflatten(part, self.parameters))) for part in parts]
+        return torch.cat([*flat, flatten(last(unflatten(end, self.parameters)))])
 
 
 def summed_loss(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float]:
@@ -208,19 +215,26 @@ def summed_loss(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float
     return total, count
 
 
-def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> Products:
-    """``Jᵀ v`` for J = d outputs / d inputs, from a retained graph; an output that does not depend on an input gives 0.
+def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor], *, retain: bool = True) -> Products:
+    """``Jᵀ v`` for J = d outputs / d inputs; an output that does not depend on an input gives 0.
+
+    The graph is retained for further products, or freed as the first one passes through it, which saves its pages.
 
     The graph is referenced by its edges, so that the values of the outputs, a gradient of every parameter, are freed.
     """
     moving = [i for i, y in enumerate(outputs) if y.requires_grad]
     edges = [get_gradient_edge(outputs[i]) for i in moving]
     # Bound to a function of the module: one that called itself here would be in a cycle with the graph, and keep it.
-    return partial(_products_of_edges, edges, moving, inputs)
+    return partial(_products_of_edges, edges, moving, inputs, retain=retain)
 
 
 def _products_of_edges(
-    edges: Sequence[GradientEdge], moving: Sequence[int], inputs: Sequence[Tensor], rows: Sequence[Tensor]
+    edges: Sequence[GradientEdge],
+    moving: Sequence[int],
+    inputs: Sequence[Tensor],
+    rows: Sequence[Tensor],
+    *,
+    retain: bool,
 ) -> list[Tensor]:
     """``Jᵀ v`` of the outputs behind the edges; ``moving`` are their numbers among the rows."""
     number = len(rows[0])
@@ -230,12 +244,21 @@ def _products_of_edges(
     grad_outputs = [rows[i] if number > 1 else rows[i][0] for i in moving]
     try:
         gradients = torch.autograd.grad(
-            edges, inputs, grad_outputs, retain_graph=True, allow_unused=True, is_grads_batched=number > 1
+            # A batched pass that torch has no form of is made again, row by row: its graph has to be there.
+            edges,
+            inputs,
+            grad_outputs,
+            retain_graph=retain or number > 1,
+            allow_unused=True,
+            is_grads_batched=number > 1,
         )
     except RuntimeError:  # torch has no batched form of everything: then one row after another
         if number == 1:
             raise
-        each = [_products_of_edges(edges, moving, inputs, [row[k : k + 1] for row in rows]) for k in range(number)]
+        each = [
+            _products_of_edges(edges, moving, inputs, [row[k : k + 1] for row in rows], retain=True)
+            for k in range(number)
+        ]
         return [torch.cat(parts) for parts in zip(*each, strict=True)]
     shaped = [x.new_zeros(number, *x.shape) if g is None else g for x, g in zip(inputs, gradients, strict=True)]
     return [g.view(number, *x.shape) for x, g in zip(inputs, shaped, strict=True)]
