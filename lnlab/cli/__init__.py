@@ -5,7 +5,7 @@ Exit codes are those of ``lnlab.cli.codes``.
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated
@@ -30,11 +30,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: [bold]lnlab run specs/xiong_fig3.yaml[/bold], then [bold]lnlab report[/bold].",
 )
-
-
-def _unwrapped(command: Callable[..., None]) -> str:
-    """The docstring of a command with each paragraph on one line, which the terminal breaks where it is full."""
-    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in (getdoc(command) or "").split("\n\n"))
 
 
 def _show_version(version: bool) -> None:
@@ -89,10 +84,13 @@ for _command, _example in (
     (init.init, init.INIT_EXAMPLE),
     (doctor.doctor, doctor.DOCTOR_EXAMPLE),
 ):
-    app.command(_command.__name__.partition("_")[0], help=_unwrapped(_command), epilog=_example)(_command)
+    # Each paragraph of its docstring on one line, which the terminal breaks where it is full.
+    _help = "\n\n".join(part.replace("\n", " ") for part in (getdoc(_command) or "").split("\n\n"))
+    app.command(_command.__name__.partition("_")[0], help=_help, epilog=_example)(_command)
 app.add_typer(data.data, name="data")
 
 
+# An OSError with one of these and without a file name is of standard output: files of ours are named.
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -108,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _code_of(words: Sequence[str]) -> int:
-    """Run one command; its exit code, as far as printing succeeds."""
+    """Run one command and return its exit code, whether or not its results could be printed."""
     try:
         with raising_stops():
             return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
@@ -132,7 +130,7 @@ def _code_of(words: Sequence[str]) -> int:
 
 
 def _lines(error: Exception) -> list[str]:
-    """One line a problem; a mistake in the command names the command and where its help is."""
+    """Return a line for each problem; a mistake in the command names the command and where its help is."""
     if isinstance(error, LabError):
         return [str(problem) for problem in error.problems]
     if isinstance(error, OSError):

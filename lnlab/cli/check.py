@@ -1,7 +1,6 @@
 """``lnlab check``: are specs right?"""
 
 import gc
-from collections.abc import Iterator
 from dataclasses import asdict
 
 from lnlab.app.formats import format_count
@@ -49,21 +48,15 @@ def check_specs(
         summaries += right
         problems += wrong
         if not as_json:
-            for line in (line for summary in right for line in _lines(summary)):
-                out().print(line)
+            for summary in right:
+                runs = format_count(summary.runs, "run")
+                models = format_count(summary.models, "model")
+                tuning = f"{format_count(summary.tuning_runs, 'tuning run')}, " if summary.tuning_runs else ""
+                which = f"{summary.spec}: {summary.profile or 'default'}"
+                out().print(f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}")
+                for note in filter(None, (summary.note, *summary.notes)):
+                    out().print(f"{which}: {note}")
     if as_json:
         print_json([asdict(summary) for summary in summaries])
     if told or problems:
         raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))
-
-
-def _lines(summary: SpecSummary) -> Iterator[str]:
-    """The summary of a correct spec, a line each, and the note on claims that its seeds cannot decide."""
-    runs = format_count(summary.runs, "run")
-    models = format_count(summary.models, "model")
-    tuning = f"{format_count(summary.tuning_runs, 'tuning run')}, " if summary.tuning_runs else ""
-    which = f"{summary.spec}: {summary.profile or 'default'}"
-    yield f"{which}: ok: {tuning}{runs}, {models}, {format_count(summary.claims, 'claim')}"
-    if summary.note:
-        yield f"{which}: {summary.note}"
-    yield from (f"{which}: {note}" for note in summary.notes)

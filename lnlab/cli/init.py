@@ -51,7 +51,12 @@ def init(
     if plugin:
         if name is not None or repository is not None:
             raise LabError(Problem("lnlab init", "--plugin stands beside a spec or a repository", "leave it out"))
-        _copy_plugin(next(iter(shipped.values())).parent)
+        from lnlab.report.page.html import template_folders
+
+        for file in ("mine.py", "mine.yaml"):
+            out().print(_copy_new(template_folders()[-1] / "plugin" / file, Path.cwd()).name)
+        _copy_schema(next(iter(shipped.values())).parent, Path.cwd())
+        err().print("next: lnlab --with mine.py run mine.yaml")
         return
     if repository is not None:
         name = name or _FIRST_SPEC
@@ -69,16 +74,6 @@ def init(
     else:
         out().print(copy_spec(shipped[name], Path.cwd()).name)
         err().print(f"next: lnlab run {name}.yaml")
-
-
-def _copy_plugin(specs: Path) -> None:
-    """The files of a first plugin, and the schema that lies beside the shipped specs."""
-    from lnlab.report.page.html import template_folders
-
-    for file in ("mine.py", "mine.yaml"):
-        out().print(_copy_new(template_folders()[-1] / "plugin" / file, Path.cwd()).name)
-    _copy_schema(specs, Path.cwd())
-    err().print("next: lnlab --with mine.py run mine.yaml")
 
 
 def copy_spec(spec: Path, folder: Path) -> Path:

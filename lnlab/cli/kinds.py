@@ -54,8 +54,31 @@ def list_kinds(
         _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)
     else:
         kinds = [kind] if kind else known
-        entries = [entry for selected_kind in kinds for entry in _registry(known, selected_kind)]
-        _print(entries, _measured(known["probe"]) if "quantity" in kinds else [], as_json)
+        rows = [_entry_facts(entry) for selected_kind in kinds for entry in _registry(known, selected_kind)]
+        if "quantity" in kinds:  # what probes measure, beside the quantities that are derived
+            rows += [
+                {
+                    **_entry_facts(probe),
+                    "kind": "quantity",
+                    "name": quantity,
+                    "parameters": [],
+                    "measured_by": probe.name,
+                }
+                | {"summary": f"{_unit(probe, quantity)}measured by probe {probe.name}"}
+                for probe in known["probe"]
+                for quantity in sorted(probe.facts.quantities or ())
+            ]
+        if as_json:
+            print_json(rows)
+            return
+        cells = [
+            [row["kind"], row["name"], parameter_signature(row["parameters"]), row["summary"].replace("``", "`")]
+            for row in rows
+        ]
+        table = terminal_table(["kind", "name", "parameters", "summary"], cells)
+        for column in table.columns[:2]:
+            column.no_wrap = True
+        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
 
 
 def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
@@ -71,18 +94,14 @@ def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry
     if name not in entries and kind == "quantity" and (probe := probe_of_quantity(known, name)):
         return probe
     if name not in entries:
-        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, _names(known, kind))))
+        measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
+        names = [*entries, *(measured if kind == "quantity" else ())]
+        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, names)))
     return entries[name]
 
 
-def _names(known: "Mapping[str, Registry[Any]]", kind: str) -> "list[str]":
-    """Every name of a kind; of quantities the measured ones, too."""
-    measured_quantities = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
-    return [*known[kind].entries, *(measured_quantities if kind == "quantity" else ())]
-
-
 def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
-    """One entry: what it says of itself, and a table of its parameters with their types.
+    """Print one entry: its docstring, and a table of its parameters with their types.
 
     Args:
         entry: a piece; the probe, where a measured quantity was asked for.
@@ -91,7 +110,9 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
     """
     from lnlab.compile.reference.reference import parameter_rows
 
-    text = _paragraphs((getdoc(entry.build) or "").replace("``", "`"))
+    # Each paragraph on one line, which the terminal breaks where it is full; what is indented stays as it is.
+    parts = (getdoc(entry.build) or "").replace("``", "`").split("\n\n")
+    text = "\n\n".join(part if "\n    " in part else part.replace("\n", " ") for part in parts)
     if as_json:
         print_json(_entry_facts(entry) | {"description": text} | ({"measures": measured} if measured else {}))
         return
@@ -107,43 +128,12 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
         out().print("", terminal_table(["parameter", "type", "default"], rows))
 
 
-def _measured(probes: "Registry[Any]") -> list[dict[str, Any]]:
-    """What probes measure, listed as quantities beside those that are derived."""
-    return [
-        {**_entry_facts(probe), "kind": "quantity", "name": name, "parameters": [], "measured_by": probe.name}
-        | {"summary": f"{_unit(probe, name)}measured by probe {probe.name}"}
-        for probe in probes
-        for name in sorted(probe.facts.quantities or ())
-    ]
-
-
-def _print(entries: "list[Entry[Any]]", measured: list[dict[str, Any]], as_json: bool) -> None:
-    """The entries and the measured quantities as a table or as JSON."""
-    rows = [*map(_entry_facts, entries), *measured]
-    if as_json:
-        print_json(rows)
-    else:
-        cells = [
-            [row["kind"], row["name"], parameter_signature(row["parameters"]), row["summary"].replace("``", "`")]
-            for row in rows
-        ]
-        table = terminal_table(["kind", "name", "parameters", "summary"], cells)
-        for column in table.columns[:2]:
-            column.no_wrap = True
-        out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
-
-
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
-    """What a quantity is and its unit, as the beginning of a sentence; or nothing."""
+    """Return the words and the unit of a quantity as the beginning of a sentence, or nothing."""
     from lnlab.app.tracing.quantities import words_of_quantity
 
     words = words_of_quantity(entry, quantity)
     return f"{words}; " if words else ""
-
-
-def _paragraphs(text: str) -> str:
-    """Each paragraph on one line, which the terminal breaks where it is full; what is indented stays as it is."""
-    return "\n\n".join(part if "\n    " in part else part.replace("\n", " ") for part in text.split("\n\n"))
 
 
 def _entry_facts(entry: "Entry[Any]") -> dict[str, Any]:

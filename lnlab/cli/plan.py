@@ -49,22 +49,16 @@ def plan_spec(
     lines = [line for line in summary.lines if verbose or not line.startswith(_LISTED)]
     analyzed = [f"took: {units}" for units in summary.analyzed] if analyze else []
     none = ["took: nothing yet, as no unit of this plan has finished"] if analyze and not analyzed else []
-    for line in [*cost_lines(facts), *analyzed, *none, *lines, f"store {summary.store}: {_store_line(facts)}"]:
+    units, measurements = facts["units"], facts["measurements"]
+    stored = [f"store {summary.store}: holds everything; a run would compute nothing"]
+    if units["missing"]:
+        held = f"{measurements['distinct'] - measurements['missing']:,}"
+        distinct = format_count(measurements["distinct"], "measurement")
+        to_do = format_count(units["missing"], "unit")
+        stored = [f"store {summary.store}: holds {held} of {distinct}; {to_do} to do"]
+        stored += [f"  {format_count(number, 'unit')}: {why}" for why, number in facts["why"].items()]
+    for line in [*cost_lines(facts), *analyzed, *none, *lines, *stored]:
         out().print(line)
-
-
-def _store_line(facts: dict[str, Any]) -> str:
-    """How much of the plan the store has, and the reasons for what is missing."""
-    units = facts["units"]
-    measurements = facts["measurements"]
-    if not units["missing"]:
-        return "holds everything; a run would compute nothing"
-    stored = measurements["distinct"] - measurements["missing"]
-    line = (
-        f"holds {stored:,} of {format_count(measurements['distinct'], 'measurement')}; "
-        f"{format_count(units['missing'], 'unit')} to do"
-    )
-    return "\n".join([line, *(f"  {format_count(number, 'unit')}: {why}" for why, number in facts["why"].items())])
 
 
 def cost_lines(facts: dict[str, Any]) -> list[str]:
@@ -84,7 +78,7 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _memory_line(facts: dict[str, Any]) -> str:
-    """The peak memory of a worker, and the measures taken so that all workers fit."""
+    """Return the peak memory of a worker, and what is done so that all workers fit."""
     memory = facts["memory"]
     bound = format_quantity(memory["bound_bytes"], "B")
     parts = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]

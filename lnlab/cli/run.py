@@ -21,7 +21,6 @@ from lnlab.execute.executor import ExecutorKind
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
-    from lnlab.store.plans import StoredPlan
     from lnlab.tables import Results
 
 RUN_EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s seeds=3[/bold]"
@@ -159,9 +158,12 @@ def _as_plain(outcome: RunResult) -> dict[str, object]:
 
 def _print(outcome: RunResult) -> None:
     """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
+    from lnlab.compile.decisions import decision_from_json
+    from lnlab.compile.reference.explain import decision_line
+
     verdicts = outcome.verdicts
-    for line in _choice_lines(outcome.summary.stored):
-        out().print(line)
+    for decision in outcome.summary.stored.decisions:
+        out().print(f"chosen: {decision_line(decision_from_json(decision))}")
     if verdicts:
         out().print(verdict_table(verdicts))
         out().print()
@@ -172,14 +174,6 @@ def _print(outcome: RunResult) -> None:
     if verdicts:
         out().print(verdict_counts_line(verdicts))
     out().print(summary_line(outcome))
-
-
-def _choice_lines(stored: "StoredPlan") -> list[str]:
-    """The choices made on tuning seeds, a line each."""
-    from lnlab.compile.decisions import decision_from_json
-    from lnlab.compile.reference.explain import decision_line as in_words
-
-    return [f"chosen: {in_words(decision_from_json(decision))}" for decision in stored.decisions]
 
 
 def next_steps(outcome: RunResult) -> list[str]:

@@ -1,7 +1,6 @@
 """``lnlab status``: what is in the store, per experiment: done, missing, failed, and why; and what is running."""
 
 import time
-from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,6 @@ from lnlab.cli.terminal import out, print_json
 from lnlab.errors import LabError, Problem
 
 if TYPE_CHECKING:
-    from lnlab.store.missing_work import MissingWork
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
@@ -54,7 +52,14 @@ def status_of_store(
     elif not experiments and spec is not None:
         raise LabError(Problem(str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first"))
     else:
-        _print_all(store, experiments)
+        damage = store.damage()
+        for experiment in experiments:
+            _print_experiment(experiment)
+        for sentence in damage:
+            out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
+        number, size = store.size()
+        contents = f"{format_count(number, 'file')}, {format_quantity(size, 'B')}" if experiments or damage else "empty"
+        out().print(f"{store.root}: {contents}")
 
 
 def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: float, as_json: bool) -> None:
@@ -102,6 +107,8 @@ def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
     lacking = store.lacks(stored)
     units = running_units(store, lacking, results)
     running = {unit.trajectory for unit in units}
+    # What nobody works on, and another run of the spec would give it; a unit that ended by itself stays as it is.
+    waiting = [miss.reason for key, miss in lacking.items() if key not in running and not ended_by_itself(miss)]
     return {
         "name": stored.name,
         "spec": stored.spec,
@@ -112,29 +119,12 @@ def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
         "runs": status_counts_of_runs(results, running),
         "failures": unfinished_runs(results, running),
         "running": units,
-        "missing": dict(reason_counts(miss.reason for key, miss in lacking.items() if _waits(key, miss, running))),
+        "missing": dict(reason_counts(waiting)),
     }
 
 
-def _waits(trajectory: str, miss: "MissingWork", running: Collection[str]) -> bool:
-    """Whether a unit lacks something that nobody is at, and that another run would give it."""
-    return trajectory not in running and not ended_by_itself(miss)
-
-
-def _print_all(store: "Store", experiments: list[dict[str, Any]]) -> None:
-    """Every experiment, what cannot be read at all, and how large the store is."""
-    damage = store.damage()
-    for experiment in experiments:
-        _print(experiment)
-    for sentence in damage:
-        out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
-    number, size = store.size()
-    contents = f"{format_count(number, 'file')}, {format_quantity(size, 'B')}" if experiments or damage else "empty"
-    out().print(f"{store.root}: {contents}")
-
-
-def _print(experiment: dict[str, Any]) -> None:
-    """One experiment: a line of counts, then every failure and every reason for what is missing."""
+def _print_experiment(experiment: dict[str, Any]) -> None:
+    """Print a line of counts, then every failure and every reason for what is missing."""
     profile = [f"--profile {experiment['profile']}"] if experiment["profile"] else []
     name = " ".join([experiment["name"], *profile, *(f"-s {override}" for override in experiment["overrides"])])
     counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())

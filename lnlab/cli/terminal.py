@@ -105,7 +105,7 @@ def err() -> Console:
 
 
 def tolerate_encoding() -> None:
-    """A terminal that cannot show a symbol shows a question mark instead of failing."""
+    """Let a terminal that cannot show a symbol show a question mark instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -136,7 +136,7 @@ def print_json(value: Any) -> None:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
-        return value if value - value == 0 else None
+        return value if value - value == 0 else None  # inf - inf and nan - nan are NaN
     if isinstance(value, str | PurePath):  # half a character is a byte of a path, which JSON cannot hold
         return re.sub("[\ud800-\udfff]", lambda match: printable(match[0]), str(value))
     if isinstance(value, Mapping):

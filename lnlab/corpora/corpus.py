@@ -65,14 +65,20 @@ class TextFacts(DataFacts):
 corpora: Registry[Callable[..., Corpus]] = Registry("corpus", TextFacts)
 
 
+def in_package(_roots: Roots) -> list[Path]:
+    """The fact ``locate`` of generated text, which is part of the package: a data root holds nothing of it."""
+    return []
+
+
 def corpus_of(train: Pairs, validation: Pairs, test: Pairs, *, printable: bool) -> Corpus:
-    """The corpus of these pairs, with the digest of its text."""
+    """Make a corpus of these pairs, with the digest of its text."""
     splits = dict(zip(SPLITS, (train, validation, test), strict=True))
     return Corpus(splits, _digest(splits), printable)
 
 
 def _digest(splits: Mapping[str, Pairs]) -> str:
-    """``lnlab.keys.digest`` of a list of names and pairs, some at a time: the JSON of millions is never in memory."""
+    """Return ``lnlab.keys.digest`` of the list of names and pairs."""
+    # Some pairs at a time, so that the JSON of millions of pairs is never in memory.
     state = hashlib.sha256(b"[")
     for place, (name, pairs) in enumerate(splits.items()):
         state.update(f"{',' if place else ''}[{canonical(name)},[".encode())

@@ -43,7 +43,7 @@ SUMS = {
 
 
 def _located(roots: Roots, name: str) -> Path | None:
-    """The file, or else an archive that should hold it, of the first root that has either."""
+    """Return the file, or else an archive that should hold it, of the first root that has either."""
     for root in roots:
         for place in (*(f"{folder}/{name}" for folder in _FOLDERS), *_ARCHIVES):
             if path := file_below((root,), place):
@@ -52,13 +52,12 @@ def _located(roots: Roots, name: str) -> Path | None:
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    """Those of the four files that exist, or the archive."""
     paths = [path for name in AGREEMENT_FILES.values() if (path := _located(roots, name))]
-    return list(dict.fromkeys(paths)) or None
+    return list(dict.fromkeys(paths)) or None  # an archive that holds all of them once
 
 
 def _content(path: Path, name: str) -> Content:
-    """The file, from a folder or an archive."""
+    """Read the file from a folder or an archive."""
     if path.suffix != ".zip":
         return read_content(path)
     members = read_zip(path, lambda member: name if member == name else None)
@@ -70,12 +69,14 @@ def _content(path: Path, name: str) -> Content:
 def _fingerprint(roots: Roots, choice: Choice) -> str:
     """The pinned checksum where there is one, else that of the file."""
     agreement = str(choice["agreement"])
-    path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
-    return SUMS.get(agreement) or (digest_bytes(_content(path, AGREEMENT_FILES[agreement]).raw) if path else ABSENT)
+    if agreement in SUMS:
+        return SUMS[agreement]
+    path = _located(roots, AGREEMENT_FILES[agreement])
+    return digest_bytes(_content(path, AGREEMENT_FILES[agreement]).raw) if path else ABSENT
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    """The file that joins the key by its content."""
+    """Return the file that joins the key by its content; one with a pinned checksum does not."""
     agreement = str(choice["agreement"])
     path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
     return [path] if path else []
@@ -113,8 +114,8 @@ def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Label
 
 @lru_cache(maxsize=4)
 def _read(states: States, agreement: str) -> Labelled:
-    """Errors of lines come before that of the checksum, so that a converted file is recognized as such."""
     content = _content(states[0][0], AGREEMENT_FILES[agreement])
+    # Errors of lines come before that of the checksum, so that a converted file is recognized as such.
     rows = labelled_lines(content, LABELS)
     expected = SUMS.get(agreement)
     actual = digest_bytes(content.raw)

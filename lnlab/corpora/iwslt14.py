@@ -18,7 +18,7 @@ from pathlib import Path
 from lnlab.corpora.corpus import Corpus, corpora
 from lnlab.corpora.files.clean import fit_for_training, lowercased
 from lnlab.corpora.files.fetch import file_below, format_roots
-from lnlab.corpora.files.parallel import States, content_of, parallel_corpus, real_corpus, states_of
+from lnlab.corpora.files.parallel import LocatedFiles, States, parallel_corpus, real_corpus, states_of
 from lnlab.corpora.files.wit3 import (
     LICENCE,
     ORIGIN,
@@ -31,7 +31,7 @@ from lnlab.corpora.files.wit3 import (
 )
 from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
 from lnlab.errors import CorpusError, Problem
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 FOLDERS = ("iwslt14.tokenized.de-en", "iwslt14")
 PREPARED_FILES = tuple(f"{part}.{language}" for part in ("train", "valid", "test") for language in ("de", "en"))
@@ -56,12 +56,7 @@ def _locate(roots: Roots) -> list[Path] | None:
     return _prepared(roots) or locate_release(roots, RELEASE_FILES)
 
 
-def _fingerprint(roots: Roots, _choice: Choice) -> str:
-    return content_of(_locate(roots))
-
-
-def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
-    return _locate(roots) or []
+_FILES = LocatedFiles(_locate)
 
 
 @corpora.register(
@@ -71,8 +66,8 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     source=ORIGIN,
     files={},
     locate=_locate,
-    fingerprint=_fingerprint,
-    inputs=_inputs,
+    fingerprint=_FILES.fingerprint,
+    inputs=_FILES.inputs,
 )
 def iwslt14(roots: Roots) -> Corpus:
     """``prepare-iwslt14.sh``: TED talks, German to English, about 160,000 training pairs (Cettolo et al., 2014).

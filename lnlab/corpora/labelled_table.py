@@ -53,7 +53,7 @@ def labelled_table(
 
 @lru_cache(maxsize=4)
 def _read(path: Path, _digest: str, text: str, label: str, separator: str | None, encoding: str | None) -> Labelled:
-    """The digest of the file is part of the argument: a changed file is read anew."""
+    # The digest of the file is part of the argument, so that a changed file is read anew.
     try:
         table = read_table(path, (text, label), separator=separator, encoding=encoding)
     except LabError as error:

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lnlab.corpora.corpus import TextFacts, corpora
+from lnlab.corpora.corpus import corpora
 from lnlab.corpora.files.fetch import Progress, fetch, user_folder
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.text import text_corpora
@@ -41,32 +41,30 @@ class CorpusListing:
 
 def corpus_listings(roots: Roots) -> list[CorpusListing]:
     """Every corpus that has a name of its own, and every vocabulary; files are located and not read."""
-    return [_listed(entry.name, entry.facts, roots) for entry in _all_entries() if entry.facts.licence]
+    listings = []
+    for entry in _all_entries():
+        facts = entry.facts
+        if not facts.licence:
+            continue
+        paths = facts.locate(roots) if facts.locate else None
+        download = sum(remote.size for remote in facts.files.values()) if facts.files else None
+        listing = CorpusListing(
+            name=entry.name,
+            state="absent" if paths is None else "present" if paths else "generated",
+            folder=str(paths[0].parent) if paths else None,
+            size=sum(path.stat().st_size for path in paths) if paths else download,
+            fetchable=bool(facts.files),
+            licence=facts.licence,
+            citation=facts.citation or "",
+            source=facts.source,
+        )
+        listings.append(listing)
+    return listings
 
 
 def _all_entries() -> list[Entry[Any]]:
-    """All entries that may have files, by name: corpora of both kinds, and tokenizers."""
+    # Everything that may have files: corpora of each kind, and tokenizers.
     return sorted(chain[Entry[Any]](corpora, labelled, text_corpora, tokenizers), key=lambda entry: entry.name)
-
-
-def _listed(name: str, facts: TextFacts, roots: Roots) -> CorpusListing:
-    paths = facts.locate(roots) if facts.locate else None
-    state = "absent" if paths is None else "present" if paths else "generated"
-    known = sum(remote.size for remote in facts.files.values()) if facts.files else None
-    size = sum(path.stat().st_size for path in paths) if paths else known
-    folder = str(paths[0].parent) if paths else None
-    licence = facts.licence or ""
-    citation = facts.citation or ""
-    return CorpusListing(
-        name=name,
-        state=state,
-        folder=folder,
-        size=size,
-        fetchable=bool(facts.files),
-        licence=licence,
-        citation=citation,
-        source=facts.source,
-    )
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:

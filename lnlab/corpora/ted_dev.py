@@ -10,10 +10,10 @@ from pathlib import Path
 from lnlab.corpora.corpus import Corpus, corpora
 from lnlab.corpora.files.clean import fit_for_training, lowercased
 from lnlab.corpora.files.fetch import format_roots
-from lnlab.corpora.files.parallel import States, content_of, real_corpus, states_of
+from lnlab.corpora.files.parallel import LocatedFiles, States, real_corpus, states_of
 from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, contents, locate_release, set_names, set_pairs
 from lnlab.errors import CorpusError, Problem
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 TRAIN, VALIDATION, TEST = ("TED.tst2010", "TED.tst2011"), ("TED.dev2010",), ("TED.tst2012",)
 TED_DEV_FILES = set_names(*TRAIN, *VALIDATION, *TEST)
@@ -23,12 +23,7 @@ def _locate(roots: Roots) -> list[Path] | None:
     return locate_release(roots, TED_DEV_FILES)
 
 
-def _fingerprint(roots: Roots, _choice: Choice) -> str:
-    return content_of(_locate(roots))
-
-
-def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
-    return _locate(roots) or []
+_FILES = LocatedFiles(_locate)
 
 
 @corpora.register(
@@ -38,8 +33,8 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     source=ORIGIN,
     files={},
     locate=_locate,
-    fingerprint=_fingerprint,
-    inputs=_inputs,
+    fingerprint=_FILES.fingerprint,
+    inputs=_FILES.inputs,
 )
 def ted_dev(roots: Roots) -> Corpus:
     """``tst2010 + tst2011 | dev2010 | tst2012``: TED test sets as a small corpus, German to English (Cettolo, 2012).

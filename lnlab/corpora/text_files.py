@@ -44,7 +44,7 @@ def text(
 
 @lru_cache(maxsize=4)
 def _read(states: tuple[States | None, ...], held_out: float) -> Text:
-    """The digests of the files are part of the argument: a changed file is read anew."""
+    # The digests of the files are part of the argument, so that a changed file is read anew.
     train, validation, test = (
         [line for path, _ in state for line in read_lines(path) if line] if state else None for state in states
     )

@@ -10,22 +10,21 @@ no text is tokenized, nor its punctuation normalized. Checksums of the unpacked 
 pinned, and the key contains the content.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.corpora.corpus import Corpus, Pair, corpora
+from lnlab.corpora.corpus import Corpus, corpora
 from lnlab.corpora.files.archive import read_content
 from lnlab.corpora.files.clean import fit_for_training
 from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.lines import line_pairs, read_pairs
-from lnlab.corpora.files.parallel import Sides, States, content_of, real_corpus, states_of, unit_hash
+from lnlab.corpora.files.parallel import LocatedFiles, Sides, States, real_corpus, states_of, unit_hash
 from lnlab.corpora.files.segments import segment_pairs
 from lnlab.errors import CorpusError, Problem
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 _ORIGIN = (
     "https://statmt.org/wmt13/training-parallel-europarl-v7.tgz, .../wmt13/training-parallel-commoncrawl.tgz, "
@@ -43,17 +42,13 @@ _LONGEST = 250
 
 
 def _part(root: Path, forms: tuple[tuple[str, str], ...]) -> Sides | None:
-    """Both files of a part, in its first form of which there are both."""
+    """Return both files of a part, in the first form that has both."""
     for names in forms:
-        source, target = (_first_file(root, name) for name in names)
+        places = ([file_below((root,), f"{folder}/{name}") for folder in _FOLDERS] for name in names)
+        source, target = (next(filter(None, paths), None) for paths in places)
         if source and target:
             return source, target
     return None
-
-
-def _first_file(root: Path, name: str) -> Path | None:
-    paths = (file_below((root,), f"{folder}/{name}") for folder in _FOLDERS)
-    return next((path for path in paths if path), None)
 
 
 def _locate(roots: Roots) -> list[Path] | None:
@@ -65,12 +60,7 @@ def _locate(roots: Roots) -> list[Path] | None:
     return None
 
 
-def _fingerprint(roots: Roots, _choice: Choice) -> str:
-    return content_of(_locate(roots))
-
-
-def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
-    return _locate(roots) or []
+_FILES = LocatedFiles(_locate)
 
 
 @corpora.register(
@@ -80,8 +70,8 @@ def _inputs(roots: Roots, _choice: Choice) -> list[Path]:
     source=_ORIGIN,
     files={},
     locate=_locate,
-    fingerprint=_fingerprint,
-    inputs=_inputs,
+    fingerprint=_FILES.fingerprint,
+    inputs=_FILES.inputs,
 )
 def wmt14(roots: Roots, *, share: Annotated[float, Field(gt=0, le=1)] = 1.0) -> Corpus:
     """``europarl + commoncrawl + news | newstest2013 | newstest2014``: English to German (Bojar et al., 2014).
@@ -114,20 +104,15 @@ def _absent(roots: Roots) -> Problem:
 def _read(states: States, share: float) -> Corpus:
     paths = [path for path, _ in states]
     parts = list(zip(paths[::2], paths[1::2], strict=True))
-    train = [pair for sides in parts[:-2] for pair in _training_pairs(sides, share)]
-    return real_corpus(train, *(_news(sides) for sides in parts[-2:]))
-
-
-def _training_pairs(sides: Sides, share: float) -> Iterator[Pair]:
-    """The training pairs of one part."""
-    for source, target in line_pairs(*sides):
-        if unit_hash(source) < share and fit_for_training(source, target, longest=_LONGEST):
-            yield source, target
-
-
-def _news(sides: Sides) -> list[Pair]:
-    """A test set, as SGML or as plain text."""
-    if sides[0].suffix == ".sgm":
-        source, target = map(read_content, sides)
-        return segment_pairs(source, target, sgml=True)
-    return read_pairs(*sides)
+    # A line at a time, as the text of all parts would fill the memory.
+    train = [
+        (source, target)
+        for sides in parts[:-2]
+        for source, target in line_pairs(*sides)
+        if unit_hash(source) < share and fit_for_training(source, target, longest=_LONGEST)
+    ]
+    tests = [
+        segment_pairs(*map(read_content, sides), sgml=True) if sides[0].suffix == ".sgm" else read_pairs(*sides)
+        for sides in parts[-2:]
+    ]
+    return real_corpus(train, *tests)

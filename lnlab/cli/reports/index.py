@@ -56,7 +56,10 @@ def index(
     cards = read_cards(root, profiles or ())
     contents = {root / "index.html": render_index(cards, templates).encode()}
     if readme is not None:
-        text = _text(readme)
+        try:
+            text = read_user_file(readme, "README").decode()
+        except UnicodeDecodeError as error:
+            raise LabError(Problem(str(readme), "is not UTF-8", "save it as UTF-8")) from error
         contents[readme] = with_questions(text, cards, root, readme).encode()
         contents |= pictures(text, cards, root, readme)
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
@@ -74,8 +77,3 @@ def index(
     raise typer.Exit(FAILED if unreadable or (check and outdated) else 0)
 
 
-def _text(readme: Path) -> str:
-    try:
-        return read_user_file(readme, "README").decode()
-    except UnicodeDecodeError as error:
-        raise LabError(Problem(str(readme), "is not UTF-8", "save it as UTF-8")) from error

@@ -43,9 +43,27 @@ def diff(
     """
     comparison = _comparison(a, b, profile, plugins)
     if as_json:
-        print_json(_as_plain(comparison))
+        kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
+        print_json(
+            {
+                "a": comparison.a,
+                "b": comparison.b,
+                "same": comparison.same,
+                "sentence": comparison.sentence,
+                "differences": kinds,
+                "not_compared": dict(comparison.not_compared),
+                "provenance": [asdict(entry) for entry in comparison.provenance],
+            }
+        )
     else:
-        _print(comparison, quiet=quiet)
+        for kind, entries in comparison.differences.items():
+            _print_list(kind, entries)
+        if not quiet:
+            if comparison.provenance:
+                _print_list("provenance, which decides nothing", comparison.provenance)
+            for kind, reason in comparison.not_compared.items():
+                err().print(one_line(f"{kind} not compared: {reason}"))
+        out().print(one_line(comparison.sentence))
     raise typer.Exit(0 if comparison.same else FAILED)
 
 
@@ -66,32 +84,6 @@ def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Co
         return compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
 
 
-def _as_plain(comparison: "Comparison") -> dict[str, object]:
-    """A comparison as plain values."""
-    kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
-    return {
-        "a": comparison.a,
-        "b": comparison.b,
-        "same": comparison.same,
-        "sentence": comparison.sentence,
-        "differences": kinds,
-        "not_compared": dict(comparison.not_compared),
-        "provenance": [asdict(entry) for entry in comparison.provenance],
-    }
-
-
-def _print(comparison: "Comparison", *, quiet: bool) -> None:
-    """The differences, a line each, kind by kind; the sentence last."""
-    for kind, entries in comparison.differences.items():
-        _print_list(kind, entries)
-    if not quiet:
-        if comparison.provenance:
-            _print_list("provenance, which decides nothing", comparison.provenance)
-        for kind, reason in comparison.not_compared.items():
-            err().print(one_line(f"{kind} not compared: {reason}"))
-    out().print(one_line(comparison.sentence))
-
-
 def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
     out().print(f"{kind}:")
     for entry in entries[:_MOST_PRINTED]:
@@ -102,7 +94,7 @@ def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
 
 
 def _around_difference(a: str, b: str) -> tuple[str, str]:
-    """Two texts, of long ones what stands around the first place where they differ."""
+    """Cut two long texts to what stands around the first place where they differ."""
     if max(len(a), len(b)) <= 2 * _LONGEST:
         return a, b
     place = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -1,7 +1,7 @@
 """``lnlab gc``: what of a store no spec and no lock leads to; with --delete it goes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,7 @@ from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
-    from lnlab.app.stores.reachability import Garbage
-    from lnlab.store.garbage import Removal
+    pass
 
 GC_EXAMPLE = (
     "Example: [bold]lnlab gc[/bold], then [bold]lnlab gc --delete[/bold]; of other folders: "
@@ -50,7 +49,27 @@ def gc(
     garbage = find_garbage(store, read_anchors(places or ()), older_than)
     removal = remove_unreached(store, garbage) if delete else None
     if as_json:
-        print_json(_as_plain(garbage, removal))
+        plans = [
+            {
+                "name": entry.plan.name,
+                "spec": entry.plan.spec,
+                "profile": entry.plan.profile,
+                "plan": entry.plan.digest,
+                "reason": entry.reason,
+            }
+            for entry in garbage.plans
+        ]
+        print_json(
+            {
+                "experiments": plans,
+                "units": dict(garbage.trajectories),
+                "remaining": garbage.remaining,
+                "size": garbage.size,
+                "removed": removal is not None,
+                "held": list(removal.held) if removal else [],
+                "damaged": list(removal.damaged) if removal else [],
+            }
+        )
         return
     for entry in garbage.plans:
         profile = f" --profile {entry.plan.profile}" if entry.plan.profile else ""
@@ -66,28 +85,8 @@ def gc(
         err().print("nothing was removed: lnlab gc --delete removes it")
     else:
         out().print(f"removed {what}; {format_count(garbage.remaining, 'experiment')} kept")
-    for sentence in _notes(removal):
-        err().print(one_line(sentence))
-
-
-def _notes(removal: "Removal | None") -> list[str]:
-    if removal is None:
-        return []
-    held = [f"{format_count(len(removal.held), 'unit')} stay: another lnlab works on them"] if removal.held else []
-    return [*held, *(f"damaged, and left as it is: {sentence}" for sentence in removal.damaged)]
-
-
-def _as_plain(garbage: "Garbage", removal: "Removal | None") -> dict[str, Any]:
-    plans = [
-        {"name": e.plan.name, "spec": e.plan.spec, "profile": e.plan.profile, "plan": e.plan.digest, "reason": e.reason}
-        for e in garbage.plans
-    ]
-    return {
-        "experiments": plans,
-        "units": dict(garbage.trajectories),
-        "remaining": garbage.remaining,
-        "size": garbage.size,
-        "removed": removal is not None,
-        "held": list(removal.held) if removal else [],
-        "damaged": list(removal.damaged) if removal else [],
-    }
+    if removal is not None:
+        if removal.held:
+            err().print(f"{format_count(len(removal.held), 'unit')} stay: another lnlab works on them")
+        for sentence in removal.damaged:
+            err().print(one_line(f"damaged, and left as it is: {sentence}"))

@@ -55,7 +55,12 @@ def lock(
         raise LabError(Problem("lnlab lock", "--report is of one spec", "name that spec"))
     if every_report:
         profile = profile or "real"
-        specs = _specs_with_reports(specs_folder, profile)
+        from lnlab.app.locks.lock_report import specs_with_reports
+
+        specs = list(specs_with_reports(specs_folder, profile))
+        if not specs:
+            what = f"no spec in {specs_folder.as_posix()} has a report of profile {profile}"
+            raise LabError(Problem("lnlab lock --all", what, "name the folder of the specs with --folder"))
     known = load_registries(plugins)
     changed = 0
     problems: list[Problem] = []
@@ -73,14 +78,3 @@ def lock(
         err().print(f"{format_count(len(specs or ()) - len(problems), 'lock')}, {changed} changed")
     if problems:
         raise LabError(*problems)
-
-
-def _specs_with_reports(folder: Path, profile: str) -> list[Path]:
-    """Every spec in a folder that has a report of this profile: at least one."""
-    from lnlab.app.locks.lock_report import specs_with_reports
-
-    specs = list(specs_with_reports(folder, profile))
-    if not specs:
-        what = f"no spec in {folder.as_posix()} has a report of profile {profile}"
-        raise LabError(Problem("lnlab lock --all", what, "name the folder of the specs with --folder"))
-    return specs

@@ -55,13 +55,28 @@ def verify(
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.
     """
+    from lnlab.app.locks.intact import locks_below
     from lnlab.app.locks.verify import verify_locks
 
-    locks = _locks(paths, locks_folder, every_lock=every_lock)
+    if every_lock == bool(paths):
+        raise LabError(Problem("lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml"))
+    locks = locks_below(locks_folder) if every_lock else [path.with_suffix(".lock") for path in paths or ()]
+    if not locks:
+        what = f"there is no lock in {locks_folder.as_posix()}"
+        raise LabError(Problem("lnlab verify --all", what, "lnlab lock --all"))
+    for path in locks:
+        if not path.is_file():
+            raise LabError(Problem(str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first"))
 
     def on_report(report: "VerifiedReport") -> None:
         if not as_json:
-            _print(report, quiet=quiet)
+            for difference in report.differences[:_MOST_PRINTED]:
+                out().print(one_line(str(difference)))
+            if len(report.differences) > _MOST_PRINTED:
+                out().print(f"{report.lock}: {len(report.differences) - _MOST_PRINTED:,} more differences")
+            if not quiet:
+                for note in report.notes:
+                    err().print(one_line(f"{report.lock}: {note}"))
             if level and not quiet:
                 err().print(f"{report.lock}: {'differs' if report.differences else 'verified'}")
 
@@ -79,29 +94,3 @@ def verify(
     else:
         out().print(verification.sentence)
     raise typer.Exit(0 if verification.passed else FAILED)
-
-
-def _locks(paths: list[Path] | None, folder: Path, *, every_lock: bool) -> list[Path]:
-    """The locks that are verified."""
-    from lnlab.app.locks.intact import locks_below
-
-    if every_lock == bool(paths):
-        raise LabError(Problem("lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml"))
-    locks = locks_below(folder) if every_lock else [path.with_suffix(".lock") for path in paths or ()]
-    if not locks:
-        raise LabError(Problem("lnlab verify --all", f"there is no lock in {folder.as_posix()}", "lnlab lock --all"))
-    for path in locks:
-        if not path.is_file():
-            raise LabError(Problem(str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first"))
-    return locks
-
-
-def _print(report: "VerifiedReport", *, quiet: bool) -> None:
-    """The differences of a report, a line each, and its notes."""
-    for difference in report.differences[:_MOST_PRINTED]:
-        out().print(one_line(str(difference)))
-    if len(report.differences) > _MOST_PRINTED:
-        out().print(f"{report.lock}: {len(report.differences) - _MOST_PRINTED:,} more differences")
-    if not quiet:
-        for note in report.notes:
-            err().print(one_line(f"{report.lock}: {note}"))

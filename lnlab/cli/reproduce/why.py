@@ -1,7 +1,6 @@
 """``lnlab why``: from a number on a page back to rows, runs and formula; from a failed run to its log and reason."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,7 @@ from lnlab.cli.options import AsJsonOption, Plugins, StoreFolder
 from lnlab.cli.terminal import one_line, out, print_json, terminal_table
 
 if TYPE_CHECKING:
-    from lnlab.app.tracing.claim_trace import ClaimTrace, TracedSelection
+    from lnlab.app.tracing.claim_trace import ClaimTrace
     from lnlab.app.tracing.run_trace import RunTrace
 
 WHY_EXAMPLE = (
@@ -93,34 +92,32 @@ def _print_claim(trace: "ClaimTrace") -> None:
     for citation in trace.cites:
         _line("cites", citation)
     for selection in trace.selections:
-        _print_selection(selection)
-
-
-def _print_selection(selection: "TracedSelection") -> None:
-    out().print("")
-    _line(selection.role, selection.conditions)
-    for quantity in selection.quantities:
-        _line("quantity", quantity.words or quantity.name)
-        _line("formula", quantity.formula)
-        _line("computed by", quantity.origin)
-    _line("problem", selection.problem)
-    _line("states", ", ".join("initialization" if step == 0 else f"after update {step}" for step in selection.steps))
-    for variant in selection.variants:
-        keys = " ".join(run[:12] for run in variant.runs)
-        _line("runs", f"{variant.variant}: seeds {variant.seeds} ({variant.statuses}); keys {keys}")
-    if not selection.problem:
-        _line("rows", f"{format_count(selection.rows, 'row')}; the first {len(selection.first_rows)}:")
-    if selection.first_rows:
-        columns = list(selection.first_rows[0])
-        cells = [[_cell(row[name]) for name in columns] for row in selection.first_rows]
-        out().print(terminal_table(columns, cells, numeric=["seed", "step", "layer", "index", "x", "value"]))
-
-
-def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else one_line(str(value))
+        out().print("")
+        _line(selection.role, selection.conditions)
+        for quantity in selection.quantities:
+            _line("quantity", quantity.words or quantity.name)
+            _line("formula", quantity.formula)
+            _line("computed by", quantity.origin)
+        _line("problem", selection.problem)
+        states = ("initialization" if step == 0 else f"after update {step}" for step in selection.steps)
+        _line("states", ", ".join(states))
+        for variant in selection.variants:
+            keys = " ".join(run[:12] for run in variant.runs)
+            _line("runs", f"{variant.variant}: seeds {variant.seeds} ({variant.statuses}); keys {keys}")
+        if not selection.problem:
+            _line("rows", f"{format_count(selection.rows, 'row')}; the first {len(selection.first_rows)}:")
+        if selection.first_rows:
+            columns = list(selection.first_rows[0])
+            cells = [
+                [f"{x:.6g}" if isinstance(x, float) else "" if x is None else one_line(str(x)) for x in row.values()]
+                for row in selection.first_rows
+            ]
+            out().print(terminal_table(columns, cells, numeric=["seed", "step", "layer", "index", "x", "value"]))
 
 
 def _print_run(trace: "RunTrace") -> None:
+    from lnlab.report.page.methods import setting_leaves
+
     outcome = trace.outcome
     _line("run", f"{trace.run} of {trace.experiment}")
     _line("is", trace.name)
@@ -132,7 +129,9 @@ def _print_run(trace: "RunTrace") -> None:
     _line("machine", ", ".join(filter(None, [outcome["device"], versions])))
     _line("trajectory", trace.trajectory)
     _line("variant", trace.variant)
-    _line("setting", "; ".join(_leaves(trace)))
+    leaves = setting_leaves(trace.setting)
+    texts = (f"{path} {value if isinstance(value, str) else json.dumps(value)}" for path, value in leaves)
+    _line("setting", "; ".join(texts))
     for probe in trace.probes:
         steps = f" at update {', '.join(map(str, probe.steps))}" if probe.steps else ""
         counts = ", ".join(f"{format_count(number, 'row')} of {table}" for table, number in probe.rows.items())
@@ -146,10 +145,3 @@ def _print_run(trace: "RunTrace") -> None:
         out().print("printed last:")
         for text in trace.log.splitlines():
             out().print(f"{' ' * (2 + len(text) - len(text.lstrip()))}{one_line(text)}")
-
-
-def _leaves(trace: "RunTrace") -> Iterator[str]:
-    from lnlab.report.page.methods import setting_leaves
-
-    for path, value in setting_leaves(trace.setting):
-        yield f"{path} {value if isinstance(value, str) else json.dumps(value)}"

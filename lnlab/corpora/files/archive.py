@@ -86,7 +86,11 @@ def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, C
                     if name is not None and not member.isdir():
                         if name in members:
                             raise _bad_member(path, member.name, "stands there twice")
-                        members[name] = Content(f"{path}: {name}", _bytes(tar, member, path))
+                        content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                        if content is None:
+                            fault = "is a link, a device or a file with holes, and no plain file"
+                            raise _bad_member(path, member.name, fault)
+                        members[name] = Content(f"{path}: {name}", content.read())
             while stream.read(_BLOCK):  # to the checksum at the end of the file
                 pass
     except DAMAGES as error:
@@ -123,18 +127,15 @@ def read_zip(path: Path, select: Callable[[str], str | None]) -> dict[str, Conte
 
 
 def _inside(name: str, path: Path) -> PurePosixPath:
-    """The path of a member, which stays below the place where it would be unpacked."""
+    """Return the path of a member.
+
+    Raises:
+        CorpusError: unpacked, it would lie outside the folder.
+    """
     inner = PurePosixPath(name.replace("\\", "/"))
     if inner.is_absolute() or ".." in inner.parts:
         raise _bad_member(path, name, "leads out of the archive")
     return inner
-
-
-def _bytes(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
-    if content is None:
-        raise _bad_member(path, member.name, "is a link, a device or a file with holes, and no plain file")
-    return content.read()
 
 
 def _bad_member(path: Path, member: str, fault: str) -> CorpusError:

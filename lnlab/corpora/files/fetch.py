@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO
 
 from platformdirs import user_data_path
 
@@ -132,7 +131,14 @@ def _download(corpus: str, path: Path, remote: RemoteFile, progress: Progress) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file, open_url(remote.url) as response:
-            sha256, received = _copy(response, file, lambda n: progress(path.name, n, remote.size), remote.size)
+            state, received = hashlib.sha256(), 0
+            # One byte more than expected at most, against answers without an end.
+            while received <= remote.size and (block := response.read(min(_BLOCK, remote.size + 1 - received))):
+                file.write(block)
+                state.update(block)
+                received += len(block)
+                progress(path.name, received, remote.size)
+            sha256 = state.hexdigest()
             if received < remote.size:
                 raise HTTPException(f"the connection ended after {received} of {remote.size} bytes")
             if sha256 != remote.sha256:
@@ -141,14 +147,3 @@ def _download(corpus: str, path: Path, remote: RemoteFile, progress: Progress) -
     except (OSError, HTTPException) as error:
         what = f"cannot be downloaded: {error or type(error).__name__}"
         raise CorpusError(Problem(remote.url, what, f"try again, or {_or_name(path.name)} in LNLAB_DATA")) from error
-
-
-def _copy(response: IO[bytes], file: IO[bytes], progress: Callable[[int], None], size: int) -> tuple[str, int]:
-    """Copy at most ``size`` + 1 bytes, against endless answers; returns the SHA-256 and the number of bytes."""
-    state, received = hashlib.sha256(), 0
-    while received <= size and (block := response.read(min(_BLOCK, size + 1 - received))):
-        file.write(block)
-        state.update(block)
-        received += len(block)
-        progress(received)
-    return state.hexdigest(), received

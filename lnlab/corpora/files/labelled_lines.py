@@ -23,7 +23,19 @@ def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, st
             no sentence at all.
     """
     lines = latin_1(content).split("\n")
-    rows = [_row(line, content.where, number, names) for number, line in enumerate(lines, start=1) if line.strip()]
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        sentence, mark, label = (part.strip() for part in line.rpartition(MARK))
+        if not line.strip():
+            continue
+        if not mark or not label:
+            raise CorpusError(Problem(content.where, f"line {number} has no label", f"a line is sentence{MARK}label"))
+        if not sentence:
+            what = f"line {number} has no sentence"
+            raise CorpusError(Problem(content.where, what, f"a line is sentence{MARK}label"))
+        if label not in names:
+            raise CorpusError(Problem(content.where, f"line {number} has the label '{label}'", nearest(label, names)))
+        rows.append((sentence, label))
     if not rows:
         raise CorpusError(Problem(content.where, "has no sentence", "the file is empty: get it again"))
     return rows
@@ -39,7 +51,12 @@ def latin_1(content: Content) -> str:
     unprintable = UNPRINTED.search(text)
     if not unprintable and (text.isascii() or not _is_utf_8(content.raw)):
         return text
-    reason = "it is UTF-8" if _is_utf_8(content.raw) and "\0" not in text else _first_unprintable(text, unprintable)
+    reason = "its bytes are no text"
+    if _is_utf_8(content.raw) and "\0" not in text:
+        reason = "it is UTF-8"
+    elif unprintable:
+        line = text.count("\n", 0, unprintable.start()) + 1
+        reason = f"line {line} holds the byte 0x{ord(unprintable[0]):02x}"
     remedy = "convert the file back to Latin-1 (ISO 8859-1), or get it again"
     raise CorpusError(Problem(content.where, f"is not Latin-1 ({reason})", remedy))
 
@@ -50,21 +67,3 @@ def _is_utf_8(raw: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _first_unprintable(text: str, unprintable: re.Match[str] | None) -> str:
-    """The first character that is none, and its line."""
-    if unprintable is None:
-        return "its bytes are no text"
-    return f"line {text.count(chr(10), 0, unprintable.start()) + 1} holds the byte 0x{ord(unprintable[0]):02x}"
-
-
-def _row(line: str, where: str, number: int, names: Sequence[str]) -> tuple[str, str]:
-    sentence, mark, label = (part.strip() for part in line.rpartition(MARK))
-    if not mark or not label:
-        raise CorpusError(Problem(where, f"line {number} has no label", f"a line is sentence{MARK}label"))
-    if not sentence:
-        raise CorpusError(Problem(where, f"line {number} has no sentence", f"a line is sentence{MARK}label"))
-    if label not in names:
-        raise CorpusError(Problem(where, f"line {number} has the label '{label}'", nearest(label, names)))
-    return sentence, label

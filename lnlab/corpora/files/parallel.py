@@ -1,7 +1,7 @@
 """A corpus from pairs of text files, read once a process as long as the files do not change."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -45,8 +45,13 @@ def real_corpus(train: Pairs, validation: Pairs, test: Pairs) -> Corpus:
 
 @lru_cache(maxsize=4)
 def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Corpus:
-    """The digests of the files are part of the argument: a changed file is read anew."""
-    splits = [_pairs([path for path, _ in state], joined) if state else None for state in states]
+    # The digests of the files are part of the argument, so that a changed file is read anew.
+    splits: list[list[Pair] | None] = []
+    for state in states:
+        pairs = read_pairs(*(path for path, _ in state)) if state else None
+        if pairs and joined:
+            pairs = [(source.replace(joined, ""), target.replace(joined, "")) for source, target in pairs]
+        splits.append(pairs)
     train, validation, test = splits[0] or [], splits[1], splits[2]
     hashes = [unit_hash(source) for source, _ in train]
     width = held_out * (validation is None)
@@ -57,12 +62,6 @@ def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Co
         test = [pair for pair, h in zip(train, hashes, strict=True) if width <= h < until]
     remaining = [pair for pair, h in zip(train, hashes, strict=True) if h >= until]
     return real_corpus(remaining, validation, test)
-
-
-def _pairs(sides: list[Path], joined: str) -> list[Pair]:
-    source, target = sides
-    pairs = read_pairs(source, target)
-    return [(s.replace(joined, ""), t.replace(joined, "")) for s, t in pairs] if joined else pairs
 
 
 def unit_hash(sentence: str) -> float:
@@ -78,6 +77,25 @@ def states_of(paths: Iterable[Path]) -> States:
 def content_of(paths: list[Path] | None) -> str:
     """The fingerprint of files by their content."""
     return ABSENT if paths is None else digest([file_digest(path) for path in paths])
+
+
+@dataclass(frozen=True)
+class LocatedFiles:
+    """The files of a corpus that is found in the data roots and has no pinned checksum: its key holds their content.
+
+    Attributes:
+        locate: ``(roots) -> paths``, None where the corpus is absent.
+    """
+
+    locate: Callable[[Roots], list[Path] | None]
+
+    def inputs(self, roots: Roots, _choice: Choice) -> list[Path]:
+        """The files, or none where the corpus is absent."""
+        return self.locate(roots) or []
+
+    def fingerprint(self, roots: Roots, _choice: Choice) -> str:
+        """The content of the files, or that they are absent."""
+        return content_of(self.locate(roots))
 
 
 @dataclass(frozen=True)

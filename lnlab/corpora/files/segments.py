@@ -108,18 +108,15 @@ def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument
     try:
         reader.parser.Parse(BARE.sub("&amp;", text) if sgml else text, True)
     except expat.ExpatError as error:
-        raise CorpusError(_malformed(where, error)) from error
+        reason = expat.ErrorString(error.code)
+        what = f"line {error.lineno}, character {error.offset + 1}: not well-formed XML ({reason})"
+        remedy = "close every element, and write a bare & as &amp; and a bare < as &lt;"
+        if error.code in CUT_OFF:
+            remedy = "the file is cut off: get it again"
+        raise CorpusError(Problem(where, what, remedy)) from error
     if not any(document.segments for document in reader.documents):
         raise CorpusError(Problem(where, "holds no segments (<seg id=...>)", "this is no test set"))
     return reader.documents
-
-
-def _malformed(where: str, error: expat.ExpatError) -> Problem:
-    reason = expat.ErrorString(error.code)
-    what = f"line {error.lineno}, character {error.offset + 1}: not well-formed XML ({reason})"
-    if error.code in CUT_OFF:
-        return Problem(where, what, "the file is cut off: get it again")
-    return Problem(where, what, "close every element, and write a bare & as &amp; and a bare < as &lt;")
 
 
 def segment_pairs(source: Content, target: Content, *, sgml: bool = False) -> list[Pair]:

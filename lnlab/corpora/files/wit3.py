@@ -7,7 +7,7 @@ Source: Cettolo, Girardi and Federico 2012, WIT3: Web Inventory of Transcribed a
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -44,19 +44,18 @@ def locate_release(roots: Roots, names: Sequence[str]) -> list[Path] | None:
     """All these files of the first folder that has them, or else an archive; None if there is neither."""
     for root in roots:
         for folder in _FOLDERS:
-            paths = [path for name in names if (path := _prefixed(root, folder, name))]
+            paths = []
+            for name in names:
+                # Sets of another year have its prefix; the training files have none in any year.
+                prefixes = PREFIXES if name.startswith("TED") else ("",)
+                candidates = (file_below((root,), f"{folder}/{prefix}{name}") for prefix in prefixes)
+                paths += [path for path in candidates if path][:1]
             if len(paths) == len(names):
                 return paths
         for archive in _ARCHIVES:
             if path := file_below((root,), archive):
                 return [path]
     return None
-
-
-def _prefixed(root: Path, folder: str, name: str) -> Path | None:
-    prefixes = PREFIXES if name.startswith("TED") else ("",)
-    candidates = (file_below((root,), f"{folder}/{prefix}{name}") for prefix in prefixes)
-    return next((path for path in candidates if path), None)
 
 
 def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
@@ -67,16 +66,16 @@ def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
     """
     if [path.suffix for path in paths] != [".tgz"]:
         return {name: read_content(path) for name, path in zip(names, paths, strict=True)}
-    members = read_archive(paths[0], lambda name: _without_prefix(name, names))
+
+    def select(name: str) -> str | None:
+        plain = PREFIX.sub("", name)
+        return plain if plain in names else None
+
+    members = read_archive(paths[0], select)
     if missing := [name for name in names if name not in members]:
         what = f"this archive has no {', '.join(missing)}"
         raise CorpusError(Problem(str(paths[0]), what, f"get the one of {ORIGIN}"))
     return members
-
-
-def _without_prefix(name: str, names: Collection[str]) -> str | None:
-    plain = PREFIX.sub("", name)
-    return plain if plain in names else None
 
 
 def tagged_pairs(source: Content, target: Content) -> list[Pair]:

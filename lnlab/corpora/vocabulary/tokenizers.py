@@ -11,7 +11,7 @@ threads is decided here: which characters are in the alphabet, and that no suffi
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Protocol
 
@@ -98,7 +98,9 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
     """
     model = untrained(models.BPE(unk_token=SPECIAL[UNK]), lowercase=lowercase)
     texts = list(texts)
-    alphabet = _alphabet(model, texts, size - len(SPECIAL))
+    counts = Counter(chain.from_iterable(model.normalizer.normalize_str(text) for text in texts))
+    counts["▁"] = counts.pop(" ", 0) + len(texts)  # what stands for the space before a word, the first one included
+    alphabet = most_frequent(counts, size - len(SPECIAL))
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         special_tokens=list(SPECIAL),
@@ -131,9 +133,6 @@ def untrained(kind: models.Model, *, lowercase: bool) -> Model:
     return model
 
 
-def _alphabet(model: Model, texts: Sequence[str], room: int) -> list[str]:
-    """The most frequent characters, as many as there is room for; equally frequent ones by their code."""
-    normalized = (model.normalizer.normalize_str(text) for text in texts)
-    counts = Counter(chain.from_iterable(normalized))
-    counts["▁"] = counts.pop(" ", 0) + len(texts)
+def most_frequent(counts: Mapping[str, int], room: int) -> list[str]:
+    """The most frequent characters, as many as there is room for; equally frequent ones in the order of their codes."""
     return sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:room]

@@ -13,7 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from tokenizers import Tokenizer as Model
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from lnlab.corpora.vocabulary.tokenizers import BOS, EOS, LONGEST_WORD, SPECIAL, UNK, Tokenizer, tokenizers
+from lnlab.corpora.vocabulary.tokenizers import (
+    BOS,
+    EOS,
+    LONGEST_WORD,
+    SPECIAL,
+    UNK,
+    Tokenizer,
+    most_frequent,
+    tokenizers,
+)
 
 WITHIN = "##"
 _LONGEST = 100
@@ -62,8 +71,9 @@ def wordpiece(texts: Iterable[str], size: int, *, lowercase: bool = True) -> Tok
     ones included. Every character has two pieces, for the beginning of a word and for within it; words with characters
     that do not fit are unknown.
     """
-    words = _words(texts, lowercase=lowercase)
-    alphabet = _alphabet(words, (size - len(SPECIAL)) // 2)
+    text = normalized(lowercase=lowercase).normalize_str(" ".join(texts))
+    words = [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
+    alphabet = most_frequent(Counter("".join(words)), (size - len(SPECIAL)) // 2)
     known = set(alphabet)
     # Of words of a thousand characters none is read in pieces, and the trainer takes the square of their length.
     readable = [word for word in words if len(word) <= LONGEST_WORD and known.issuperset(word)]
@@ -77,23 +87,10 @@ def normalized(*, lowercase: bool) -> normalizers.Normalizer:
     )
 
 
-def _words(texts: Iterable[str], *, lowercase: bool) -> list[str]:
-    text = normalized(lowercase=lowercase).normalize_str(" ".join(texts))
-    return [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
-
-
-def _alphabet(words: Sequence[str], room: int) -> list[str]:
-    """The most frequent characters, as many as there is room for; equally frequent ones by their code."""
-    counts = Counter("".join(words))
-    return sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:room]
-
-
 def _pieces(words: Sequence[str], alphabet: Sequence[str], size: int) -> dict[str, int]:
-    """Every piece with its token.
-
-    The trainer would number the characters within words in the order of a hash table, on which merges then depend. So
-    they are passed in order, as special tokens that it must include.
-    """
+    """Learn the pieces; returns every piece with its token."""
+    # The trainer would number the characters within words in the order of a hash table, on which merges then depend. So
+    # they are passed in order, as special tokens that it must include.
     model = Model(models.WordPiece(unk_token=SPECIAL[UNK]))
     model.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     special = [*SPECIAL, *alphabet, *(WITHIN + letter for letter in alphabet)]
