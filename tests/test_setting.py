@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.analyse.select.settings import SettingTable
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.compile.selection.variants import Variants
 from lnlab.keys import canonical
+from lnlab.select.settings import SettingTable
 from lnlab.setting import DEPTHS, MISSING, Setting, implied_axes
 
 

@@ -6,7 +6,7 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from lnlab.analyse.select.quantity import quantities, quantity_product, stored_rows
+from lnlab.select.quantity import quantities, quantity_product, stored_rows
 from lnlab.facts import QuantityWords
 from lnlab.nn.norms import norms
 from lnlab.probes.probe import State, once, probes

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, quantities
-from lnlab.analyse.select.select import Selection, select_measured_rows, value_list, why_empty
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
+from lnlab.select.quantity import SITE, quantities
+from lnlab.select.select import Selection, select_measured_rows, value_list, why_empty
+from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS
 from lnlab.store.plans import plan_frames
 from lnlab.tables import Results, frame

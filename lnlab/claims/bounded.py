@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from lnlab.analyse.select.quantity import quantity_fact
-from lnlab.analyse.select.reductions import RATIO_REDUCTIONS, Reduction
 from lnlab.keys import Json
 from lnlab.measured.bounded import FRACTIONS
+from lnlab.select.quantity import quantity_fact
+from lnlab.select.reductions import RATIO_REDUCTIONS, Reduction
 
 
 def is_fraction(of: Mapping[str, Json], reduce: Reduction | None = None) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim_scope import claim_scope, results_of_claim
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
@@ -22,6 +21,7 @@ from lnlab.errors import LabError, Problem
 from lnlab.facts import Facts
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry, supplied_parameters
+from lnlab.select.settings import NothingSelected
 from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
 from lnlab.tables import Results
 

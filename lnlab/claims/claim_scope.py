@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from lnlab.analyse.select.scope import scope_sentence
-from lnlab.analyse.select.seeds import results_of_seeds
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.claims.comparing import with_compared_reference
 from lnlab.keys import Json
+from lnlab.select.scope import scope_sentence
+from lnlab.select.seeds import results_of_seeds
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.tables import Results
 
 

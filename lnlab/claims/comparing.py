@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lnlab.analyse.select.quantity import quantity_fact
-from lnlab.analyse.select.select import setting_conditions
 from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
+from lnlab.select.quantity import quantity_fact
+from lnlab.select.select import setting_conditions
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
 

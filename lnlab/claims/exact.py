@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.select.early_stops import STOPPED
-from lnlab.analyse.select.run_status import run_endings
-from lnlab.analyse.select.select import select_measured_rows, why_empty
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json
+from lnlab.select.early_stops import STOPPED
+from lnlab.select.run_status import run_endings
+from lnlab.select.select import select_measured_rows, why_empty
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 

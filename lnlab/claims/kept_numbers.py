@@ -4,12 +4,12 @@ A report keeps the rows that its figures and claims need, and of every verdict t
 level, the margin, the law or the estimand of a claim has changed, these numbers are all that judging it takes.
 """
 
-from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
 from lnlab.claims.claim import Claim, Finding, Verdict, claims, stated_finding
 from lnlab.claims.criterion import criterion_of
 from lnlab.claims.region import declared_region
 from lnlab.claims.sample import BY_RULE, N_INIT, N_TRAINED, Sample
 from lnlab.claims.student import judge_sample
+from lnlab.select.reductions import RATIO_REDUCTIONS
 
 
 def judge_kept_numbers(

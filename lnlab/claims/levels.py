@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lnlab.analyse.select.series import SeedSeries
 from lnlab.claims.claim import Finding
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Arm, Sample, exclusion_notes, reason_pending, series_sample
 from lnlab.errors import LabError, Problem
+from lnlab.select.series import SeedSeries
 
 MIN_LEVELS = 4
 

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from lnlab.analyse.select.select import runs_with
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.errors import LabError
 from lnlab.keys import Json, digest
+from lnlab.select.select import runs_with
 from lnlab.specfile.seeds import parse_seeds
 from lnlab.tables import Results
 

@@ -5,10 +5,10 @@ Quick and without scipy, so that a rerun can tell that nothing changed before it
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.tables import Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")

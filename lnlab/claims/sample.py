@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lnlab.analyse.select.series import SeedSeries, largest_span
 from lnlab.errors import LabError, Problem
+from lnlab.select.series import SeedSeries, largest_span
 from lnlab.specfile.experiment import About
 
 MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors

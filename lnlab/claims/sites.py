@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from lnlab.analyse.select.select import Selection, select_measured_rows
 from lnlab.keys import Json
+from lnlab.select.select import Selection, select_measured_rows
 from lnlab.tables import Results
 
 _Column = Literal["stack", "layer", "sublayer", "tensor", "index"]

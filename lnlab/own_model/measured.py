@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from lnlab import __version__
-from lnlab.analyse.select.select import select_measured_rows
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.claim import Verdict, judge_all
 from lnlab.errors import LabError, Problem, nearest
@@ -26,6 +25,7 @@ from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.wording import join_words
 from lnlab.report.write import Report, write_report
+from lnlab.select.select import select_measured_rows
 from lnlab.tables import Results, table_schema, wide_axes
 
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.select.seeds import results_of_seeds
-from lnlab.analyse.select.select import Selection, select_measured_rows, value_list
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json
@@ -21,6 +18,9 @@ from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import using_words
+from lnlab.select.seeds import results_of_seeds
+from lnlab.select.select import Selection, select_measured_rows, value_list
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 

@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from lnlab.analyse.quantities.rates import RATE_PATH
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import select_measured_rows
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json, canonical
@@ -29,6 +27,8 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.wording import moment_in_words
+from lnlab.select.quantity import quantities
+from lnlab.select.select import select_measured_rows
 from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
 

@@ -6,13 +6,13 @@ row is in the data; rows of any other selection may be missing without a trace, 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lnlab.analyse.select.select import Selection, value_list
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.select import Selection, value_list
 
 _Section = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")

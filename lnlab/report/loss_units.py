@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from lnlab.analyse.select.settings import settings_of
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 _item: ContextVar[str] = ContextVar("item", default="token")

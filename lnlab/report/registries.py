@@ -8,12 +8,12 @@ from typing import Any
 import lnlab.analyse
 import lnlab.claims
 from lnlab.analyse.convergence.rules import convergences
-from lnlab.analyse.select.quantity import quantities
 from lnlab.analyse.tuning.rules import rules
 from lnlab.claims.claim import claims
 from lnlab.registry import Registry
 from lnlab.report import sections as section_files
 from lnlab.report.section import sections
+from lnlab.select.quantity import quantities
 
 for _room in (lnlab.analyse, lnlab.claims, section_files):
     for _module in walk_packages(_room.__path__, f"{_room.__name__}."):

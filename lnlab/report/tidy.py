@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import QUANTITY_TABLES, select_measured_rows
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units, loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_words, using_words
+from lnlab.select.quantity import quantities
+from lnlab.select.select import QUANTITY_TABLES, select_measured_rows
 from lnlab.tables import AXIS_PREFIX, WRITTEN_BY_THE_PLAN, WRITTEN_BY_WORKERS, Results, wide_axes
 
 _KEYS = ("run", "variant", "trajectory", "measurement", "setting")

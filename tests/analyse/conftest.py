@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
+import lnlab.analyse.quantities.profiles  # noqa: F401 - registers quantities
 from lnlab.keys import canonical
 from lnlab.tables import Results, frame, table_schema
 

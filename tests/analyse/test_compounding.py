@@ -3,7 +3,7 @@
 import pytest
 
 import lnlab.analyse.quantities.layer_gradient_ratio  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),

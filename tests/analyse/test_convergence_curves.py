@@ -9,10 +9,10 @@ import pytest
 import lnlab.analyse.convergence.boundary  # noqa: F401 - registers the quantities
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.curves import decisive_losses, loss_records
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
 from lnlab.keys import canonical
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 from lnlab.tables import Results, frame, table_schema
 
 H, EPOCH = 1.0, 10

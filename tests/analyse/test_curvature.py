@@ -10,10 +10,10 @@ import lnlab.analyse.quantities.curvature
 import lnlab.analyse.quantities.ggn_share
 import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
 from lnlab.analyse.quantities.spectra import part_spectra, spectral_number
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
 from lnlab.errors import LabError
+from lnlab.select.quantity import quantities
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 from lnlab.tables import Results, frame, table_schema
 
 VALUES = {"hessian": [-3.0, -0.5, 0.0, 0.0, 0.25, 4.0], "ggn": [0.0, 0.0, 0.0, 0.0, 0.25, 3.0]}

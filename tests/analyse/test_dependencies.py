@@ -3,7 +3,7 @@
 import pytest
 
 import lnlab.analyse.quantities.dependencies  # noqa: F401 - registers
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 
 TYPES = ("self_attention", "feed_forward")
 LINES = {"self_attention": (3.0, 0.8), "feed_forward": (2.0, 1.2)}

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lnlab.analyse.quantities.edge_of_stability import rate_multiplier, stability_edge
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 from lnlab.tables import table_schema
 
 CURVATURE = 3.0

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
-from lnlab.analyse.select.settings import NothingSelected
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
+from lnlab.select.settings import NothingSelected
 
 H = 6.0
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
 from lnlab.claims.row_digest import rows_digest
 from lnlab.errors import LabError
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 from lnlab.tables import table_schema
 
 CLAIM = {"id": "a", "kind": "trend", "of": {"quantity": "psi", "index": 10}, "over": "x", "direction": "up"}

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
-from lnlab.analyse.select.missed_measurements import missed_seeds
-from lnlab.analyse.select.series import select_series
+from lnlab.select.missed_measurements import missed_seeds
+from lnlab.select.series import select_series
 
 LOOKS = [(step, '{"kind":"p"}', f"p{step}") for step in (0, 10, 20)]
 EVALUATION = '{"kind":"evaluation","split":"validation"}'

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import lnlab.analyse.quantities.matched_displacement  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 
 QUANTITY = "hidden_norm_sq"
 SITE = {"stack": "encoder", "layer": 1, "sublayer": "feed_forward", "tensor": "sum"}

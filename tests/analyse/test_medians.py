@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 import torch
 
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
 from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import LabError
 from lnlab.probes.support.octaves import entry_histogram
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 from lnlab.tables import table_schema
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lnlab.analyse.select.quantity import STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.quantity import STATE, quantities, quantity_product, stored_rows
+from lnlab.select.select import select_measured_rows
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lnlab.analyse.quantities.rates  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
+from lnlab.select.settings import NothingSelected
 
 RATES = (1e-4, 1e-3, 1e-2, 1e-1)
 H = 6.0

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlab.analyse.select.reductions import REDUCTIONS
+from lnlab.select.reductions import REDUCTIONS
 
 
 @pytest.mark.parametrize(

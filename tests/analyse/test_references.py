@@ -6,10 +6,10 @@ import pytest
 
 import lnlab.analyse.quantities.rates
 import lnlab.analyse.quantities.targets  # noqa: F401 - registers the quantities
-from lnlab.analyse.select.references import reference_variants
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
-from lnlab.analyse.select.settings import NothingSelected
+from lnlab.select.references import reference_variants
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
+from lnlab.select.settings import NothingSelected
 
 H = 6.0
 PHI = "learned_fraction"

@@ -1,6 +1,6 @@
 """What a number is about, in words."""
 
-from lnlab.analyse.select.scope import scope_sentence
+from lnlab.select.scope import scope_sentence
 
 
 def test_sizes_width_corpus_steps_and_seeds(setting, experiment):

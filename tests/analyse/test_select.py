@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows, why_empty
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
+from lnlab.select.select import runs_with, select_measured_rows, why_empty
+from lnlab.select.settings import NothingSelected
 
 STACK = ("encoder", "decoder")
 

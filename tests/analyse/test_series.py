@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from lnlab.analyse.select.series import select_series, series_quotient
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.errors import LabError
+from lnlab.select.series import select_series, series_quotient
+from lnlab.select.settings import NothingSelected
 
 W2 = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}
 

@@ -5,8 +5,8 @@ import random
 import polars as pl
 import pytest
 
-from lnlab.analyse.select.settings import NothingSelected, SettingTable, settings_of
 from lnlab.keys import canonical
+from lnlab.select.settings import NothingSelected, SettingTable, settings_of
 from lnlab.setting import Setting
 from lnlab.specfile.values import matches, value_label
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from lnlab.analyse.select.sublayers import number_sublayers
+from lnlab.select.sublayers import number_sublayers
 
 
 def rows(*places, run="a", stack="encoder"):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lnlab.analyse.quantities.theorem_bounds import StackShape, lemma_2_bounds, rank_one_bound, theorem_1_bound
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 
 
 @pytest.fixture(scope="module")

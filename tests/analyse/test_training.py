@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlab.analyse.quantities.training import sum_learning_rate
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
+from lnlab.select.quantity import quantities
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 
 CURVE = {0: 9.0, 50: 3.0, 100: 4.0}
 

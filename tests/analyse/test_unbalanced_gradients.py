@@ -11,7 +11,7 @@ from lnlab.analyse.quantities.unbalanced_gradients import (
     qk_to_v_gradient,
     token_difference,
 )
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 
 DIFFERENCE = {1: 0.5, 2: 0.1, 3: 0.02, 4: 0.003, 5: 0.0007}
 

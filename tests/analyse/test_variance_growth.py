@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lnlab.analyse.quantities.variance_growth import init_gains
-from lnlab.analyse.select.select import select_measured_rows
+from lnlab.select.select import select_measured_rows
 from lnlab.setting import Setting
 
 LIKENESS = {1: 0.3, 2: 0.8}

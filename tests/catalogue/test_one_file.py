@@ -14,14 +14,14 @@ PIECES = '''
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.select.quantity import SITE, STATE, quantities, stored_rows
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.region import Region
 from lnlab.claims.sample import one_number_per_seed, series_sample
 from lnlab.claims.student import judge_sample
-from lnlab.analyse.select.select import select_measured_rows
-from lnlab.analyse.select.series import select_series
+from lnlab.select.select import select_measured_rows
+from lnlab.select.series import select_series
 from lnlab.facts import QuantityWords
 from lnlab.probes.probe import probes
 from lnlab.report.data.series import source_rows_of

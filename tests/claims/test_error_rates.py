@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from lnlab.analyse.select.series import SeedSeries
 from lnlab.claims.criterion import Criterion, interval_word
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.order import contrast_region
@@ -24,6 +23,7 @@ from lnlab.claims.local_exponents import local_exponent_member, local_exponents
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample, contrast_sample
 from lnlab.claims.student import judge_sample, share_of_seeds_finding
+from lnlab.select.series import SeedSeries
 from tests.claims import error_rates
 
 REPEATS = 2000

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from torch.optim import SGD
 
-from lnlab.analyse.select.quantity import quantities
 from lnlab.app.rounds import units
 from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers
+from lnlab.select.quantity import quantities
 from lnlab.store.store import Store
 
 SPEC = """\

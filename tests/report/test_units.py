@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import quantities
 from lnlab.catalogue import REGISTRIES
 from lnlab.measured.training import RECORDED_CURVES
 from lnlab.measured.updates import RECORDED_UPDATES
@@ -16,6 +15,7 @@ from lnlab.report.page.methods import methods_paragraphs
 from lnlab.report.sections.depth_profile import depth_profile
 from lnlab.report.sections.table import table
 from lnlab.report.words.quantity_words import quantity_definition, quantity_with_unit
+from lnlab.select.quantity import quantities
 from lnlab.specfile.columns import RECORDED
 from lnlab.tables import Results
 

@@ -7,9 +7,9 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_toys import plan_of, record, record_all
 
-from lnlab.analyse.select.select import select_measured_rows
 from lnlab.errors import StoreError
 from lnlab.report.tidy import tidy_rows
+from lnlab.select.select import select_measured_rows
 from lnlab.store import compact, join
 from lnlab.tables import Results
 

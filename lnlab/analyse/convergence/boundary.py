@@ -14,8 +14,8 @@ import polars as pl
 
 from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_quantity_rows
 from lnlab.analyse.quantities.rates import RATE_PATH, rates_and_groups
-from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import quantities
 from lnlab.tables import Results
 
 _TAGS: dict[str, Any] = {**CONVERGENCE_FACTS, "over": RATE_PATH}

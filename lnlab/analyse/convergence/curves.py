@@ -19,8 +19,8 @@ import polars as pl
 
 from lnlab.analyse.convergence.rules import Judgement, LossCurve, convergences, curve_of_batches, curve_of_evaluations
 from lnlab.analyse.quantities.training import recorded_curve
-from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
 DISTINGUISHED_BY = ("rule", "split")

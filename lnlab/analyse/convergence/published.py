@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lnlab.analyse.select.select import value_list
 from lnlab.keys import Json
+from lnlab.select.select import value_list
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _Rate = Annotated[float, Field(gt=0)]

@@ -6,9 +6,9 @@ size 1 and a value matrix that keeps the size, E‖(1/n) Σ_j x_j V‖² = E‖x
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 

@@ -17,8 +17,8 @@ from lnlab.analyse.quantities.spectra import (
     of_density,
     spectral_number,
 )
-from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import quantities
 from lnlab.tables import Results
 
 SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}

@@ -8,10 +8,10 @@ Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j
 import polars as pl
 
 from lnlab.analyse.quantities.variance_growth import known_gains
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import settings_of
-from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.select.settings import settings_of
+from lnlab.select.sublayers import number_sublayers
 from lnlab.tables import Results
 
 _STACK = [*STATE, "stack"]

@@ -13,11 +13,11 @@ import polars as pl
 
 from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, with_task
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
-from lnlab.analyse.select.quantity import STATE, quantities, stored_rows
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.rectification import ADAPTIVE_ABOVE, rectification
+from lnlab.select.quantity import STATE, quantities, stored_rows
+from lnlab.select.settings import settings_of
 from lnlab.specfile.references import BEST
 from lnlab.tables import Results
 

@@ -3,8 +3,8 @@
 import polars as pl
 
 from lnlab.analyse.quantities.training import as_run_quantity, recorded_curve
-from lnlab.analyse.select.quantity import STATE, quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import STATE, quantities
 from lnlab.tables import Results
 
 

@@ -16,9 +16,9 @@ import polars as pl
 
 from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
 from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
-from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import STATE, quantities
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 _SCOPE_KEYS = (*STATE, "scope")

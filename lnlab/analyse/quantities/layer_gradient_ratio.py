@@ -8,9 +8,9 @@ and g_k from the gradients on both sides of the addition. A norm also loses two 
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 LAYER_KEYS = ("stack", "layer")

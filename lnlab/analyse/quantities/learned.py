@@ -12,11 +12,11 @@ from statistics import median
 import polars as pl
 
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
-from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.references import reference_variants
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.select.quantity import STATE, quantities
+from lnlab.select.references import reference_variants
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 FAILED_BELOW, HALF_LEARNED, TRAINED_ABOVE = 0.25, 0.5, 0.9

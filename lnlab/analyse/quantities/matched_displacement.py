@@ -8,10 +8,10 @@ displacement, which is 0 at step 0. A run whose first state lies beyond D* has n
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
-from lnlab.analyse.select.references import reference_variants
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.select.references import reference_variants
 from lnlab.tables import Results
 
 DISTANCE = "total_displacement"

@@ -18,8 +18,8 @@ from lnlab.analyse.quantities.spectra import (
     full_batch_spectra,
     of_density,
 )
-from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import quantities
 from lnlab.tables import Results
 
 ISOLATION_RATIO = 0.1

@@ -14,10 +14,10 @@ import polars as pl
 
 from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learned_fractions
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
-from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.select.quantity import STATE, quantities
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 RATE_PATH = "optimizer.lr"

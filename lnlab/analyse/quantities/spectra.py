@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE
+from lnlab.select.quantity import SITE, STATE
 from lnlab.tables import Results, table_schema
 
 SPECTRUM_KEYS = (*STATE, "measurement", "operator", "scope")

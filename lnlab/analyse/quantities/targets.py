@@ -13,10 +13,10 @@ import polars as pl
 
 from lnlab.analyse.quantities.learned import FAILED_BELOW, learned_fractions, variant_medians
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
-from lnlab.analyse.select.quantity import STATE, quantities
-from lnlab.analyse.select.references import reference_variants
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.select.quantity import STATE, quantities
+from lnlab.select.references import reference_variants
 from lnlab.tables import Results
 
 TARGET_FACTOR = 1.02

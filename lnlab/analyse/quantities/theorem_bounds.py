@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, stored_rows
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS, Setting
 from lnlab.tables import Results
 

@@ -3,8 +3,8 @@
 import polars as pl
 
 from lnlab.analyse.quantities.training import as_run_quantity
-from lnlab.analyse.select.quantity import STATE, quantities, stored_rows
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import STATE, quantities, stored_rows
 from lnlab.tables import Results
 
 

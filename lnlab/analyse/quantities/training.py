@@ -7,9 +7,9 @@ import math
 
 import polars as pl
 
-from lnlab.analyse.select.early_stops import stopped_early
-from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.early_stops import stopped_early
+from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
 EXPLOSION_FACTOR = 2.0

@@ -7,9 +7,9 @@ unbiased estimates of ‖E g‖², since the noise of mini-batches makes up more
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
 from lnlab.tables import Results
 
 MIN_LAYERS = 4

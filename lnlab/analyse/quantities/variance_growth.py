@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
-from lnlab.analyse.select.settings import settings_of
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_product, stored_rows
+from lnlab.select.settings import settings_of
 from lnlab.setting import Setting
 from lnlab.tables import Results
 

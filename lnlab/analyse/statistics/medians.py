@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from lnlab import tables
-from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.facts import QuantityWords
+from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import Results
 
 

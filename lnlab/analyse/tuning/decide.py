@@ -7,11 +7,11 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.tuning.rules import TuningTrial, rules
 from lnlab.compile.decisions import Decision, TuningCandidate, Undecided
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json, canonical, digest
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 

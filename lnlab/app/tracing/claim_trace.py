@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows, value_list
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.app.locks.folder_contents import seeds_text
 from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.app.tracing.sources import TracedExperiment
@@ -18,6 +16,8 @@ from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json
 from lnlab.report.words.verdict_words import statistic_text
+from lnlab.select.select import runs_with, select_measured_rows, value_list
+from lnlab.select.settings import NothingSelected
 from lnlab.specfile.citations import citations_of
 from lnlab.specfile.load import parse_leniently
 from lnlab.tables import Results

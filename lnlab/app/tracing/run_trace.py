@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.app.comparison.sides import variant_names
 from lnlab.app.tracing.sources import TracedExperiment, runs_of_key
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.select import runs_with
+from lnlab.select.settings import NothingSelected
 from lnlab.store.records.records import StoreReader
 
 if TYPE_CHECKING:

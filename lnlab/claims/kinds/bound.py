@@ -10,8 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lnlab.analyse.select.reductions import RATIO_REDUCTIONS, Reduction
-from lnlab.analyse.select.series import select_series
 from lnlab.claims.bounded import is_fraction
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -28,6 +26,8 @@ from lnlab.claims.sample import (
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, share_of_seeds_finding
 from lnlab.keys import Json
+from lnlab.select.reductions import RATIO_REDUCTIONS, Reduction
+from lnlab.select.series import select_series
 from lnlab.tables import Results
 
 

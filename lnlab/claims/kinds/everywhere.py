@@ -12,10 +12,6 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.run_status import ending_text, run_endings
-from lnlab.analyse.select.select import select_measured_rows, why_empty
-from lnlab.analyse.select.series import leading_runs
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.contrasts import arm_names
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -24,6 +20,10 @@ from lnlab.claims.region import Region, declared_region
 from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.run_status import ending_text, run_endings
+from lnlab.select.select import select_measured_rows, why_empty
+from lnlab.select.series import leading_runs
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 _ALL_EQUAL = "all equal"

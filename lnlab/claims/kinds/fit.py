@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lnlab.analyse.select.series import select_series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.claim import VerdictLabel as Verdict
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -21,6 +20,7 @@ from lnlab.claims.sample import N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.series import select_series
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 

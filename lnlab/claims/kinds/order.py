@@ -8,8 +8,6 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-from lnlab.analyse.select.reductions import Reduction
-from lnlab.analyse.select.series import select_series
 from lnlab.claims.bounded import is_fraction, is_rate
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -18,6 +16,8 @@ from lnlab.claims.order_chain import parse_order
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, contrast_sample
 from lnlab.keys import Json
+from lnlab.select.reductions import Reduction
+from lnlab.select.series import select_series
 from lnlab.tables import Results
 
 RELATIVE_MARGIN, NATS_MARGIN = 0.02, 0.05  # default margins: at init, relative; trained, nats per token

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from lnlab.analyse.select.series import SeedSeries, select_series, series_quotient
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.contrasts import arm_names
@@ -29,6 +28,7 @@ from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
+from lnlab.select.series import SeedSeries, select_series, series_quotient
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 

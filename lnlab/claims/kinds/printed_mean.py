@@ -18,7 +18,6 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from lnlab.analyse.select.series import select_series
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import Region, number_text
@@ -27,6 +26,7 @@ from lnlab.claims.significance import ALPHA
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.claims.verdict_text import coverage_text
 from lnlab.keys import Json
+from lnlab.select.series import select_series
 from lnlab.tables import Results
 
 _MEANS = 20_000

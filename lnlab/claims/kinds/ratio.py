@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.analyse.select.reductions import Reduction
-from lnlab.analyse.select.series import SeedSeries, select_series
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.contrasts import arm_names
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -19,6 +17,8 @@ from lnlab.claims.sample import contrast_sample, min_seeds
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.reductions import Reduction
+from lnlab.select.series import SeedSeries, select_series
 from lnlab.tables import Results
 
 NO_RATIO = 1.0

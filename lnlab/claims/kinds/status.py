@@ -13,11 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lnlab.analyse.select.early_stops import STOPPED
-from lnlab.analyse.select.run_status import ending_text, run_endings
-from lnlab.analyse.select.select import Selection
-from lnlab.analyse.select.series import select_series, varying_columns
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion, interval_word
 from lnlab.claims.region import Region, declared_region
@@ -26,6 +21,11 @@ from lnlab.claims.student import HALF_OF_SEEDS, fewest_alike, share_interval
 from lnlab.claims.verdict_text import coverage_text
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.early_stops import STOPPED
+from lnlab.select.run_status import ending_text, run_endings
+from lnlab.select.select import Selection
+from lnlab.select.series import select_series, varying_columns
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 EndStatus = Literal["finished", "stopped", "diverged", "failed", "timed_out", "out_of_memory"]

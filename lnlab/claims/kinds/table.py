@@ -26,8 +26,6 @@ from lnlab.analyse.convergence.agreement import (
     reproduced_columns,
 )
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
-from lnlab.analyse.select.run_status import ending_text
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -36,6 +34,8 @@ from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes
 from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
 from lnlab.errors import LabError, Problem
 from lnlab.keys import Json
+from lnlab.select.run_status import ending_text
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 BOUNDARY_STATISTIC = "mean boundary error in grid steps"

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from lnlab.analyse.select.series import select_series
 from lnlab.analyse.statistics.kendall import kendall_tau
 from lnlab.analyse.statistics.page_trend import page_test
 from lnlab.claims.claim import Detail, Finding, VerdictLabel, claims
@@ -20,6 +19,7 @@ from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.student import explained_verdict, interval_of, measured_finding, unjudged_finding
 from lnlab.keys import Json
+from lnlab.select.series import select_series
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 

@@ -4,10 +4,6 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from lnlab.analyse.select.reductions import RATIO_REDUCTIONS
-from lnlab.analyse.select.select import Selection, runs_with
-from lnlab.analyse.select.series import trained_elsewhere
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
@@ -18,6 +14,10 @@ from lnlab.keys import Json, canonical
 from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.reductions import RATIO_REDUCTIONS
+from lnlab.select.select import Selection, runs_with
+from lnlab.select.series import trained_elsewhere
+from lnlab.select.settings import NothingSelected
 from lnlab.specfile.experiment import CRITERION_FIELDS
 from lnlab.tables import Results
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json, canonical
@@ -22,6 +21,7 @@ from lnlab.report.data.series import (
 )
 from lnlab.report.words.path_names import join_value_names, number_ranges
 from lnlab.report.words.wording import axis_value_name
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results
 

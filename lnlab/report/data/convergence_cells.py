@@ -20,7 +20,6 @@ from lnlab.analyse.convergence.curves import LossRecord, loss_records, time_to_d
 from lnlab.analyse.convergence.published import Printed
 from lnlab.analyse.convergence.rules import Judgement, convergences
 from lnlab.analyse.quantities.rates import RATE_PATH
-from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import clopper_pearson
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -33,6 +32,7 @@ from lnlab.report.words.wording import (
     format_value,
     join_words,
 )
+from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 AGREEMENT_MARKS = {"own": "", "agrees": "✓", "differs": "✗", "half": "=", "missing": "–"}

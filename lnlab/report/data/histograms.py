@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.analyse.statistics.medians import histogram_median
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -17,6 +16,7 @@ from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import mean_points, missing_runs_sentence
+from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
 MAX_HISTOGRAM_STEPS = 24

@@ -4,10 +4,10 @@ import json
 
 import polars as pl
 
-from lnlab.analyse.select.settings import settings_of
 from lnlab.claims.criterion import FINISHING
 from lnlab.report.words.path_names import join_value_names
 from lnlab.report.words.wording import axis_value_name
+from lnlab.select.settings import settings_of
 from lnlab.setting import implied_axes
 from lnlab.tables import Results
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval, t_interval
 from lnlab.claims.criterion import FINISHING
 from lnlab.keys import Json
@@ -24,6 +23,7 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.data.table_cells import unfinished_places
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.tables import Results
 
 MAX_PROFILE_POINTS = 24

@@ -7,11 +7,11 @@ from statistics import median
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import QUANTITY_TABLES, reference_of, runs_with, select_measured_rows
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import source_rows_of
+from lnlab.select.quantity import quantities
+from lnlab.select.select import QUANTITY_TABLES, reference_of, runs_with, select_measured_rows
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 

@@ -4,10 +4,6 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import quantities
-from lnlab.analyse.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
-from lnlab.analyse.select.series import leading_runs
-from lnlab.analyse.select.settings import settings_of
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
@@ -17,6 +13,10 @@ from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
+from lnlab.select.quantity import quantities
+from lnlab.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
+from lnlab.select.series import leading_runs
+from lnlab.select.settings import settings_of
 from lnlab.tables import ENDED_STATUSES, Results
 
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from lnlab.analyse.quantities.spectra import of_density, spectra_table
-from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
@@ -21,6 +20,7 @@ from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section
 from lnlab.report.words.statistic import MEAN_AND_RANGE
 from lnlab.report.words.wording import in_variant, moment_in_words
+from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]

@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.select import runs_with
-from lnlab.analyse.select.series import varying_columns
 from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, median_interval, t_interval
 from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
@@ -17,6 +15,8 @@ from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.series import ended_runs, labelled_values
 from lnlab.report.words.wording import join_words
+from lnlab.select.select import runs_with
+from lnlab.select.series import varying_columns
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 

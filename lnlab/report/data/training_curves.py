@@ -9,7 +9,6 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.claims.bounded import is_fraction
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
@@ -32,6 +31,7 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.theme import SeriesStyle, series_style
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 

@@ -6,7 +6,6 @@ from itertools import chain
 
 import polars as pl
 
-from lnlab.analyse.select.seeds import results_of_seeds
 from lnlab.keys import Json, canonical
 from lnlab.measured.updates import RECORDED_UPDATES
 from lnlab.report.facts import ReportFacts
@@ -20,6 +19,7 @@ from lnlab.report.words.wording import (
     join_words,
     numbers_first,
 )
+from lnlab.select.seeds import results_of_seeds
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.values import site_label
 from lnlab.tables import TRAINED_ELSEWHERE, Results

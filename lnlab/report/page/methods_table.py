@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from lnlab.analyse.select.settings import settings_of
 from lnlab.keys import Json, canonical
 from lnlab.report.page.methods import setting_leaves
 from lnlab.report.table import Grid
 from lnlab.report.words.wording import format_value, join_words
+from lnlab.select.settings import settings_of
 from lnlab.setting import MISSING, SHORT_FORMS, STACKS, Setting
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import is_choices

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.histograms import HistogramBins, equal_bins
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts
@@ -25,6 +24,7 @@ from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_short, in_variant, join_words, two_at_most
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)

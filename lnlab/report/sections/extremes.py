@@ -16,7 +16,6 @@ from lnlab.analyse.quantities.spectra import (
     spectra_table,
     spectral_number,
 )
-from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
@@ -28,6 +27,7 @@ from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_interval, format_short, join_words, nonbreaking
+from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
 _RESIDUAL_OF_END: Mapping[str, str] = {

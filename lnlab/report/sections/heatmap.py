@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
-from lnlab.analyse.select.sublayers import number_sublayers
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
@@ -24,6 +22,8 @@ from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_short, in_variant, join_words, two_at_most
+from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.sublayers import number_sublayers
 from lnlab.tables import Results
 
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.analyse.select.settings import NothingSelected
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
 from lnlab.keys import Json
@@ -31,6 +30,7 @@ from lnlab.report.words.wording import (
     join_words,
     two_at_most,
 )
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with, select_measured_rows
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
 from lnlab.report.charts.value_matrix import matrix_chart
@@ -31,6 +30,7 @@ from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN, MEAN, MEDIAN
 from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
+from lnlab.select.select import runs_with, select_measured_rows
 from lnlab.tables import Results
 
 _STATISTICS = {"mean": MEAN, "geometric_mean": GEOMETRIC_MEAN, "median": MEDIAN}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from lnlab.analyse.quantities.targets import TARGET_FACTOR, target_crossings
-from lnlab.analyse.select.select import select_measured_rows
 from lnlab.keys import Json
 from lnlab.report.data.run_outcomes import (
     RunNumbers,
@@ -27,6 +26,7 @@ from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.reference_words import reference_text
 from lnlab.report.words.statistic import MEDIAN_AND_RANGE
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_short, format_value, join_words
+from lnlab.select.select import select_measured_rows
 from lnlab.tables import ENDED_STATUSES, Results
 
 _UPDATES, _EPOCHS = "time_to_target", "epochs_to_target"

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.select.select import narrow_rows, runs_with
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
@@ -19,6 +18,7 @@ from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import count_noun, format_number, format_short, join_words
+from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
 _SCORE = "sentence_bleu"

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 
-from lnlab.analyse.select.quantity import quantities
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.loss_units import fill_units
+from lnlab.select.quantity import quantities
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
 _WEIGHTS = {"w1": "W1", "w2": "W2", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.report.charts.render import to_svg
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.page.html import unbroken_names
@@ -15,6 +14,7 @@ from lnlab.report.sections.basin import basin
 from lnlab.report.sections.outcomes import outcomes
 from lnlab.report.sections.time_to_target import time_to_target
 from lnlab.report.write import write_report
+from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import Results, table_schema
 
 GRID = (3e-4, 1e-3, 3e-3)

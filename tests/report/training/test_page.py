@@ -9,8 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from lnlab.analyse.select.quantity import SITE, STATE, quantities
 from lnlab.report.write import write_report
+from lnlab.select.quantity import SITE, STATE, quantities
 from lnlab.tables import table_schema
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.analyse.select.select import runs_with
-from lnlab.analyse.select.settings import settings_of
 from lnlab.errors import Problem, ReportError
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
@@ -15,6 +13,8 @@ from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.report.data.labels import label_series
 from lnlab.report.section import Chart, Section, sections
 from lnlab.report.words.wording import count_noun, join_words
+from lnlab.select.select import runs_with
+from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS
 from lnlab.tables import Results
 

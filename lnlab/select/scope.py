@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from lnlab.analyse.select.settings import settings_of
 from lnlab.keys import Json
+from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS, Setting
 from lnlab.tables import Results
 

@@ -6,9 +6,9 @@ init: else adding a strong variant would move the numbers of all others.
 
 from collections.abc import Sequence
 
-from lnlab.analyse.select.settings import SettingTable, settings_of
 from lnlab.errors import LabError, Problem, nearest
 from lnlab.keys import Json, canonical
+from lnlab.select.settings import SettingTable, settings_of
 from lnlab.setting import Setting
 from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, ReferenceGroup, parse_reference
 from lnlab.tables import Results

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.analyse.select.early_stops import stopped_early
 from lnlab.keys import Json
+from lnlab.select.early_stops import stopped_early
 from lnlab.specfile.columns import LAST
 from lnlab.tables import Results
 

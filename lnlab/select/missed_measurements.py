@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.quantity import quantity_fact
-from lnlab.analyse.select.select import QUANTITY_TABLES, Selection, value_list
 from lnlab.keys import Json
+from lnlab.select.quantity import quantity_fact
+from lnlab.select.select import QUANTITY_TABLES, Selection, value_list
 from lnlab.specfile.columns import EVALUATIONS, RECORDED
 from lnlab.specfile.values import matches
 from lnlab.tables import Results, frame

@@ -6,9 +6,9 @@ are cut where the rule decided, so that no number taken after step 0 is comparab
 
 import polars as pl
 
-from lnlab.analyse.select.early_stops import STOPPED, any_unfinished, stopped_early
-from lnlab.analyse.select.quantity import quantity_fact
-from lnlab.analyse.select.select import Selection, runs_with
+from lnlab.select.early_stops import STOPPED, any_unfinished, stopped_early
+from lnlab.select.quantity import quantity_fact
+from lnlab.select.select import Selection, runs_with
 from lnlab.tables import ENDED_EARLY, Results
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.select.early_stops import STOPPED, any_unfinished
-from lnlab.analyse.select.missed_measurements import missed_seeds
-from lnlab.analyse.select.quantity import quantity_fact
-from lnlab.analyse.select.reductions import REDUCTIONS, Reduction
-from lnlab.analyse.select.run_status import fate_without_numbers, run_endings
-from lnlab.analyse.select.select import Selection, select_measured_rows, why_empty
-from lnlab.analyse.select.settings import NothingSelected, settings_of
 from lnlab.errors import LabError, Problem
+from lnlab.select.early_stops import STOPPED, any_unfinished
+from lnlab.select.missed_measurements import missed_seeds
+from lnlab.select.quantity import quantity_fact
+from lnlab.select.reductions import REDUCTIONS, Reduction
+from lnlab.select.run_status import fate_without_numbers, run_endings
+from lnlab.select.select import Selection, select_measured_rows, why_empty
+from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.tables import TRAINED_ELSEWHERE, Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")

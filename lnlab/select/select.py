@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.analyse.select.early_stops import stopped_early
-from lnlab.analyse.select.pushdown import condition_of_files
-from lnlab.analyse.select.quantity import quantities, quantity_fact
-from lnlab.analyse.select.references import NoReference
-from lnlab.analyse.select.settings import NothingSelected, settings_of
 from lnlab.errors import Problem, listed, nearest
 from lnlab.keys import Json, canonical
+from lnlab.select.early_stops import stopped_early
+from lnlab.select.pushdown import condition_of_files
+from lnlab.select.quantity import quantities, quantity_fact
+from lnlab.select.references import NoReference
+from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
 from lnlab.specfile.references import BEST, REFERENCE
