@@ -1,12 +1,11 @@
-"""What a user can put right: where the mistake is, what it is, and its remedy."""
+"""Exceptions that carry what the user can put right, and the words for it."""
 
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 
-from lnlab.printable import printable
+from lnlab.issues import Issue
 
 MOST_LISTED = 8
 """Known words that a message lists."""
@@ -21,18 +20,11 @@ _SHORT_FOR = {
 }
 
 
-@dataclass(frozen=True, order=True)
-class Problem:
-    """One mistake in one line: ``where: what; remedy``."""
+class Problem(Issue):
+    """An issue whose kind nobody has named yet."""
 
-    where: str
-    what: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        cause = f"{self.where}: {self.what}" if self.where else self.what
-        text = printable(f"{cause}; {self.remedy}" if self.remedy else cause)
-        return text.replace("\n", r"\n").replace("\t", r"\t")
+    def __init__(self, where: str, what: str, remedy: str = "") -> None:
+        super().__init__("failed", where, what, remedy)
 
 
 def shown(value: object) -> str:
@@ -43,15 +35,24 @@ def shown(value: object) -> str:
 
 
 class LabError(Exception):
-    """Problems that the user can put right. The command line prints them; anything else is a bug with a traceback."""
+    """What the user can put right. The command line prints it; any other exception is a bug with a traceback.
 
-    def __init__(self, *problems: Problem) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
+    Attributes:
+        issues: all of it, each with ``code``, ``place``, ``what`` and ``remedy``.
+    """
 
-    def __reduce__(self) -> tuple[type["LabError"], tuple[Problem, ...]]:
-        """Pickled as its problems, so that it survives the way between processes."""
-        return type(self), self.problems
+    def __init__(self, *issues: Issue) -> None:
+        super().__init__("\n".join(map(str, issues)))
+        self.issues = issues
+
+    def __reduce__(self) -> tuple[type["LabError"], tuple[Issue, ...]]:
+        """Pickled as its issues, so that it survives the way between processes."""
+        return type(self), self.issues
+
+    @property
+    def problems(self) -> tuple[Issue, ...]:
+        """The issues."""
+        return self.issues
 
 
 class SpecError(LabError):

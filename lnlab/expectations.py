@@ -1,19 +1,21 @@
-"""What a value should have been: pydantic's errors in the words of a spec.
+"""The one translator of pydantic's errors: what a value should have been, in the words of a spec.
 
 Pydantic says of every alternative of a union why it does not fit, and puts its own name of the alternative into the
 path (``constrained-int``). Here each place has one mistake, and the path is that of the data.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from lnlab.errors import closest, listed
+from lnlab.errors import closest, listed, nearest, shown
+from lnlab.issues import Code, Issue, Where
 from lnlab.keys import Json
+from lnlab.parameters import UNKNOWN_KEY
 from lnlab.written_numbers import number_hint, truth_hint
 
 _LISTS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "deque_type", "iterable_type")
@@ -48,8 +50,16 @@ _OWN = ("value_error", "assertion_error")
 _WORD = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NAME = "^[A-Za-z][A-Za-z0-9_]*"
 _ABSENT = object()
-_MOST = 100
-"""Mistakes of one value that are told apart."""
+MOST_ISSUES = 100
+"""Issues of one value that are told apart."""
+_CODES: Mapping[str, Code] = {
+    **dict.fromkeys(
+        (*_LISTS, *_MAPPINGS, *_TEXTS, *_WHOLE, *_NUMBERS, *_TRUTH, *_PLAIN, "is_instance_of"), "wrong-type"
+    ),
+    **dict.fromkeys((*_BOUNDS, "finite_number", "out_of_range"), "out-of-range"),
+    **dict.fromkeys(_SIZES, "wrong-length"),
+}
+"""pydantic's types of errors, and of our validators, that are no ``wrong-value``."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ class Mistake:
         of_key: whether a key of a mapping is wrong, the last of the path.
     """
 
-    path: tuple[str | int, ...]
+    path: Where
     kind: str
     value: Json
     remedy: str
@@ -102,9 +112,38 @@ def mistakes_of(error: ValidationError, data: Json) -> list[Mistake]:
     return others + _short_lists(lacking)
 
 
-def limited(mistakes: Sequence[Mistake]) -> tuple[Sequence[Mistake], int]:
-    """The first mistakes of a value, and how many more there are."""
-    return mistakes[:_MOST], max(len(mistakes) - _MOST, 0)
+def issues_of(
+    mistakes: list[Mistake], unknown_key: Callable[[Where], Issue], missing: Callable[[Where, Json], Issue]
+) -> list[Issue]:
+    """The mistakes as issues, with paths in the data.
+
+    Args:
+        mistakes: of one value.
+        unknown_key: the issue of a key at a path, which only its owner can word.
+        missing: that of a required key at a path, and the value that lacks it.
+    """
+    issues = []
+    for mistake in mistakes[:MOST_ISSUES]:
+        path, word = mistake.path, str(mistake.path[-1]) if mistake.path else ""
+        if mistake.kind == "extra_forbidden":
+            issues.append(unknown_key(path))
+        elif mistake.kind == UNKNOWN_KEY:
+            issues.append(issue_of_key(path, mistake.context["key"], mistake.context["known"]))
+        elif mistake.kind == "literal_error" and mistake.of_key:
+            issues.append(issue_of_key(path[:-1], word, _WORD.findall(str(mistake.context["expected"]))))
+        elif mistake.kind == "missing":
+            issues.append(missing(path, mistake.value))
+        else:
+            code = _CODES.get(mistake.kind, "wrong-value")
+            issues.append(Issue(code, path, f"found {shown(mistake.value)}", mistake.remedy))
+    if len(mistakes) > MOST_ISSUES:
+        issues.append(Issue("more", (), f"and {len(mistakes) - MOST_ISSUES:,} more", "mend the first ones first"))
+    return issues
+
+
+def issue_of_key(path: Where, key: str, known: Iterable[str]) -> Issue:
+    """The issue of a key that is none of those which the value at a path may have."""
+    return Issue("unknown-key", (*path, key), f"unknown key '{key}'", nearest(key, known))
 
 
 def _path_in(

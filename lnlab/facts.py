@@ -12,8 +12,9 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
 from lnlab.expectations import mistakes_of
+from lnlab.issues import Issue
 from lnlab.keys import Json
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
@@ -95,20 +96,27 @@ def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[s
     owner = f"{kind} '{name}'"
     known = {fact.name: fact for fact in fields(facts)}
     problems = [
-        Problem(owner, f"no fact is called '{word}'", nearest(word, known) if known else f"register the {kind} without")
+        Issue(
+            "unknown-name",
+            owner,
+            f"no fact is called '{word}'",
+            nearest(word, known) if known else f"register the {kind} without",
+        )
         for word in stated
         if word not in known
     ]
     for word, fact in known.items():
         if word not in stated:
             if _required(fact):
-                problems.append(Problem(owner, f"the fact '{word}' is missing", f"register it with {word}=..."))
+                problems.append(
+                    Issue("missing", owner, f"the fact '{word}' is missing", f"register it with {word}=...")
+                )
             continue
         try:
             validators[word].validate_python(stated[word])
         except ValidationError as error:
             remedy = mistakes_of(error, stated[word])[0].remedy
-            problems.append(Problem(owner, f"the fact '{word}' is {stated[word]!r}", remedy))
+            problems.append(Issue("wrong-type", owner, f"the fact '{word}' is {stated[word]!r}", remedy))
     if problems:
         raise LabError(*problems)
     return facts(**stated)

@@ -5,6 +5,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic_core import PydanticCustomError
 
 LARGEST_INTEGER = 2**53
 """The largest count of any parameter: beyond it a float, and JSON, cannot tell neighbours apart."""
@@ -23,7 +24,8 @@ class Parameters(BaseModel):
     @classmethod
     def _in_range(cls, value: Any) -> Any:
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
-            raise ValueError(f"out of range: integers lie within ±{LARGEST_INTEGER:,}")
+            remedy = f"out of range: integers lie within ±{LARGEST_INTEGER:,}"
+            raise PydanticCustomError("out_of_range", "{remedy}", {"remedy": remedy})
         return value
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from traceback import extract_tb
 from types import CodeType
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.userfiles import read_user_file
 
@@ -53,11 +54,11 @@ def load_package(entry_point: EntryPoint) -> None:
         try:
             entry_point.load()
         except LabError as error:
-            problems = (replace(problem, where=f"package {name}: {problem.where}") for problem in error.problems)
+            problems = (replace(problem, place=f"package {name}: {problem.where}") for problem in error.issues)
             raise LabError(*problems) from error
         except Exception as error:
             what = f"fails while it registers '{entry_point.name}' in {entry_point.group}: {error!r}"
-            raise LabError(Problem(f"package {name}", what, "mend it, or uninstall it")) from error
+            raise LabError(Issue("failed", f"package {name}", what, "mend it, or uninstall it")) from error
 
 
 class _ContentLoader(SourceFileLoader):
@@ -79,18 +80,18 @@ def load_plugin(path: Path) -> str:
     """
     content = read_user_file(path, "plugin")
     if path.suffix != ".py":
-        raise LabError(Problem(str(path), "is not a Python file", "give --with a file that ends in .py"))
+        raise LabError(Issue("failed", str(path), "is not a Python file", "give --with a file that ends in .py"))
     loader = _ContentLoader(f"lnlab_plugin_{digest_bytes(content)[:12]}", str(path), content)
     module = importlib.util.module_from_spec(ModuleSpec(loader.name, loader, origin=loader.path))
     with registering(Origin(path.name, digest_bytes(content))):
         try:
             loader.exec_module(module)
         except LabError as error:
-            problems = (replace(problem, where=f"{_line(path, error)}: {problem.where}") for problem in error.problems)
+            problems = (replace(problem, place=f"{_line(path, error)}: {problem.where}") for problem in error.issues)
             raise LabError(*problems) from error
         except Exception as error:
             raise LabError(
-                Problem(_line(path, error), f"fails while it loads: {error!r}", "mend the plugin")
+                Issue("failed", _line(path, error), f"fails while it loads: {error!r}", "mend the plugin")
             ) from error
     return digest_bytes(content)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lnlab.errors import LabError, Problem, closest
+from lnlab.errors import LabError, closest
+from lnlab.issues import Issue
 from lnlab.userfiles import read_user_file
 
 PROJECT_FILE = "lnlab.toml"
@@ -52,10 +53,12 @@ def _read(path: Path) -> Project:
     try:
         fields = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
-        raise LabError(Problem(str(path), "is not UTF-8", "save it as UTF-8")) from error
+        raise LabError(Issue("not-text", str(path), "is not UTF-8", "save it as UTF-8")) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "brackets in brackets"
-        raise LabError(Problem(str(path), f"is no TOML: {what}", 'write lines like store = "results"')) from error
+        raise LabError(
+            Issue("wrong-type", str(path), f"is no TOML: {what}", 'write lines like store = "results"')
+        ) from error
     problems = [problem for key, value in fields.items() if (problem := _flaw(path, key, value))]
     if problems:
         raise LabError(*problems)
@@ -68,17 +71,19 @@ def _read(path: Path) -> Project:
     )
 
 
-def _flaw(path: Path, key: str, value: Any) -> Problem | None:
+def _flaw(path: Path, key: str, value: Any) -> Issue | None:
     if key not in _KEYS:
         close = closest(key, _KEYS)
         known = f"known: {', '.join(_KEYS)}"
-        return Problem(f"{path}: {key}", "is no key of it", f"did you mean '{close}'? ({known})" if close else known)
+        return Issue(
+            "unknown-key", f"{path}: {key}", "is no key of it", f"did you mean '{close}'? ({known})" if close else known
+        )
     words = value if isinstance(value, list) else [value]
     if not isinstance(value, _KEYS[key]) or not all(isinstance(word, str) and word for word in words):
         example = '["data"]' if _KEYS[key] is list else '"..."'
-        return Problem(f"{path}: {key}", f"is {value!r}"[:100], f"write {key} = {example}")
+        return Issue("wrong-value", f"{path}: {key}", f"is {value!r}"[:100], f"write {key} = {example}")
     if any("\0" in word for word in words):
-        return Problem(f"{path}: {key}", "has a character that no path has", "take it out")
+        return Issue("wrong-value", f"{path}: {key}", "has a character that no path has", "take it out")
     return None
 
 

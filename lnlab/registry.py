@@ -19,37 +19,24 @@ from typing import Any, Generic, TypeVar, get_args
 from pydantic import BaseModel, ValidationError, create_model
 
 from lnlab.errors import closest, nearest, shown
-from lnlab.expectations import limited, mistakes_of
+from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.facts import Facts, validated_facts
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, digest
-from lnlab.parameters import UNKNOWN_KEY, Parameters, integers_of, record_keys
+from lnlab.parameters import Parameters, integers_of, record_keys
 from lnlab.plugins import Origin, load_package, origin
 
 Build = TypeVar("Build", bound=Callable[..., Any])
 Choice = dict[str, Json]
-Where = tuple[str | int, ...]
 Roots = tuple[Path, ...]
 
 
-@dataclass(frozen=True)
-class Flaw:
-    """A mistake inside a choice; ``path`` is relative to it. With its place in the file it becomes a ``Problem``."""
-
-    path: Where
-    what: str
-    remedy: str = ""
-
-    def below(self, *prefix: str | int) -> "Flaw":
-        """The same flaw seen from further up."""
-        return Flaw((*prefix, *self.path), self.what, self.remedy)
-
-
 class Flawed(Exception):
-    """A choice is wrong; ``flaws`` names every mistake in it."""
+    """A choice is wrong; ``issues`` has every mistake in it, with paths that are relative to it."""
 
-    def __init__(self, *flaws: Flaw) -> None:
-        super().__init__("; ".join(f"{'.'.join(map(str, flaw.path))}: {flaw.what}" for flaw in flaws))
-        self.flaws = flaws
+    def __init__(self, *issues: Issue) -> None:
+        super().__init__("; ".join(f"{issue.where}: {issue.what}" for issue in issues))
+        self.issues = issues
 
 
 @cache  # called for every setting of a plan
@@ -155,7 +142,9 @@ class Registry(Generic[Build]):
 
     def __getitem__(self, name: str) -> Entry[Build]:
         if name not in self.entries:
-            raise Flawed(Flaw(("kind",), f"no {self.kind} is called '{name}'", nearest(name, self.entries)))
+            raise Flawed(
+                Issue("unknown-kind", ("kind",), f"no {self.kind} is called '{name}'", nearest(name, self.entries))
+            )
         return self.entries[name]
 
     def __iter__(self) -> Iterator[Entry[Build]]:
@@ -183,14 +172,16 @@ class Registry(Generic[Build]):
         if isinstance(raw, str):
             raw = {"kind": raw}
         if isinstance(raw, Mapping) and "kind" not in raw and (near := closest("kind", map(str, raw))):
-            raise Flawed(flaw_of_key((), {"key": near, "known": ["kind"]}))
+            raise Flawed(issue_of_key((), near, ["kind"]))
         if isinstance(raw, Mapping) and not isinstance(raw.get("kind", ""), str):
             known = nearest("", self.entries)
-            raise Flawed(Flaw(("kind",), f"found {shown(raw['kind'])}", f"write a word ({known})"))
+            raise Flawed(Issue("wrong-type", ("kind",), f"found {shown(raw['kind'])}", f"write a word ({known})"))
         if not isinstance(raw, Mapping) or "kind" not in raw:
             article = "an" if self.kind[0] in "aeiou" else "a"
             what = f"expected {article} {self.kind}, found {shown(raw)}"
-            raise Flawed(Flaw((), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})"))
+            raise Flawed(
+                Issue("unknown-name", (), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})")
+            )
         entry = self[raw["kind"]]
         own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
         plain, flaws = _validate_plain(entry, own)
@@ -201,9 +192,9 @@ class Registry(Generic[Build]):
                 parts[name] = registry.resolve(raw.get(name, None if missing else entry.keywords[name].default))
             except Flawed as error:
                 flaws += (
-                    [Flaw((), f"'{name}' is required", nearest("", registry.entries))]
+                    [Issue("unknown-name", (), f"'{name}' is required", nearest("", registry.entries))]
                     if missing
-                    else [flaw.below(name) for flaw in error.flaws]
+                    else [flaw.below(name) for flaw in error.issues]
                 )
         if flaws:
             raise Flawed(*flaws)
@@ -248,36 +239,27 @@ class Registry(Generic[Build]):
         return {**choice, **{name: self._default(entry, name) for name in missing}} if missing else choice
 
 
-def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Flaw]]:
+def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Issue]]:
     """The plain parameters, validated as strict JSON with defaults explicit, and what is wrong with them."""
     try:
         model = entry.params.model_validate_json(json.dumps(integers_of(parameters), default=str))
     except ValidationError as error:
         kinds = {name: parameter.annotation for name, parameter in entry.keywords.items()}
-        return {}, flaws_of(error, parameters, kinds, f"{entry.kind} '{entry.name}'")
+        return {}, parameter_issues(error, parameters, kinds, f"{entry.kind} '{entry.name}'")
     return json.loads(model.model_dump_json()), []
 
 
-def flaws_of(error: ValidationError, data: Json, known: Mapping[str, Any], owner: str) -> list[Flaw]:
-    """A pydantic error of ``data`` as flaws: unknown keys get the nearest of the ``known`` ones, each with its type."""
-    mistakes, more = limited(mistakes_of(error, data))
-    flaws = []
-    for mistake in mistakes:
-        path = mistake.path
-        if mistake.kind == "extra_forbidden" and len(path) > 1:
+def parameter_issues(error: ValidationError, data: Json, known: Mapping[str, Any], owner: str) -> list[Issue]:
+    """A pydantic error of the parameters of ``owner``, whose names and types are ``known``."""
+
+    def unknown_key(path: Where) -> Issue:
+        word = str(path[-1])
+        if len(path) > 1:
             keys = record_keys(known.get(str(path[0])), path[1:-1])
-            flaws.append(Flaw(path, f"'{path[-2]}' has no key '{path[-1]}'", nearest(str(path[-1]), keys)))
-        elif mistake.kind == "extra_forbidden":
-            flaws.append(Flaw(path, f"{owner} has no parameter '{path[-1]}'", nearest(str(path[-1]), known)))
-        elif mistake.kind == UNKNOWN_KEY:
-            flaws.append(flaw_of_key(path, mistake.context))
-        elif mistake.kind == "missing":
-            flaws.append(Flaw(path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'"))
-        else:
-            flaws.append(Flaw(path, f"found {shown(mistake.value)}", mistake.remedy))
-    return [*flaws, Flaw((), f"and {more:,} more", "mend the first ones first")] if more else flaws
+            return Issue("unknown-key", path, f"'{path[-2]}' has no key '{word}'", nearest(word, keys))
+        return Issue("unknown-key", path, f"{owner} has no parameter '{word}'", nearest(word, known))
 
+    def missing(path: Where, _: Json) -> Issue:
+        return Issue("missing", path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'")
 
-def flaw_of_key(path: Where, context: Mapping[str, Any]) -> Flaw:
-    """The flaw of a key inside the value at a path, from the context of the error ``UNKNOWN_KEY``."""
-    return Flaw((*path, context["key"]), f"unknown key '{context['key']}'", nearest(context["key"], context["known"]))
+    return issues_of(mistakes_of(error, data), unknown_key, missing)

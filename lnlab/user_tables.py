@@ -16,7 +16,8 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.userfiles import read_user_file
 
 Separator = Literal[",", ";", "\t", "|"]
@@ -76,7 +77,7 @@ def read_table(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         what = f"is not a {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
-        raise LabError(Problem(str(path), what, "save the table as one of these"))
+        raise LabError(Issue("unsupported", str(path), what, "save the table as one of these"))
     content = read_user_file(path, "table", LARGEST_TABLE)
     refuse_packed(path, content)
     if ending == ".parquet":
@@ -91,7 +92,7 @@ def read_table(
         if len(row) != len(names):
             what = f"row {place} (line {line}) has {len(row)} cells, and the header has {len(names)} columns"
             remedy = f"put quotes around a text that holds {chosen!r}" if quoted else "remove tabs within a text"
-            raise LabError(Problem(str(path), what, remedy))
+            raise LabError(Issue("out-of-range", str(path), what, remedy))
     if not rows:
         raise LabError(_no_rows(path))
     cells = {name: [row[names.index(name)].strip() for _, row in rows] for name in columns}
@@ -124,7 +125,7 @@ def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFr
     except (pl.exceptions.PolarsError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
         what = f"cannot be read as a table: {reason}"
-        raise LabError(Problem(str(path), what, "give every row as many cells as the header")) from error
+        raise LabError(Issue("unreadable", str(path), what, "give every row as many cells as the header")) from error
     frame = frame.rename({name: name.strip() for name in frame.columns})
     _require(path, frame.columns, columns)
     if frame.select(pl.all_horizontal(pl.all().is_null()).all()).item():  # an empty line is a row of nulls
@@ -145,11 +146,11 @@ def refuse_packed(path: Path, content: bytes) -> None:
     for mark, name in _PACKED:
         if content.startswith(mark):
             remedy = "unpack it, or save a spreadsheet as CSV" if mark == _ZIP else "unpack it"
-            raise LabError(Problem(str(path), f"is {name}", remedy))
+            raise LabError(Issue("damaged", str(path), f"is {name}", remedy))
 
 
-def _no_rows(path: Path) -> Problem:
-    return Problem(str(path), "has no rows below its header", "write one row for each example")
+def _no_rows(path: Path) -> Issue:
+    return Issue("out-of-range", str(path), "has no rows below its header", "write one row for each example")
 
 
 def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
@@ -159,12 +160,12 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
         for name in columns:
             if isinstance(schema[name], _NESTED):
                 what = f"the column '{name}' holds {_kind(schema[name])}, which is no text and no label"
-                raise LabError(Problem(str(path), what, "write one text or number in each of its cells"))
+                raise LabError(Issue("damaged", str(path), what, "write one text or number in each of its cells"))
         frame = pl.read_parquet(io.BytesIO(content), columns=list(dict.fromkeys(columns)))
         texts = frame.select(pl.all().cast(pl.String))
         cells = {name: [(cell or "").strip() for cell in texts[name]] for name in columns}
         if frame.is_empty():
-            raise LabError(Problem(str(path), "has no rows", "write one row for each example"))
+            raise LabError(Issue("damaged", str(path), "has no rows", "write one row for each example"))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise LabError(_unreadable(path, error)) from error
     return UserTable(path, cells, frame.height)
@@ -176,17 +177,17 @@ def _kind(dtype: pl.DataType) -> str:
     return "records" if isinstance(dtype, pl.Struct) else "bytes" if isinstance(dtype, pl.Binary) else "objects"
 
 
-def _unreadable(path: Path, error: BaseException) -> Problem:
+def _unreadable(path: Path, error: BaseException) -> Issue:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return Problem(str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
+    return Issue("unreadable", str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
 
 
 def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None:
     for column in columns:
         if column not in names:
-            raise LabError(Problem(str(path), f"has no column '{column}'", nearest(column, names)))
+            raise LabError(Issue("unknown-name", str(path), f"has no column '{column}'", nearest(column, names)))
         if list(names).count(column) > 1:
-            raise LabError(Problem(str(path), f"has two columns '{column}'", "rename one of them"))
+            raise LabError(Issue("duplicate", str(path), f"has two columns '{column}'", "rename one of them"))
 
 
 def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str]:
@@ -199,10 +200,12 @@ def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         what = f"is not {_NAMES[code]} (line {line}: {error.reason})"
-        raise LabError(Problem(str(path), what, "name another encoding, or convert the file to UTF-8")) from error
+        raise LabError(
+            Issue("not-text", str(path), what, "name another encoding, or convert the file to UTF-8")
+        ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise LabError(Problem(str(path), f"line {line} holds a NUL", "it is no text: write the table again"))
+        raise LabError(Issue("not-text", str(path), f"line {line} holds a NUL", "it is no text: write the table again"))
     return text, code
 
 
@@ -220,7 +223,7 @@ def _encoding(path: Path, content: bytes) -> str:
         return name
     what = "is neither UTF-8, UTF-16 nor Windows-1252"
     remedy = f"convert it to UTF-8, or name its encoding: {', '.join(get_args(Encoding))}"
-    raise LabError(Problem(str(path), what, remedy))
+    raise LabError(Issue("damaged", str(path), what, remedy))
 
 
 def _utf_16(content: bytes) -> str:
@@ -247,9 +250,9 @@ def _separator(path: Path, text: str, columns: Collection[str]) -> str:
     if not fitting:
         first = text.splitlines()[0][:60] if text.strip() else ""
         if not first:
-            raise LabError(Problem(str(path), "is empty", "its first line names the columns"))
+            raise LabError(Issue("damaged", str(path), "is empty", "its first line names the columns"))
         what = f"has a single column, {first!r}"
-        raise LabError(Problem(str(path), what, "columns stand apart by a comma, a semicolon, a tab or |"))
+        raise LabError(Issue("damaged", str(path), what, "columns stand apart by a comma, a semicolon, a tab or |"))
     return max(fitting)[3]
 
 
@@ -272,4 +275,4 @@ def _records(
     except csv.Error as error:
         what = f"line {reader.line_num} is no row of a table: {error}"
         remedy = "double a quote within a quoted text, and close each"
-        raise LabError(Problem(str(path), what, remedy)) from error
+        raise LabError(Issue("out-of-range", str(path), what, remedy)) from error

@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 
 LARGEST_SPEC = 256 * 1024
 """Bytes of a spec file, and of a value after ``-s``."""
@@ -30,19 +31,19 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise LabError(Problem(str(path), "is a folder", f"name the {what} in it"))
+            raise LabError(Issue("wrong-type", str(path), "is a folder", f"name the {what} in it"))
         if not stat.S_ISREG(status.st_mode):
-            raise LabError(Problem(str(path), "is not a regular file", f"name a {what}"))
+            raise LabError(Issue("not-found", str(path), "is not a regular file", f"name a {what}"))
         if status.st_size > largest:
             size = f"has {status.st_size:,} bytes; a {what} has at most {largest:,}"
-            raise LabError(Problem(str(path), size, "make it smaller, or name another file"))
+            raise LabError(Issue("too-large", str(path), size, "make it smaller, or name another file"))
         with path.open("rb") as file:
             return file.read(status.st_size)
     except FileNotFoundError as error:
-        raise LabError(Problem(str(path), "there is no such file", _nearest_file(path))) from error
+        raise LabError(Issue("not-found", str(path), "there is no such file", _nearest_file(path))) from error
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
-        raise LabError(Problem(str(path), f"cannot be read ({cause.lower()})")) from error
+        raise LabError(Issue("unreadable", str(path), f"cannot be read ({cause.lower()})")) from error
 
 
 def parse_json(content: bytes) -> Any:
@@ -80,7 +81,7 @@ def user_path(text: str) -> Path:
     """
     path = Path(text)
     if text.endswith("/") and path.exists() and not path.is_dir():
-        raise LabError(Problem(text, "is not a directory", f"write {text.rstrip('/')}"))
+        raise LabError(Issue("not-found", text, "is not a directory", f"write {text.rstrip('/')}"))
     return path
 
 

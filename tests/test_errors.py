@@ -5,26 +5,27 @@ import pickle
 import pytest
 
 from lnlab.catalogue import REGISTRIES
-from lnlab.errors import MOST_LISTED, LabError, Problem, SpecError, closest, listed, nearest, shown
+from lnlab.errors import MOST_LISTED, LabError, SpecError, closest, listed, nearest, shown
+from lnlab.issues import Issue
 
 
 def test_a_problem_is_one_line_of_place_cause_and_remedy():
-    assert str(Problem("a.yaml:3:1", "no key is called 'nrom'", "did you mean 'norm'?")) == (
+    assert str(Issue("unknown-name", "a.yaml:3:1", "no key is called 'nrom'", "did you mean 'norm'?")) == (
         "a.yaml:3:1: no key is called 'nrom'; did you mean 'norm'?"
     )
-    assert str(Problem("", "the store is full")) == "the store is full"
+    assert str(Issue("wrong-value", "", "the store is full")) == "the store is full"
 
 
 def test_a_path_with_a_line_break_or_with_what_a_terminal_obeys_stays_in_its_line():
-    text = str(Problem("a\nb\x1b[31m\r\x7f.yaml", "there is no such file"))
+    text = str(Issue("not-found", "a\nb\x1b[31m\r\x7f.yaml", "there is no such file"))
     assert text == r"a\nb\x1b[31m\r\x7f.yaml: there is no such file"
 
 
 def test_an_error_keeps_its_problems_on_the_way_between_processes():
-    error = SpecError(Problem("a", "b", "c"), Problem("d", "e"))
+    error = SpecError(Issue("wrong-value", "a", "b", "c"), Issue("wrong-value", "d", "e"))
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is SpecError
-    assert again.problems == error.problems
+    assert again.issues == error.issues
     assert str(again) == "a: b; c\nd: e"
     assert isinstance(again, LabError)
 

@@ -85,7 +85,7 @@ def test_no_parameter_of_any_piece_is_refused_in_foreign_words(kind):
             try:
                 registry.resolve({"kind": entry, name: value})
             except Flawed as error:
-                for flaw in error.flaws:
+                for flaw in error.issues:
                     text = f"{'.'.join(map(str, flaw.path))}: {flaw.what}; {flaw.remedy}"
                     shown = text.replace(json.dumps(value)[1:-1] or "-", "")
                     assert not FOREIGN.search(shown), text
@@ -103,7 +103,7 @@ KEYS = (
 def test_no_key_of_a_spec_is_refused_in_foreign_words(key):
     nested = [{"a b": "x"}, {"seeds": "x", "lr": 3}, [{"id": 3}], [{"id": "a b", "says": "", "kind": 3}], {"x": []}]
     for value in (*VALUES, *nested, [{"lr": []}], [{"kind": "x", "at": "never"}], {"a<b": {}}, {"says": 3, "while": 3}):
-        for flaw in read_experiment({**SPEC, key: value}).flaws:
+        for flaw in read_experiment({**SPEC, key: value}).issues:
             assert not FOREIGN.search(f"{flaw.path}: {flaw.what}; {flaw.remedy}"), flaw
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from lnlab.cli.terminal import err, out, print_json, terminal_table
 from lnlab.consoles import SafeConsole
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.printable import path_as_shown, printable, shown_path
 
 OBEYED = [
@@ -70,7 +71,7 @@ def test_colours_of_lnlab_itself_reach_a_terminal_and_those_of_a_text_do_not():
 
 @pytest.mark.parametrize("text", OBEYED)
 def test_a_problem_is_one_line_that_moves_nothing(text):
-    message = str(LabError(Problem(f"where{text}", f"what{text}\n", f"remedy{text}")))
+    message = str(LabError(Issue("wrong-value", f"where{text}", f"what{text}\n", f"remedy{text}")))
     assert not any(map(is_obeyed, message))
     assert "\n" not in message
 

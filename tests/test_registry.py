@@ -11,8 +11,9 @@ from lnlab import registry as module
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import LabError
 from lnlab.facts import DataFacts, Facts
+from lnlab.issues import Issue
 from lnlab.plugins import Origin, load_plugin
-from lnlab.registry import Flaw, Flawed, Registry, default
+from lnlab.registry import Flawed, Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 
 
@@ -55,10 +56,10 @@ def lab() -> tuple[Registry[Callable[..., Any]], Registry[Callable[..., Any]]]:
     return tasks, corpora
 
 
-def flaws(registry: Registry[Any], given: object) -> tuple[Flaw, ...]:
+def flaws(registry: Registry[Any], given: object) -> tuple[Issue, ...]:
     with pytest.raises(Flawed) as caught:
         registry.resolve(given)
-    return caught.value.flaws
+    return caught.value.issues
 
 
 def test_a_resolved_choice_holds_every_default_in_the_order_of_the_signature_and_resolving_is_idempotent():
@@ -203,7 +204,7 @@ def test_a_plugin_that_is_absent_or_broken_is_named(tmp_path, text, what):
         plugin.write_text(text)
     with pytest.raises(LabError, match=what) as caught:
         load_plugin(plugin)
-    assert caught.value.problems[0].where == (str(plugin) if text is None else f"{plugin}:1")
+    assert caught.value.issues[0].where == (str(plugin) if text is None else f"{plugin}:1")
 
 
 def test_a_plugin_that_is_not_python_is_refused(tmp_path):
@@ -247,7 +248,7 @@ def test_a_misspelt_fact_of_a_plugin_is_told_with_its_line(tmp_path):
     )
     with pytest.raises(LabError) as raised:
         load_plugin(plugin)
-    misspelt, missing = raised.value.problems
+    misspelt, missing = raised.value.issues
     where = f"{plugin}:3: norm 'mine'"
     known = "known: coordinatewise, identity, statistics"
     assert str(misspelt) == f"{where}: no fact is called 'statistic'; did you mean 'statistics'? ({known})"

@@ -18,9 +18,10 @@ from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.cluster.array_tasks import ArrayTask, SubmittedTasks, submit_tasks
 from lnlab.execute.interrupts import counting_stops
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.app.request import Registries
@@ -58,7 +59,7 @@ def run_as_array(
     """
     if request.text is not None:
         what = "a spec written in Python is on no node"
-        raise LabError(Problem("executor", what, "write it to a YAML file that all nodes see"))
+        raise LabError(Issue("unsupported", "executor", what, "write it to a YAML file that all nodes see"))
     known = load_registries(request.plugins)
     plan, document = compile_request(request, known)
     stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
@@ -142,11 +143,11 @@ def _environment() -> dict[str, str]:
     return found
 
 
-def _failures(tasks: SubmittedTasks, left: int) -> Sequence[Problem]:
+def _failures(tasks: SubmittedTasks, left: int) -> Sequence[Issue]:
     """Why units are left though every task has ended: the last line of each that failed."""
     distinct = dict(tasks.failures())  # one of several tasks that fail alike
     remedy = f"the logs of all tasks are in {tasks.logs}; the same command goes on from here"
     what = f"{format_count(left, 'unit')} left undone"
     if not distinct:
-        return [Problem(f"job {tasks.name}", what, remedy)]
-    return [Problem(str(log), f"{what}: {line}", remedy) for line, log in distinct.items()]
+        return [Issue("duplicate", f"job {tasks.name}", what, remedy)]
+    return [Issue("duplicate", str(log), f"{what}: {line}", remedy) for line, log in distinct.items()]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lnlab.claims.order_chain import parse_order
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.select.quantity import SITE, quantities
@@ -69,10 +70,10 @@ class _Reading:
         columns = {*self.selection, *([] if self.x is None else [self.x])} & set(COLUMNS)
         return columns <= {"quantity", *SITE, *STATE_COLUMNS}
 
-    def problem(self, key: str, what: str, remedy: str) -> Problem:
+    def problem(self, key: str, what: str, remedy: str) -> Issue:
         """A problem with the value of a key, or with the selection as a whole."""
         parameter = self.parameter if not key or key in self.changed else "of"
-        return Problem(f"{self.where}.{parameter}.{key}".rstrip("."), what, remedy)
+        return Issue("empty-selection", f"{self.where}.{parameter}.{key}".rstrip("."), what, remedy)
 
 
 def distinct_probes(plan: "Plan") -> list[Choice]:
@@ -99,9 +100,7 @@ def sites_by_quantity(model: "nn.Module", probes: Sequence[Choice], known: "Regi
     return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
 
 
-def site_problems(
-    plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, Sites]", *, absent: bool
-) -> list[Problem]:
+def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, Sites]", *, absent: bool) -> list[Issue]:
     """What is wrong with the sites that claims read; a problem stands at ``claims.<id>.<key>``.
 
     Args:
@@ -110,7 +109,7 @@ def site_problems(
         sites: by variant those of its model, as ``sites_by_quantity``.
         absent: whether a selection that no site meets is a problem: what a profile leaves without is none.
     """
-    all_problems: list[Problem] = []
+    all_problems: list[Issue] = []
     measured = set.intersection(*(set(variant_sites) for variant_sites in sites.values())) if sites else set()
     stated = measured - set(quantities.entries)
     results: Results | None = None
@@ -118,9 +117,9 @@ def site_problems(
         try:
             readings = list(_readings(where, claim))
         except LabError as error:
-            all_problems += [replace(problem, where=f"{where}.{problem.where}") for problem in error.problems]
+            all_problems += [replace(problem, place=f"{where}.{problem.where}") for problem in error.issues]
             continue
-        problems_by_text: dict[str, Problem] = {}
+        problems_by_text: dict[str, Issue] = {}
         for reading in readings:
             if reading.decidable and _names(reading) and _names(reading) <= stated:
                 results = results or _unmeasured(plan, sites, stated)
@@ -188,7 +187,7 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
 
 
-def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Problem]:
+def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Issue]:
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
     try:
         selected_rows = select_measured_rows(results, reading.conditions, path)
@@ -205,18 +204,18 @@ def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Prob
     return [_ambiguous(reading, first)]
 
 
-def _empty(reading: _Reading, results: Results, selected_rows: pl.DataFrame) -> Problem:
+def _empty(reading: _Reading, results: Results, selected_rows: pl.DataFrame) -> Issue:
     """The problem that no site meets a selection, or that none of those has an x."""
     if not selected_rows.is_empty():
         what = f"no selected site has a {reading.x}"
-        return Problem(f"{reading.where}.over", what, "select sites that have one, or leave it out")
+        return Issue("no-effect", f"{reading.where}.over", what, "select sites that have one, or leave it out")
     why = why_empty(results, reading.conditions)
     values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
     what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
     return reading.problem(why.where, what, why.remedy)
 
 
-def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Problem:
+def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Issue:
     """The problem that several sites are left, with their differences and the conditions that would tell them apart."""
     differing = [column for column in SITE if rows[column].n_unique() > 1]
     values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.report.contents import read_file
 from lnlab.specfile.citations import Citation, citations_of, find_verdicts, verdicts_path
@@ -43,7 +44,7 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
         before = digests.get(path, "")
         if (digest_bytes(content) if content is not None else "") != before:
             what = "is not what it was when this was run" if before else "was not there when this was run"
-            raise LabError(Problem(str(path), what, "lnlab run the spec again, which reads it anew"))
+            raise LabError(Issue("differs", str(path), what, "lnlab run the spec again, which reads it anew"))
         return _cited_row(content, citation)
 
     return replace(results, evidence=_evidence((stored.facts or {}).get("claims", ()), row))

@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem, StoreError
+from lnlab.errors import LabError, StoreError
+from lnlab.issues import Issue
 from lnlab.store.looks import add_looks, read_looks
 
 if TYPE_CHECKING:
@@ -122,10 +123,10 @@ def _judge(
     return dict(zip(names, rows, strict=True))
 
 
-def _claim_locator(stored: "StoredPlan") -> Callable[[Problem], Problem]:
+def _claim_locator(stored: "StoredPlan") -> Callable[[Issue], Issue]:
     """``locate_claim_problem`` for the plan's spec, which is read only when there is a problem."""
 
-    def locate(problem: Problem) -> Problem:
+    def locate(problem: Issue) -> Issue:
         from lnlab.specfile.load import parse_leniently
 
         report = stored.facts["report"]
@@ -136,8 +137,8 @@ def _claim_locator(stored: "StoredPlan") -> Callable[[Problem], Problem]:
 
 
 def locate_claim_problem(
-    problem: Problem, document: "SpecDocument", profile: str | None, overrides: Sequence[str]
-) -> Problem:
+    problem: Issue, document: "SpecDocument", profile: str | None, overrides: Sequence[str]
+) -> Issue:
     """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``.
 
     Args:
@@ -152,4 +153,4 @@ def locate_claim_problem(
     _, claim, *keys = problem.where.split(".")
     words = [int(key) if key.isdecimal() else key for key in keys]
     place = claim_location(document, FRAME_REGISTRIES, profile, overrides, claim, words)
-    return Problem(f"{place}: {problem.where}", problem.what, problem.remedy)
+    return Issue(problem.code, f"{place}: {problem.where}", problem.what, problem.remedy)

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lnlab.app.request import Request, request_for
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 SpecSource = str | Path | Mapping[str, object]
 """A spec: the path of a YAML file, or its content as a dict."""
@@ -24,7 +25,9 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
     """
     if profile is not None and not isinstance(profile, str):
         what = f"a profile is a name, not {type(profile).__name__}"
-        raise LabError(Problem("profile", what, "give claims to lnlab.judge with what lnlab.measure returned"))
+        raise LabError(
+            Issue("wrong-type", "profile", what, "give claims to lnlab.judge with what lnlab.measure returned")
+        )
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
     request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
     if not isinstance(spec, Mapping):

@@ -13,7 +13,8 @@ from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import Front, compile_front, setting_namer, sound_claims
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.printable import path_as_shown, shown_path
 from lnlab.report.committed.judge_again import JudgedReport, judge_again
@@ -88,7 +89,7 @@ def judge_tables(
     matched = match_runs(results, today.front.settings, today.front.seeds, setting_namer(known))
     if matched.dropped and into.resolve() == folder.resolve():
         what = f"{today.path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
-        raise ReportError(Problem(str(folder), what, "write elsewhere with --out"))
+        raise ReportError(Issue("differs", str(folder), what, "write elsewhere with --out"))
     before = JudgedReport(
         results,
         claims=_claims_before(facts, known),
@@ -168,7 +169,7 @@ def _spec_of_today(report: _Report, spec: Path | None, known: "Registries") -> _
     return _SpecOfToday(path, document, front, claims=claims, fields=fields, file=file)
 
 
-def _located(report: _Report, today: _SpecOfToday, problem: Problem) -> Problem:
+def _located(report: _Report, today: _SpecOfToday, problem: Issue) -> Issue:
     """A problem of a claim, at its place in the spec."""
     return locate_claim_problem(problem, today.document, report.facts.profile, report.facts.overrides)
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
@@ -59,7 +60,7 @@ def _refuse_undecided(stored: "StoredPlan") -> None:
     """Tuning runs choose; they show nothing."""
     if stored.undecided:
         what = "only tuning runs are there, and nothing is chosen yet"
-        raise ReportError(Problem(stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
+        raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
 
 
 def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:
@@ -70,4 +71,6 @@ def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None
     """
     if used and not plugins:
         flags = " ".join(f"--with {path}" for path in used)
-        raise ReportError(Problem("lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}"))
+        raise ReportError(
+            Issue("wrong-option", "lnlab report", f"this run was made with {', '.join(used)}", f"add {flags}")
+        )

@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from lnlab import __version__
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.report.page.html import template_folders
 
 _TARGETS = {
@@ -45,12 +46,17 @@ def write_repository(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LabError(
-            Problem(str(folder), "is there already, and not empty", "name a new folder; nothing is overwritten")
+            Issue(
+                "exists",
+                str(folder),
+                "is there already, and not empty",
+                "name a new folder; nothing is overwritten",
+            )
         )
     torch_index = torch_index or TORCH_INDEX
     for option, url in (("--torch-index", torch_index), ("--lnlab-from", lnlab_from or "-")):
         if re.fullmatch(r"[^\s#]+", url) is None:
-            raise LabError(Problem(f"{option} {url}", "is no URL", "write it without spaces"))
+            raise LabError(Issue("wrong-value", f"{option} {url}", "is no URL", "write it without spaces"))
     wheel, requirement = (None, f"lnlab @ {lnlab_from}") if lnlab_from else installed_from(_direct_url())
     values = {
         "@SPEC@": spec.stem,

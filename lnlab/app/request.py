@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem, SpecError, StoreError
+from lnlab.errors import LabError, SpecError, StoreError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.project import read_project
 from lnlab.userfiles import read_user_file
@@ -150,13 +151,13 @@ def compile_request(
             assume_data=assume_data,
         )
     except SpecError as error:  # a faulty value is reported once, as what it is
-        raise SpecError(*faults, *(problem for problem in error.problems if problem.where not in places)) from error
+        raise SpecError(*faults, *(problem for problem in error.issues if problem.where not in places)) from error
     if faults:
         raise SpecError(*faults)
     return plan, document
 
 
-def read_document(request: Request) -> "tuple[SpecDocument, list[Problem]]":
+def read_document(request: Request) -> "tuple[SpecDocument, list[Issue]]":
     """The spec of a request as far as it can be read, and what is wrong with its text.
 
     Raises:
@@ -207,7 +208,9 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     stored = remembered_plan(store, request)
     if stored is not None:
         return stored
-    error: LabError = LabError(Problem(str(request.spec), "was never run like this", f"{request.command('run')} first"))
+    error: LabError = LabError(
+        Issue("not-run", str(request.spec), "was never run like this", f"{request.command('run')} first")
+    )
     if not request.overrides:
         try:
             stored = find_plan(store.root, request.spec, request.profile, content=request.content)
@@ -230,7 +233,7 @@ def refuse_absent_profile(request: Request) -> None:
     Raises:
         LabError: the spec has no such profile.
     """
-    from lnlab.compile.sweep.overlay import flaw_of_unknown_profile
+    from lnlab.compile.sweep.overlay import unknown_profile
 
     profile = request.profile
     if profile is None:
@@ -243,8 +246,7 @@ def refuse_absent_profile(request: Request) -> None:
         return
     profiles = document.data.get("profiles") or {}
     if isinstance(profiles, dict) and profile not in profiles:
-        flaw = flaw_of_unknown_profile(profile, profiles)
-        raise LabError(Problem(f"--profile {profile}", flaw.what, flaw.remedy))
+        raise LabError(replace(unknown_profile(profile, profiles), place=f"--profile {profile}"))
 
 
 def last_plan(store: "Store") -> "StoredPlan":
@@ -255,7 +257,7 @@ def last_plan(store: "Store") -> "StoredPlan":
     """
     stored = store.last()
     if stored is None:
-        raise LabError(Problem(str(store.root), "nothing was run in this store", "lnlab run SPEC first"))
+        raise LabError(Issue("not-run", str(store.root), "nothing was run in this store", "lnlab run SPEC first"))
     return stored
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from lnlab.app.request import Request, open_store, stored_plan
 from lnlab.app.table_specs import states_results, table_spec
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.files import replacing
 from lnlab.printable import shown_path
 
@@ -66,7 +67,7 @@ def results_of(request: Request, store: Path | None) -> "tuple[Results, Words]":
         for option, given in (("--profile", request.profile), ("-s", request.overrides)):
             if given:
                 what = "only a spec that is computed has profiles and values to override"
-                raise LabError(Problem(f"{shown_path(request.spec)}: {option}", what, "leave it out"))
+                raise LabError(Issue("no-effect", f"{shown_path(request.spec)}: {option}", what, "leave it out"))
         return found
     opened = open_store(store, request.spec)
     stored = stored_plan(opened, request)
@@ -81,11 +82,11 @@ def refuse_ending(path: Path) -> None:
     """
     if path.suffix.lower() not in ENDINGS:
         remedy = f"end its name in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
-        raise LabError(Problem(shown_path(path), "what format this file is to have is not clear", remedy))
+        raise LabError(Issue("wrong-value", shown_path(path), "what format this file is to have is not clear", remedy))
     if path.is_dir():
-        raise LabError(Problem(shown_path(path), "is a folder", "name a file in it"))
+        raise LabError(Issue("wrong-value", shown_path(path), "is a folder", "name a file in it"))
     if not path.parent.is_dir():
-        raise LabError(Problem(shown_path(path.parent), "there is no such folder", "make it first"))
+        raise LabError(Issue("not-found", shown_path(path.parent), "there is no such folder", "make it first"))
 
 
 def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: Path) -> list[str]:

@@ -15,8 +15,9 @@ from lnlab.app.request import Request, open_store, remembered_plan
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.trackers.exports import export_finished, open_trackers
 from lnlab.app.trackers.tracker import parse_destinations
-from lnlab.errors import LabError, Problem, StoreError, nearest
+from lnlab.errors import LabError, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
+from lnlab.issues import Issue
 from lnlab.printable import printable
 
 if TYPE_CHECKING:
@@ -174,11 +175,15 @@ def run_request(
 def _require_executor(executor: str, address: str | None) -> None:
     """Refuse an executor that does not exist, and an address where none is used."""
     if executor not in tuple(ExecutorKind):
-        raise LabError(Problem("executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
+        raise LabError(Issue("unknown-name", "executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if executor == ExecutorKind.slurm and os.name == "nt":
-        raise LabError(Problem("--executor slurm", "does not work on Windows", "run it on a node of the cluster"))
+        raise LabError(
+            Issue("wrong-option", "--executor slurm", "does not work on Windows", "run it on a node of the cluster")
+        )
     if address is not None and executor != ExecutorKind.ray:
-        raise LabError(Problem(f"--address {address}", "is for --executor ray alone", "add --executor ray"))
+        raise LabError(
+            Issue("wrong-option", f"--address {address}", "is for --executor ray alone", "add --executor ray")
+        )
 
 
 def _sbatch_parameters(
@@ -189,11 +194,13 @@ def _sbatch_parameters(
         name for name, given in (("--tasks", tasks), ("--sbatch", sbatch), ("--no-wait", not wait)) if given
     ):
         if executor != ExecutorKind.slurm:
-            raise LabError(Problem(option, "is for --executor slurm alone", "add --executor slurm"))
+            raise LabError(Issue("wrong-option", option, "is for --executor slurm alone", "add --executor slurm"))
     pairs = [text.partition("=") for text in sbatch]
     for name, equals, _ in pairs:
         if not equals or not name:
-            raise LabError(Problem(f"--sbatch {name}", "is no parameter of sbatch", "write it as partition=short"))
+            raise LabError(
+                Issue("wrong-option", f"--sbatch {name}", "is no parameter of sbatch", "write it as partition=short")
+            )
     return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
 
 

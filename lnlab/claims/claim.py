@@ -17,8 +17,9 @@ from lnlab.claims.comparing import with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.facts import Facts
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Registry, supplied_parameters
 from lnlab.select.settings import NothingSelected
@@ -164,7 +165,7 @@ _COMMON_FIELDS = (
 def judge_all(
     declared: Iterable[Claim],
     results: Results,
-    locate: Callable[[Problem], Problem] = lambda problem: problem,
+    locate: Callable[[Issue], Issue] = lambda problem: problem,
     known: Iterable[Verdict] = (),
     looks: LookBook | None = None,
 ) -> list[Verdict]:
@@ -197,7 +198,7 @@ def judge_all(
                 looks.record(claim["id"], criterion, seeds, number, finding.level)
             verdicts[claim["id"]] = verdict_of(judged, finding, scope)
         except LabError as error:
-            reason = "; ".join(str(locate(problem)) for problem in error.problems)
+            reason = "; ".join(str(locate(problem)) for problem in error.issues)
             verdicts[claim["id"]] = verdict_of(claim, Finding("ill-posed", claim["kind"], reason), "")
     return [verdicts[claim["id"]] for claim in in_order]
 
@@ -263,11 +264,11 @@ def _judged_at(
         pilot = set((claim.get("calibration") or {}).get("seeds") or ())
         if overlap := sorted(pilot & set(finding.seeds)):
             what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
-            raise LabError(Problem("calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))
+            raise LabError(Issue("conflict", "calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))
         return claim, finding, scope_text
     except LabError as error:
         raise LabError(
-            *(Problem(f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.problems)
+            *(Issue(p.code, f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.issues)
         ) from error
 
 
@@ -299,7 +300,7 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
     try:
         choice = claims.resolve({key: value for key, value in claim.items() if key in own or key not in _COMMON_FIELDS})
     except Flawed as error:
-        raise LabError(*(Problem(".".join(map(str, f.path)), f.what, f.remedy) for f in error.flaws)) from error
+        raise LabError(*(Issue(f.code, ".".join(map(str, f.path)), f.what, f.remedy) for f in error.issues)) from error
     facts = claims[choice["kind"]].facts
     criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law)
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}

@@ -24,7 +24,8 @@ from lnlab.claims.claim import Detail, LawWord, VerdictLabel
 from lnlab.claims.looks import DeclaredLooks, level
 from lnlab.claims.region import Region
 from lnlab.claims.significance import ALPHA, holds_value
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.specfile.about import default_about, near_a_bound
 from lnlab.specfile.experiment import About, MarginOwner
 
@@ -145,7 +146,7 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
         this = level(look, declared)
     except ValueError as error:
         remedy = "state a new claim, and judge it on fresh seeds (claim_seeds)"
-        raise LabError(Problem("looks", str(error), remedy)) from error
+        raise LabError(Issue("conflict", "looks", str(error), remedy)) from error
     of = claim.get("of") or {}
     edges = claim["between"] if claim.get("between") is not None else (claim.get("at_least"), claim.get("at_most"))
     skewed = is_rate(of) or (claim["kind"] == "bound" and is_fraction(of, claim.get("reduce")) and near_a_bound(edges))

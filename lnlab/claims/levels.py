@@ -23,7 +23,7 @@ def numeric_levels(series: SeedSeries, over: str, *, positive: bool) -> np.ndarr
     words = [x for x in series.levels if not isinstance(x, float) or (positive and x <= 0)]
     if words:
         kind = "positive numbers" if positive else "numbers"
-        raise LabError(Problem("over", f"{over} is {words[0]!r} here", f"this kind of claim needs {kind}"))
+        raise LabError(Issue("conflict", "over", f"{over} is {words[0]!r} here", f"this kind of claim needs {kind}"))
     return np.array(series.levels, dtype=float)
 
 

@@ -3,7 +3,8 @@
 import json
 import re
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 
 _SIGN = re.compile(r"\s*(<=|<|~)\s*")
@@ -19,7 +20,9 @@ def parse_order(text: str) -> tuple[list[Json], list[str]]:
     names = [first, *pieces[1::2]]
     signs = pieces[::2]
     if not signs or not all(names):
-        raise LabError(Problem("order", f"found '{text}'", "write two or more values with <, <= or ~ between them"))
+        raise LabError(
+            Issue("wrong-type", "order", f"found '{text}'", "write two or more values with <, <= or ~ between them")
+        )
     return [_scalar(name) for name in names], signs
 
 

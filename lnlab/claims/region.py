@@ -9,7 +9,8 @@ import math
 import sys
 from dataclasses import dataclass
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,16 @@ def declared_region(
     declared = {name: option for name, option in options.items() if option}
     if len(declared) != 1:
         what = f"declares {' and '.join(declared) or 'no region'}"
-        raise LabError(Problem("", what, f"give one of {', '.join(options)}"))
+        raise LabError(Issue("conflict", "", what, f"give one of {', '.join(options)}"))
     ((name, allowed),) = declared.items()
     if allowed.bottom > allowed.top:
-        raise LabError(Problem(name, f"{allowed.low:g} is above {allowed.high:g}", "write the lower edge first"))
+        raise LabError(
+            Issue("out-of-range", name, f"{allowed.low:g} is above {allowed.high:g}", "write the lower edge first")
+        )
     if positive and min(x for x in (allowed.low, allowed.high) if x is not None) <= 0:
-        raise LabError(Problem(name, "an edge that is not positive", "on the log scale every edge is above zero"))
+        raise LabError(
+            Issue("out-of-range", name, "an edge that is not positive", "on the log scale every edge is above zero")
+        )
     return allowed
 
 

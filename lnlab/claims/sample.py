@@ -142,7 +142,7 @@ def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:
     """
     if len(series.levels) > 1:
         what = f"leaves {len(series.levels)} numbers per seed where one is needed"
-        raise LabError(Problem("reduce", what, "say which one: reduce: last, say"))
+        raise LabError(Issue("ambiguous", "reduce", what, "say which one: reduce: last, say"))
     return dict(series.numbers.select("seed", "value").iter_rows())
 
 

@@ -132,7 +132,7 @@ def _code_of(words: Sequence[str]) -> int:
 def _lines(error: Exception) -> list[str]:
     """Return a line for each problem; a mistake in the command names the command and where its help is."""
     if isinstance(error, LabError):
-        return [str(problem) for problem in error.problems]
+        return [str(problem) for problem in error.issues]
     if isinstance(error, OSError):
         return [f"{error.filename}: {(error.strerror or type(error).__name__).lower()}"]
     context = getattr(error, "ctx", None)

@@ -11,7 +11,8 @@ from lnlab.app.table_specs import text_states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
-from lnlab.errors import LabError, Problem, ReportError
+from lnlab.errors import LabError, ReportError
+from lnlab.issues import Issue
 from lnlab.report.folder import data_files, read_folder
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
@@ -55,7 +56,7 @@ class RedrawRequest:
         specs = [path for path in self.paths[1:] if path.is_file()]
         if specs and (len(self.paths) > 2 or self.as_judged):
             what = f"{specs[0]} would be the spec of {'no report' if self.as_judged else 'several reports'}"
-            raise ReportError(Problem("lnlab report --from", what, "name one report with one spec"))
+            raise ReportError(Issue("ambiguous", "lnlab report --from", what, "name one report with one spec"))
         return specs[0] if specs else None
 
 
@@ -69,15 +70,15 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     several = len(request.folders) > 1
     if several and request.target is not None:
         what = f"{len(request.folders)} reports would be written into {request.target}"
-        raise ReportError(Problem("lnlab report --from", what, "leave --out away, or name one report"))
-    problems: list[Problem] = []
+        raise ReportError(Issue("wrong-option", "lnlab report --from", what, "leave --out away, or name one report"))
+    problems: list[Issue] = []
     files: list[Path] = []
     unmade = False
     for folder in request.folders:
         try:
             report = _redraw_one(folder, spec, request, drawing)
         except LabError as error:
-            problems += error.problems
+            problems += error.issues
             continue
         files += report.files
         unmade = unmade or bool(report.failed)

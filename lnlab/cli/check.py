@@ -42,7 +42,7 @@ def check_specs(
             try:
                 check_table_spec(spec, as_json=as_json)
             except LabError as error:
-                problems += error.problems
+                problems += error.issues
             continue
         right, wrong = check_profiles(request, known)
         summaries += right

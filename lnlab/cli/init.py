@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from lnlab.cli.terminal import err, out
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.specfile.citations import shipped_specs
 
 INIT_EXAMPLE = (
@@ -64,7 +65,9 @@ def init(
         for spec in shipped.values():
             out().print(spec.stem)
     elif name not in shipped:
-        raise LabError(Problem("lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped)))
+        raise LabError(
+            Issue("unknown-name", "lnlab init", f"no shipped spec is called '{name}'", nearest(name, shipped))
+        )
     elif repository is not None:
         from lnlab.app.repository import write_repository
 
@@ -94,7 +97,7 @@ def _copy_new(file: Path, folder: Path) -> Path:
         with target.open("xb") as copy:
             copy.write(file.read_bytes())
     except FileExistsError as error:
-        raise LabError(Problem(target.name, "is there already", "move it away, or run it as it is")) from error
+        raise LabError(Issue("exists", target.name, "is there already", "move it away, or run it as it is")) from error
     return target
 
 

@@ -8,7 +8,8 @@ import typer
 
 from lnlab.cli.options import AsJsonOption, Plugins
 from lnlab.cli.terminal import out, print_json, terminal_table
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +84,7 @@ def list_kinds(
 
 def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
     if kind not in known:
-        raise LabError(Problem("lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
+        raise LabError(Issue("unknown-kind", "lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
     return known[kind]
 
 

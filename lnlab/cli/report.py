@@ -13,7 +13,8 @@ from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
 from lnlab.cli.table_specs import report_table_spec
 from lnlab.cli.terminal import print_json
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 REPORT_EXAMPLE = (
@@ -72,7 +73,7 @@ def report_run(
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"
-            raise ReportError(Problem("lnlab report --from", what, "leave them out"))
+            raise ReportError(Issue("wrong-option", "lnlab report --from", what, "leave them out"))
         from lnlab.cli.again import RedrawRequest, redraw
 
         reports = (source, *(paths or ()))
@@ -80,13 +81,13 @@ def report_run(
         raise typer.Exit(redraw(request, drawing))
     if as_judged or len(paths or ()) > 1:
         what = "--as-judged goes with --from" if as_judged else "one report is of one spec"
-        raise ReportError(Problem("lnlab report", what, "name one spec, or reports with --from"))
+        raise ReportError(Issue("wrong-option", "lnlab report", what, "name one spec, or reports with --from"))
     spec = paths[0] if paths else None
     if spec is not None and states_results(spec):
         raise typer.Exit(report_table_spec(spec, target, drawing, replace=replace))
     store = open_store(folder, spec)
     if spec is None and (profile or overrides):
-        raise ReportError(Problem("lnlab report", "--profile and -s go with a spec", "name the spec"))
+        raise ReportError(Issue("wrong-option", "lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = stored_plan(store, request_for(spec, profile, overrides, plugins)) if spec else last_plan(store)
     into = target or plan_report_folder(stored)
     written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, **drawing.options)

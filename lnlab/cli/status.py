@@ -13,7 +13,8 @@ from lnlab.app.request import Request, open_store, refuse_absent_profile
 from lnlab.app.watching import running_units, watched_run
 from lnlab.cli.options import AsJsonOption, OptionalSpec, Profile, StoreFolder
 from lnlab.cli.terminal import out, print_json
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
@@ -50,7 +51,9 @@ def status_of_store(
     if as_json:
         print_json([{**facts, "running": [unit.to_json() for unit in facts["running"]]} for facts in experiments])
     elif not experiments and spec is not None:
-        raise LabError(Problem(str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first"))
+        raise LabError(
+            Issue("not-run", str(spec), f"was never run in the store {store.root}", f"lnlab run {spec} first")
+        )
     else:
         damage = store.damage()
         for experiment in experiments:

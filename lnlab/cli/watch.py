@@ -8,7 +8,8 @@ import typer
 
 from lnlab.cli.options import AsJsonOption
 from lnlab.cli.terminal import one_line, out, print_json
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 WATCH_EXAMPLE = "Example: [bold]lnlab watch runs[/bold]; of a store, [bold]lnlab status --watch[/bold]"
@@ -34,7 +35,7 @@ def watch_runs(
         if not runs:
             names = ", ".join(folder.as_posix() for folder in folders)
             what = f"no recorded run is in {names}"
-            raise LabError(Problem("lnlab watch", what, "name folders of lnlab.Recorder"))
+            raise LabError(Issue("not-found", "lnlab watch", what, "name folders of lnlab.Recorder"))
         if as_json:
             print_json([run.to_json() for run in runs])
         else:

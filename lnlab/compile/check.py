@@ -24,12 +24,13 @@ from lnlab.compile.selection.probe_times import measurement_issues, probe_time_i
 from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.selection.variants import Variants
 from lnlab.compile.source_runs import resolve_sources
-from lnlab.compile.source_spans import SourceLocation, as_problems, problems_in_order
-from lnlab.compile.sweep.overlay import Issues, merge_spec
+from lnlab.compile.source_spans import as_read
+from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.tuning.problems import plan_tuning, variants_of
 from lnlab.compile.tuning.select import resolve_select
-from lnlab.errors import Problem, SpecError
-from lnlab.registry import Flaw, Flawed, Roots
+from lnlab.errors import SpecError
+from lnlab.issues import Issue, SourceLocation
+from lnlab.registry import Flawed, Roots
 from lnlab.specfile.citations import EVIDENCE
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override, parse_override
@@ -52,16 +53,16 @@ def check_spec(
     files: bool = True,
     ancestors: tuple[Path, ...] = (),
 ) -> Checked:
-    """Check everything; ``problems`` of the result are in the order of the file, those of arguments last.
+    """Check everything; the ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
     epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
     """
-    changes, argument_problems = parse_overrides(overrides)
+    changes, unreadable = parse_overrides(overrides)
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
-    return replace(checked, problems=problems_in_order(document, argument_problems + as_problems(document, issues)))
+    return replace(checked, issues=as_read([*unreadable, *issues], document))
 
 
 def grammar_problems(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Problem]:
@@ -78,18 +79,18 @@ def grammar_problems(document: SpecDocument, *, profile: str | None, overrides: 
 def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
     """The overrides that can be read, and what is wrong with the others."""
     overrides: list[Override] = []
-    unreadable: list[tuple[SourceLocation, Problem]] = []
+    unreadable: list[Issue] = []
     for argument in arguments:
         try:
             overrides.append(parse_override(argument))
         except SpecError as error:
-            unreadable += [(SourceLocation(argument=problem.where), problem) for problem in error.problems]
+            unreadable += [issue.at(SourceLocation(argument=issue.where)) for issue in error.issues]
     return overrides, unreadable
 
 
-def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, Issues]:
+def run_passes(passes: Sequence[Pass], checked: Checked) -> tuple[Checked, list[Issue]]:
     """A spec after these passes, and everything that they say is wrong, in their order."""
-    issues: Issues = []
+    issues: list[Issue] = []
     for apply in passes:
         checked, more = apply(checked)
         issues += more
@@ -123,9 +124,9 @@ def _begin(
     )
 
 
-def _read(checked: Checked) -> tuple[Checked, Issues]:
+def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Overlays and grammar."""
-    return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.flaws)]
+    return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.issues)]
 
 
 def _resolve(checked: Checked) -> tuple[Checked, Issues]:
@@ -135,13 +136,13 @@ def _resolve(checked: Checked) -> tuple[Checked, Issues]:
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
 
 
-def _request(checked: Checked) -> tuple[Checked, Issues]:
+def _request(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Probes, sections and claims, each for itself."""
     requests = resolve_requests(checked.reading, checked.merged, checked.registries)
     return replace(checked, requests=requests), requests.issues
 
 
-def _continue(checked: Checked) -> tuple[Checked, Issues]:
+def _continue(checked: Checked) -> tuple[Checked, list[Issue]]:
     """The runs of other specs that those of this one begin with."""
     if not checked.reads_files:
         return checked, []
@@ -151,32 +152,32 @@ def _continue(checked: Checked) -> tuple[Checked, Issues]:
     return continued, checked.merged.located(flaws)
 
 
-def _measure(checked: Checked) -> tuple[Checked, Issues]:
+def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Where and when the probes are applied."""
     if not checked.reads_files or checked.sweep.partial:
         return checked, []
     return checked, probe_time_issues(checked.requests, checked.sweep, checked.merged, checked.registries)
 
 
-def _cite(checked: Checked) -> tuple[Checked, Issues]:
+def _cite(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What the claims cite of other experiments."""
     issues = citation_issues(checked.requests, checked.merged, checked.document, checked.registries)
     cited = cited_inputs(checked.requests, checked.document) if checked.reads_files else ()
     return replace(checked, cited=cited), issues
 
 
-def _answer(checked: Checked) -> tuple[Checked, Issues]:
+def _answer(checked: Checked) -> tuple[Checked, list[Issue]]:
     """The answer that its author gives."""
     return checked, answer_issues(checked.experiment, checked.merged, checked.document, checked.registries)
 
 
-def _select(checked: Checked) -> tuple[Checked, Issues]:
+def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What is chosen on tuning seeds, whatever the settings are."""
     select, issues = resolve_select(checked.reading, checked.merged, checked.registries)
     return replace(checked, select=select), issues
 
 
-def _tune(checked: Checked) -> tuple[Checked, Issues]:
+def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What is to be decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
     if checked.select is None or sweep.issues or sweep.partial or sweep.cut or merged.issues:
@@ -184,12 +185,12 @@ def _tune(checked: Checked) -> tuple[Checked, Issues]:
     try:
         return replace(checked, tuning=plan_tuning(checked.select, sweep, checked.axes)), []
     except Flawed as error:
-        return checked, merged.located(error.flaws)
+        return checked, merged.located(error.issues)
 
 
-def _bound(checked: Checked) -> tuple[Checked, Issues]:
+def _bound(checked: Checked) -> tuple[Checked, list[Issue]]:
     """The experiment as a whole: neither too many runs nor nothing that is measured."""
-    issues: Issues = []
+    issues: list[Issue] = []
     sweep = checked.sweep
     seeds = len(checked.experiment.seeds)
     runs = len(sweep.settings) * seeds
@@ -197,35 +198,41 @@ def _bound(checked: Checked) -> tuple[Checked, Issues]:
         candidates = sum(len(tuning_problem.candidates) for tuning_problem in checked.tuning.problems)
         runs = candidates * len(checked.tuning.select.seeds) + checked.tuning.judged_variants * seeds
     if runs > MOST_RUNS:
-        flaw = Flaw(("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds")
-        issues.append((checked.merged.location(("seeds",)), flaw))
+        flaw = Issue(
+            "too-large", ("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds"
+        )
+        issues.append(flaw.at(checked.merged.location(("seeds",))))
     elif checked.reads_files and not sweep.partial:
         issues += measurement_issues(checked.requests, sweep, checked.merged, checked.registries, runs)
     trains = any(setting["train"]["steps"] for setting in sweep.settings)
     only_cites = bool(checked.requests.claims) and all(EVIDENCE in claim.choice for claim in checked.requests.claims)
     if "probes" not in checked.merged.data and sweep.settings and not (trains or sweep.partial or only_cites):
-        issues.append((checked.merged.location(()), Flaw((), "nothing would be measured", "add probes: [{kind: ...}]")))
+        issues.append(
+            Issue("missing", (), "nothing would be measured", "add probes: [{kind: ...}]").at(
+                checked.merged.location(())
+            )
+        )
     return checked, issues
 
 
-def _check_other_profiles(checked: Checked) -> tuple[Checked, Issues]:
+def _check_other_profiles(checked: Checked) -> tuple[Checked, list[Issue]]:
     """The lines of the profiles that are not chosen, as far as their first points show what is wrong with them."""
     profiles = checked.document.data.get("profiles")
-    issues: Issues = []
+    issues: list[Issue] = []
     for name in profiles if isinstance(profiles, dict) else ():
         if name != checked.profile:
             other = _begin(checked.document, name, (), checked.content_keys, limit=PROFILE_POINTS)
             _, more = run_passes(PASSES_OF_A_PROFILE, other)
-            issues += [(location, flaw) for location, flaw in more if location.path[:2] == ("profiles", name)]
+            issues += [issue for issue in more if issue.location.path[:2] == ("profiles", name)]
     return checked, issues
 
 
-def _find(checked: Checked) -> tuple[Checked, Issues]:
+def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What sections and claims select, the runs being known."""
     if not checked.knows_its_runs:
         return checked, []
-    flaws = (*checked.reading.flaws, *(flaw for _, flaw in checked.requests.issues))
-    every_probe = not any(flaw.path[:1] == ("probes",) for flaw in flaws)
+    found = (*checked.reading.issues, *checked.requests.issues)
+    every_probe = not any(issue.path[:1] == ("probes",) for issue in found)
     chosen = checked.tuning.select.path if checked.tuning else None
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)

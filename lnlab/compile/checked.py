@@ -16,7 +16,7 @@ from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.tuning.problems import TuningPlan
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.compile.work import StateAddress
-from lnlab.errors import Problem
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
@@ -25,7 +25,7 @@ from lnlab.specfile.read import Reading
 
 @dataclass(frozen=True)
 class Checked:
-    """A checked spec with what was derived on the way. It is valid where ``problems`` is empty.
+    """A checked spec with what was derived on the way. It is valid where ``issues`` is empty.
 
     Attributes:
         document: the spec's file.
@@ -45,7 +45,7 @@ class Checked:
         cited: the files of verdicts that its claims cite.
         sources: the runs of other specs that its own begin with, by the canonical text of their init.
         source_files: what these depend on.
-        problems: what is wrong with it.
+        issues: what is wrong with it, as the user reads it.
     """
 
     document: SpecDocument
@@ -65,7 +65,7 @@ class Checked:
     cited: tuple[Input, ...] = ()
     sources: Mapping[str, "SourceRun"] = field(default_factory=dict)
     source_files: tuple[Input, ...] = ()
-    problems: Sequence[Problem] = ()
+    issues: Sequence[Issue] = ()
 
     @property
     def registries(self) -> Registries:

@@ -58,8 +58,8 @@ def compile_front(
         LabError: the spec chooses something that was not decided.
     """
     checked = _checked(document, registries, profile, overrides)
-    if checked.problems:
-        raise SpecError(*checked.problems)
+    if checked.issues:
+        raise SpecError(*checked.issues)
     requests = checked.requests
     stage = final_stage(checked, decisions)
     return Front(

@@ -58,8 +58,8 @@ def compile_plan(
         CorpusError: a run is given in epochs, and the corpus that would say how long they are is absent.
     """
     checked = check_spec(document, registries, roots, profile=profile, overrides=overrides, memory=memory)
-    if checked.problems:
-        raise SpecError(*checked.problems)
+    if checked.issues:
+        raise SpecError(*checked.issues)
     if checked.sweep.epochs.absent and not assume_data:
         raise checked.sweep.epochs.absent[0]
     document = checked.document

@@ -15,16 +15,16 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES
-from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.expand import SweepPoint, expand_points
 from lnlab.compile.sweep.grids import pinned_grids
 from lnlab.compile.sweep.methods import METHODS
-from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
+from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
 from lnlab.facts import DataFacts
+from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
-from lnlab.registry import Choice, Flaw, Registry, Roots, Where
+from lnlab.registry import Choice, Registry, Roots
 from lnlab.setting import STACKS
 from lnlab.specfile.read import Reading
 
@@ -79,7 +79,7 @@ def resolve_sweep(
     sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
     epochs = Epochs(content_keys.registries, content_keys.roots, reading=memory is not None)
-    partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.flaws)
+    partial = bool(issues) or any(flaw.path[:1] in (("sweep",), (METHODS,)) for flaw in reading.issues)
     sweep = ResolvedSweep(epochs, tuple(axes), partial=partial, issues=issues)
     sweep_points = expand_points(merged, sweep_grids, sweep.issues)
     if limit is not None:
@@ -130,43 +130,46 @@ def _resolve(
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=sweep.partial)]
         if sweep.partial:
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
-        sweep.issues += [(point.location(flaw, merged), flaw) for flaw in flaws]
+        sweep.issues += [flaw.at(point.location(flaw, merged)) for flaw in flaws]
         flawed_points += bool(flaws)
         if flawed_points == _MAX_FLAWED_POINTS:
             break
     if not expanded_points and not sweep.issues:
-        sweep.issues.append((merged.location(("sweep",)), Flaw(("sweep",), "no point is left", "except fewer of them")))
+        sweep.issues.append(
+            Issue("empty-selection", ("sweep",), "no point is left", "except fewer of them").at(
+                merged.location(("sweep",))
+            )
+        )
     sweep.inputs = inspector.inputs()
 
 
-def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting | None, list[Flaw]]:
+def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting | None, list[Issue]]:
     """The setting with its epochs as steps."""
     try:
         return epochs.in_steps(setting), []
     except ValueError as error:
-        return None, [Flaw(("train", "epochs"), str(error), "give train.steps")]
+        return None, [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
 
 
-def _name_conflict(first: Json, second: Json) -> Issues:
+def _name_conflict(first: Json, second: Json) -> list[Issue]:
     """The issue of a setting with two names: its numbers would belong to either."""
     if first == second:
         return []
     return [
-        (
-            SourceLocation((METHODS, second)),
-            Flaw((), f"the methods '{first}' and '{second}' are one setting", "keep one name"),
+        Issue("duplicate", (), f"the methods '{first}' and '{second}' are one setting", "keep one name").at(
+            SourceLocation((METHODS, second))
         )
     ]
 
 
-def _as_written(flaw: Flaw, parts: Mapping[str, SettingPart]) -> Flaw:
+def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:
     """A flaw of a resolved setting at the path at which the spec writes it: in the short form, where that was used."""
     stack, *tail = flaw.path
     raw_stack = parts[str(stack)].raw if stack in STACKS and stack in parts else {}
     if stack not in STACKS or not tail or tail[0] in raw_stack:
         return flaw
     path: Where = ("model", "layers") if tail[0] == "layers" else tuple(tail) if tail[0] in STACK_CHOICES else flaw.path
-    return Flaw(path, flaw.what, flaw.remedy)
+    return Issue(flaw.code, path, flaw.what, flaw.remedy)
 
 
 class _Inspector:
@@ -176,9 +179,9 @@ class _Inspector:
         self.content_keys = content_keys
         self.memory = memory
         self.files: dict[str, Input] = {}
-        self._cache: dict[tuple[str, ...], list[Flaw]] = {}
+        self._cache: dict[tuple[str, ...], list[Issue]] = {}
 
-    def flaws(self, setting: InternedSetting, *, partial: bool) -> list[Flaw]:
+    def flaws(self, setting: InternedSetting, *, partial: bool) -> list[Issue]:
         """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
         registries = self.content_keys.registries
         size_flaws = self._cached("facts", setting, ("model",), lambda: _missing_size(setting, registries))
@@ -191,14 +194,14 @@ class _Inspector:
         return flaws + self._cached("task", setting, ("task",), lambda: self._unreadable_files(setting))
 
     def _cached(
-        self, check: str, setting: InternedSetting, keys: Collection[str], find_flaws: Callable[[], list[Flaw]]
-    ) -> list[Flaw]:
+        self, check: str, setting: InternedSetting, keys: Collection[str], find_flaws: Callable[[], list[Issue]]
+    ) -> list[Issue]:
         key = (check, *(setting.texts.get(key, "") for key in keys))
         if key not in self._cache:
             self._cache[key] = find_flaws()
         return self._cache[key]
 
-    def _unreadable_files(self, setting: ResolvedSetting) -> list[Flaw]:
+    def _unreadable_files(self, setting: ResolvedSetting) -> list[Issue]:
         """Files that the task names must be readable; their content joins the key."""
         task = setting["task"]
         try:
@@ -207,23 +210,30 @@ class _Inspector:
             self.content_keys.choice("task", task)
         except LabError as error:
             return [
-                Flaw(("task",), f"{problem.where}: {problem.what}" if problem.where else problem.what, problem.remedy)
-                for problem in error.problems
+                Issue(
+                    problem.code,
+                    ("task",),
+                    f"{problem.where}: {problem.what}" if problem.where else problem.what,
+                    problem.remedy,
+                )
+                for problem in error.issues
             ]
         except OSError as error:
-            return [Flaw(("task",), f"{error.filename}: {(error.strerror or str(error)).lower()}")]
+            return [Issue("unreadable", ("task",), f"{error.filename}: {(error.strerror or str(error)).lower()}")]
         return []
 
     def inputs(self) -> tuple[Input, ...]:
         return tuple(sorted(self.files.values(), key=lambda file: file.path))
 
 
-def _missing_size(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def _missing_size(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A model that does not say how large it is cannot be planned."""
     kind = setting["model"]["kind"]
     if registries["model"][kind].facts.size is not None:
         return []
-    return [Flaw(("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")]
+    return [
+        Issue("unsupported", ("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")
+    ]
 
 
 def _files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[Path]:

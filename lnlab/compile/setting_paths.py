@@ -1,7 +1,8 @@
 """Dotted paths into settings as a spec writes them: set one. Resolved ones are read by ``lnlab.setting``."""
 
+from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Flawed
+from lnlab.registry import Flawed
 from lnlab.setting import STACKS, path_words, positions_of_kind
 from lnlab.specfile.values import NONE
 
@@ -42,7 +43,11 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
     if isinstance(base, str):
         base = {"kind": base}
     if base is not None and not isinstance(base, dict):
-        raise Flawed(Flaw((), f"'{path[0]}' cannot be set inside a value that is no mapping", "set the whole of it"))
+        raise Flawed(
+            Issue(
+                "wrong-type", (), f"'{path[0]}' cannot be set inside a value that is no mapping", "set the whole of it"
+            )
+        )
     mapping = base or {}
     return {**mapping, path[0]: assign(mapping.get(path[0]), path[1:], value)}
 
@@ -52,7 +57,7 @@ def _assign_in(base: list[Json], path: tuple[str, ...], value: Json) -> Json:
     positions = positions_of_kind(choices, path[0])
     if len(positions) != 1:
         what = f"{'none' if not positions else 'more than one'} of the list is of kind '{path[0]}'"
-        raise Flawed(Flaw((), what, "set the whole of it"))
+        raise Flawed(Issue("ambiguous", (), what, "set the whole of it"))
     choices[positions[0]] = assign(choices[positions[0]], path[1:], value)
     return choices
 

@@ -12,8 +12,9 @@ from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.selection.variants import Variants
 from lnlab.errors import SpecError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import canonical
-from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.registry import Choice, Flawed
 from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 
@@ -24,7 +25,7 @@ _OWN = "same"
 
 def resolve_sources(
     checked: Checked, check_spec: Callable[..., Checked]
-) -> tuple[dict[str, SourceRun], tuple[Input, ...], list[Flaw]]:
+) -> tuple[dict[str, SourceRun], tuple[Input, ...], list[Issue]]:
     """The runs of other specs that those of a spec begin with, the files they depend on, and what is wrong.
 
     Args:
@@ -40,13 +41,13 @@ def resolve_sources(
 
     sources: dict[str, SourceRun] = {}
     inputs: dict[str, Input] = {}
-    flaws: list[Flaw] = []
+    flaws: list[Issue] = []
     for text, choice in {setting.texts["init"]: setting["init"] for setting in checked.settings}.items():
         if keys.registries["init"][choice["kind"]].facts.continues:
             try:
                 run = _source_run(choice, checked.document, checked.profile, check)
             except Flawed as error:
-                flaws += [flaw.below("init") for flaw in error.flaws]
+                flaws += [flaw.below("init") for flaw in error.issues]
                 continue
             sources[text] = run
             inputs |= {file.path: file for file in (input_of(run.checked.document.path), *run.checked.inputs)}
@@ -63,27 +64,38 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     known = specs_at_hand(document.path)
     if name not in known:
         raise Flawed(
-            Flaw(("spec",), f"no spec is called '{name}', here or among the shipped ones", nearest(name, known))
+            Issue(
+                "unknown-name",
+                ("spec",),
+                f"no spec is called '{name}', here or among the shipped ones",
+                nearest(name, known),
+            )
         )
     checked = _checked(name, known[name], profile if choice["profile"] == _OWN else choice["profile"], check)
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
-        raise Flawed(Flaw(("spec",), what, "name a profile of it without select"))
+        raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
     variants = Variants(checked.settings, checked.sweep.methods)
     where = choice["where"] or {}
     for path in where:
         if not variants.has(path):
-            raise Flawed(Flaw(("where", path), f"no run of '{name}' has it", nearest(path, variants.paths)))
+            raise Flawed(
+                Issue("unknown-name", ("where", path), f"no run of '{name}' has it", nearest(path, variants.paths))
+            )
     members = sorted(variants.selected(where))
     if len(members) != 1:
         what = f"{len(members)} of the {len(checked.settings)} variants of '{name}' are like this, and it takes one"
-        raise Flawed(Flaw(("where",), what, f"select one by {', '.join(checked.axes.paths) or 'nothing'}"))
+        raise Flawed(
+            Issue("unsupported", ("where",), what, f"select one by {', '.join(checked.axes.paths) or 'nothing'}")
+        )
     setting = checked.settings[members[0]]
     steps = setting["train"]["steps"]
     step = steps if choice["at"] == "end" else choice["at"]
     if not 1 <= step <= steps:
         what = f"this run of '{name}' has {steps} training steps" if steps else f"this run of '{name}' does not train"
-        raise Flawed(Flaw(("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains"))
+        raise Flawed(
+            Issue("unsupported", ("at",), what, f"write a step from 1 to {steps}" if steps else "name one that trains")
+        )
     seed = None if choice["seed"] == _OWN else choice["seed"]
     return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
 
@@ -97,10 +109,12 @@ def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> C
     try:
         checked = check(load_spec(path), profile)
     except SpecError as error:
-        raise Flawed(Flaw(("spec",), f"'{name}' cannot be read: {error.problems[0]}", f"lnlab check {path}")) from error
-    if checked.problems:
+        raise Flawed(
+            Issue("unreadable", ("spec",), f"'{name}' cannot be read: {error.issues[0]}", f"lnlab check {path}")
+        ) from error
+    if checked.issues:
         command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
-        raise Flawed(Flaw(("spec",), f"'{name}' has a mistake: {checked.problems[0]}", command))
+        raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     return checked
 
 
@@ -114,7 +128,12 @@ def _refuse_cycle(document: SpecDocument, ancestors: tuple[Path, ...]) -> None:
     if here in ancestors:
         way = " -> ".join(path.stem for path in (*ancestors[ancestors.index(here) :], here))
         raise Flawed(
-            Flaw(("spec",), f"its runs would begin with themselves: {way}", "name a spec that does not lead back")
+            Issue(
+                "unsupported",
+                ("spec",),
+                f"its runs would begin with themselves: {way}",
+                "name a spec that does not lead back",
+            )
         )
 
 

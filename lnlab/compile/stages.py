@@ -11,7 +11,8 @@ from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.selection.variants import Variants
 from lnlab.compile.tuning.problems import TuningPlan, TuningProblem, variants_of
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.experiment import Experiment
@@ -87,7 +88,7 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"what is chosen by '{select.path}' for {where} was not decided in these runs"
-            raise LabError(Problem(checked.document.where(("select",)), what, "run the spec again"))
+            raise LabError(Issue("wrong-value", checked.document.where(("select",)), what, "run the spec again"))
         decided.append(by_content[content])
     return _judged_stage(checked, checked.tuning, tuple(decided))
 

@@ -17,7 +17,8 @@ from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.labelled_lines import labelled_lines
 from lnlab.corpora.files.parallel import ABSENT, States, states_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.registry import Choice, Roots
 
@@ -62,7 +63,7 @@ def _content(path: Path, name: str) -> Content:
         return read_content(path)
     members = read_zip(path, lambda member: name if member == name else None)
     if name not in members:
-        raise CorpusError(Problem(str(path), f"this archive has no {name}", f"get the one of {_ORIGIN}"))
+        raise CorpusError(Issue("damaged", str(path), f"this archive has no {name}", f"get the one of {_ORIGIN}"))
     return members[name]
 
 
@@ -108,7 +109,7 @@ def financial_phrasebank(roots: Roots, *, agreement: Agreement = "all") -> Label
     if path is None:
         what = f"no folder '{_FOLDERS[0]}' with {name}, and no {ARCHIVE}, in any of {format_roots(roots)}"
         remedy = f"lnlab cannot fetch it: get it from {_ORIGIN}, and name the folder that holds it in LNLAB_DATA"
-        raise CorpusError(Problem("financial_phrasebank", what, remedy))
+        raise CorpusError(Issue("damaged", "financial_phrasebank", what, remedy))
     return _read(states_of([path]), agreement)
 
 
@@ -121,5 +122,5 @@ def _read(states: States, agreement: str) -> Labelled:
     actual = digest_bytes(content.raw)
     if expected not in (None, actual):
         what = f"the SHA-256 of this file should be {expected} and is {actual}"
-        raise CorpusError(Problem(content.where, what, f"get it again from {_ORIGIN}"))
+        raise CorpusError(Issue("damaged", content.where, what, f"get it again from {_ORIGIN}"))
     return labelled_of(rows, LABELS, printable=False)

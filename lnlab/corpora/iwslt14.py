@@ -87,7 +87,7 @@ def iwslt14(roots: Roots) -> Corpus:
     raise CorpusError(_absent(roots))
 
 
-def _absent(roots: Roots) -> Problem:
+def _absent(roots: Roots) -> Issue:
     """The missing files, where to get them, and what the present ones allow."""
     what = (
         f"no 'de-en.tgz', no folder 'iwslt14' or 'de-en' with {', '.join(RELEASE_FILES)}, and no folder '{FOLDERS[0]}' "
@@ -100,7 +100,7 @@ def _absent(roots: Roots) -> Problem:
     if alone := locate_release(roots, SETS_ALONE):
         what = f"the training set {' and '.join(TRAIN_FILES)} is absent, and test sets alone are in {alone[0].parent}"
         remedy += "; or say `corpus: ted_dev`, which makes a small corpus of those test sets"
-    return Problem("iwslt14", what, remedy)
+    return Issue("damaged", "iwslt14", what, remedy)
 
 
 @lru_cache(maxsize=2)

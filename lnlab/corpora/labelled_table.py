@@ -9,7 +9,8 @@ from pydantic import Field
 from lnlab.corpora.files.fetch import file_below, file_digest, named_file
 from lnlab.corpora.files.parallel import content_of
 from lnlab.corpora.labelled import Labelled, labelled, labelled_of
-from lnlab.errors import CorpusError, LabError, Problem
+from lnlab.errors import CorpusError, LabError
+from lnlab.issues import Issue
 from lnlab.registry import Choice, Roots
 from lnlab.user_tables import Encoding, Separator, read_table
 
@@ -57,14 +58,14 @@ def _read(path: Path, _digest: str, text: str, label: str, separator: str | None
     try:
         table = read_table(path, (text, label), separator=separator, encoding=encoding)
     except LabError as error:
-        raise CorpusError(*error.problems) from error
+        raise CorpusError(*error.issues) from error
     rows = list(zip(table.columns[text], table.columns[label], strict=True))
     for number, (sentence, name) in enumerate(rows, start=1):
         if not sentence or not name:
             what = f"row {number} has no {'text' if not sentence else 'label'}"
-            raise CorpusError(Problem(str(path), what, "fill it in, or leave the row out"))
+            raise CorpusError(Issue("damaged", str(path), what, "fill it in, or leave the row out"))
     names = tuple(sorted({name for _, name in rows}))
     if len(names) < 2:
         what = f"has {len(rows)} rows and {len(names)} {'label' if len(names) == 1 else 'labels'}"
-        raise CorpusError(Problem(str(path), what, "a class can only be told from another one"))
+        raise CorpusError(Issue("damaged", str(path), what, "a class can only be told from another one"))
     return labelled_of(rows, names, printable=False)

@@ -10,7 +10,8 @@ from lnlab.corpora.files.fetch import Progress, fetch, user_folder
 from lnlab.corpora.labelled import labelled
 from lnlab.corpora.text import text_corpora
 from lnlab.corpora.vocabulary.tokenizers import tokenizers
-from lnlab.errors import CorpusError, Problem, nearest
+from lnlab.errors import CorpusError, nearest
+from lnlab.issues import Issue
 from lnlab.registry import Entry, Roots
 
 
@@ -80,5 +81,5 @@ def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambd
         what = "cannot be fetched" if entry else "there is no corpus of this name"
         source = entry.facts.source if entry else None
         remedy = f"get it from {source}, and name its folder in LNLAB_DATA" if source else nearest(name, fetchable)
-        raise CorpusError(Problem(repr(name), what, remedy))
+        raise CorpusError(Issue("unknown-name", repr(name), what, remedy))
     return fetch(name, fetchable[name].facts.files, into or user_folder(), progress)

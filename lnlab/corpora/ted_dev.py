@@ -50,7 +50,9 @@ def ted_dev(roots: Roots) -> Corpus:
     if paths is None:
         names = ", ".join(TED_DEV_FILES)
         what = f"no folder 'iwslt_ted', 'iwslt14' or 'de-en' with {names} in any of {format_roots(roots)}"
-        raise CorpusError(Problem("ted_dev", what, f"get them from {ORIGIN}, and name their folder in LNLAB_DATA"))
+        raise CorpusError(
+            Issue("damaged", "ted_dev", what, f"get them from {ORIGIN}, and name their folder in LNLAB_DATA")
+        )
     return _read(states_of(paths))
 
 

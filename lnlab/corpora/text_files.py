@@ -10,7 +10,8 @@ from lnlab.corpora.files.fetch import named_file
 from lnlab.corpora.files.lines import read_lines
 from lnlab.corpora.files.parallel import NamedFiles, States, states_of
 from lnlab.corpora.text import Text, text_corpora, text_of
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.registry import Roots
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
@@ -51,7 +52,7 @@ def _read(states: tuple[States | None, ...], held_out: float) -> Text:
     assert train is not None
     if not train:
         first = states[0][0][0] if states[0] else Path()
-        raise CorpusError(Problem(str(first), "has no text", "name a file with at least one line"))
+        raise CorpusError(Issue("damaged", str(first), "has no text", "name a file with at least one line"))
     share = round(held_out * len(train))
     if test is None:
         train, test = train[: len(train) - share], train[len(train) - share :]

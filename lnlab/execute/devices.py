@@ -14,7 +14,8 @@ from typing import Any, cast
 import torch
 
 from lnlab.compile.work import ResolvedSetting
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.tasks.task import Batch, Task
 
 _MASTER = {"float32": torch.float32, "bfloat16": torch.float32, "float64": torch.float64}
@@ -74,7 +75,7 @@ def require_devices(kinds: Collection[str]) -> None:
         if not present[kind]:
             known = " or ".join(word for word, there in present.items() if there)
             remedy = f"write train.device: {known}, or run it on a machine that has one"
-            raise LabError(Problem("train.device", f"torch sees no {kind} device on this machine", remedy))
+            raise LabError(Issue("failed", "train.device", f"torch sees no {kind} device on this machine", remedy))
 
 
 def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.freed_memory import give_back
 from lnlab.execute.tensor_images import Images, changed_names, images_of
+from lnlab.issues import Issue
 from lnlab.probes.probe import State
 from lnlab.tables import Row
 
@@ -79,7 +80,7 @@ class StateGuard:
         after = self._before = images_of(self._listing.tensors)
         if changed := changed_names(before, after):
             what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
-            raise LabError(Problem("", what, "a probe may look and not touch; mend the probe"))
+            raise LabError(Issue("failed", "", what, "a probe may look and not touch; mend the probe"))
 
 
 class _Listing(NamedTuple):

@@ -13,8 +13,9 @@ from torch.overrides import TorchFunctionMode
 from lnlab.compile.cost.data_passes import asks_for_data, inits_of
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import ResolvedSetting
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.program import build_model, build_optimizer, build_schedule, intervened
+from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.specfile.moments import UNKNOWN_EPOCH
 
@@ -161,4 +162,4 @@ def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:
         raise
     except Exception as error:
         message = " ".join(str(error).split()) or type(error).__name__
-        raise LabError(Problem(key, f"'{kind}' cannot be built: {message}", "change the setting")) from error
+        raise LabError(Issue("failed", key, f"'{kind}' cannot be built: {message}", "change the setting")) from error

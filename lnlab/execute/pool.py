@@ -27,8 +27,9 @@ from typing import Any, Final
 
 from pebble import ProcessPool
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.interrupts import CAN_BLOCK_SIGNALS, URGENT, listen
+from lnlab.issues import Issue
 
 START_METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
@@ -66,7 +67,7 @@ def threads() -> int:
     text = os.environ.get(THREADS, "").strip() or "1"
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= cores() * MOST_THREADS_OF_A_CORE):
         most = cores() * MOST_THREADS_OF_A_CORE
-        raise LabError(Problem(THREADS, f"is {text!r}", f"set it to a number from 1 to {most}, or unset it"))
+        raise LabError(Issue("failed", THREADS, f"is {text!r}", f"set it to a number from 1 to {most}, or unset it"))
     return int(text)
 
 

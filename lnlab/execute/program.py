@@ -12,9 +12,10 @@ from torch.optim import Optimizer
 from lnlab.compile.cost.data_passes import asks_for_data
 from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.work import ResolvedSetting, Trajectory
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.checkpoint import weights_of
 from lnlab.execute.devices import device_of, placed, weight_format
+from lnlab.issues import Issue
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.nn.sites import addressed
@@ -120,7 +121,7 @@ def initializer(
     if entry.facts.continues:
         if weights is None:
             what = f"'{entry.name}' begins with a state of '{choice['spec']}', which is not at hand"
-            raise LabError(Problem("init", what, "lnlab run computes it first"))
+            raise LabError(Issue("failed", "init", what, "lnlab run computes it first"))
         return lambda model, draw: build(model, draw, weights)
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build
 

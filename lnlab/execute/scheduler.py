@@ -236,7 +236,7 @@ class _Scheduler:
                 reached = resumed.step if resumed else 0
                 writer.commit([], outcome(unit, status, reason, steps=reached) | {"seconds": seconds})
         except StoreError as error:
-            return Answer(unit.key, STORE, problems=error.problems)
+            return Answer(unit.key, STORE, problems=error.issues)
         return Answer(unit.key, status, reason, seconds)
 
     def _stop_now(self) -> None:

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Trajectory
-from lnlab.errors import CorpusError, Problem, StoreError
+from lnlab.errors import CorpusError, StoreError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Roots
 from lnlab.tables import Resumed, Row
@@ -99,7 +100,7 @@ class Answer:
     text: str = ""
     seconds: float = 0.0
     peak_bytes: int = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Issue, ...] = ()
     elsewhere: bool = False
 
     def raise_if_fatal(self) -> None:

@@ -18,7 +18,7 @@ import torch
 from lnlab import __version__
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement, Trajectory
-from lnlab.errors import CorpusError, LabError, Problem, StoreError
+from lnlab.errors import CorpusError, LabError, StoreError
 from lnlab.execute.checkpoint import from_bytes
 from lnlab.execute.devices import device_kind
 from lnlab.execute.freed_memory import forget_peak, peak_resident
@@ -28,6 +28,7 @@ from lnlab.execute.program import build, count_parameters, intervened
 from lnlab.execute.trainer import Trainer
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, WorkUnit
 from lnlab.execute.worker_process import become_worker, output_to
+from lnlab.issues import Issue
 from lnlab.optim.stops import Ending
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
@@ -45,7 +46,7 @@ def prepare(assignment: Assignment) -> Answer:
             build_task = assignment.load()["task"].builder(setting["task"])
             list(islice(build_task(Draw(assignment.trajectory.seed), assignment.roots).batches("train", "probe"), 1))
     except CorpusError as error:
-        return Answer(key, CORPUS, problems=error.problems)
+        return Answer(key, CORPUS, problems=error.issues)
     except (Exception, SystemExit) as error:  # whatever else is wrong, the units themselves will report
         return Answer(key, "failed", _one_line(error))
     return Answer(key, "finished")
@@ -68,11 +69,11 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
             return Answer(key, BUSY, "another process works on it")
         ended = _complete(assignment, unit, timer, stops)
     except StoreError as error:
-        return Answer(key, STORE, problems=error.problems)
+        return Answer(key, STORE, problems=error.issues)
     except CorpusError as error:
-        return Answer(key, CORPUS, problems=error.problems)
+        return Answer(key, CORPUS, problems=error.issues)
     except Exception as error:  # nothing may break the pool
-        return Answer(key, STORE, problems=(Problem("", f"the store failed: {_one_line(error)}"),))
+        return Answer(key, STORE, problems=(Issue("failed", "", f"the store failed: {_one_line(error)}"),))
     if ended is None:
         return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
     status, text = ended

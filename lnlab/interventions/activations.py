@@ -6,8 +6,9 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.interventions.where import Activations
+from lnlab.issues import Issue
 from lnlab.nn.boundaries import Boundary, Change, activation_boundaries
 from lnlab.nn.sites import Site
 
@@ -50,10 +51,10 @@ def _selected(model: nn.Module, where: Activations) -> list[Boundary]:
     return list(dict.fromkeys(boundary for boundary in selected.values() if boundary is not None))
 
 
-def _beyond_reach(site: Site) -> Problem:
+def _beyond_reach(site: Site) -> Issue:
     what = (
         f"the {site.tensor} of {site.stack} layer {site.layer} {site.sublayer} stands inside the placement's formula, "
         "where nothing can be put in its place"
     )
     remedy = "choose in or branch, the last sublayer of a layer, or a placement that norms the stream"
-    return Problem("interventions.where.tensor", what, remedy)
+    return Issue("unsupported", "interventions.where.tensor", what, remedy)

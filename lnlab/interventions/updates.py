@@ -10,8 +10,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.interventions.where import Weights
+from lnlab.issues import Issue
 from lnlab.nn.sites import Site, parameter_uses
 
 Gradients = Mapping[Site, Tensor]
@@ -28,7 +29,9 @@ def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Paramete
     selected = {id(uses[site]) for site in sites}
     if apart := [site for site, p in uses.items() if id(p) in selected and site not in sites]:
         what = f"this table serves {_describe(apart[0])} too, which is not among what is chosen"
-        raise LabError(Problem("interventions.where", what, "choose every use of it, or write model.tied: none"))
+        raise LabError(
+            Issue("unsupported", "interventions.where", what, "choose every use of it, or write model.tied: none")
+        )
     first = {id(uses[site]): site for site in reversed(sites)}
     return {site: uses[site] for site in sites if first[id(uses[site])] == site}
 
@@ -41,7 +44,9 @@ def require_optimizer(optimizer: Optimizer | None) -> Optimizer:
     """
     if optimizer is None:
         what = "acts on the update, and there is no optimizer that makes one"
-        raise LabError(Problem("interventions", what, "add an optimizer, or choose one that acts on the function"))
+        raise LabError(
+            Issue("unsupported", "interventions", what, "add an optimizer, or choose one that acts on the function")
+        )
     return optimizer
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lnlab.errors import LabError, Problem, listed, nearest
+from lnlab.errors import LabError, listed, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.sites import Site
 from lnlab.specfile.columns import LAYER_ENDS, VOCABULARY
@@ -102,10 +103,11 @@ def _meets(site: Site, key: str, allowed: Sequence[Json], last: Mapping[str | No
     return bool((names - {None}) & set(allowed))
 
 
-def _nothing(what: str, key: str, allowed: Sequence[Json], before: Sequence[Site]) -> Problem:
+def _nothing(what: str, key: str, allowed: Sequence[Json], before: Sequence[Site]) -> Issue:
     message = f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, allowed))}"
     available = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
-    return Problem(
+    return Issue(
+        "unsupported",
         f"interventions.where.{key}",
         message,
         f"there is {listed(available, str(allowed[0]) if allowed else '') or 'none'}",

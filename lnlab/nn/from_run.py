@@ -8,7 +8,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.nn.inits import inits
 from lnlab.nn.transformer import frozen_weights
 from lnlab.randomness import Draw
@@ -81,17 +82,19 @@ def take_over(
     for part in parts or ():
         if not any(_is_within(name, part) for name in named):
             known = dict.fromkeys(prefix for name in named for prefix in _prefixes(name))
-            raise LabError(Problem("init.parts", f"no parameter of this model is in '{part}'", nearest(part, known)))
+            raise LabError(
+                Issue("unknown-name", "init.parts", f"no parameter of this model is in '{part}'", nearest(part, known))
+            )
     chosen = {name: source for name in named if (source := _source_of(name, parts)) is not None}
     if absent := [source for source in chosen.values() if source not in weights]:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
         what = f"the run of '{spec}' has no parameter '{absent[0]}'{more}"
-        raise LabError(Problem("init", what, "name what both models have, as in parts: [encoder]"))
+        raise LabError(Issue("unknown-key", "init", what, "name what both models have, as in parts: [encoder]"))
     for name, source in chosen.items():
         shape, other = tuple(named[name].shape), tuple(weights[source].shape)
         if shape != other:
             what = f"'{name}' has the shape {shape} here and {other} in the run of '{spec}'"
-            raise LabError(Problem("init", what, "give both models one size, or leave it out of parts"))
+            raise LabError(Issue("no-effect", "init", what, "give both models one size, or leave it out of parts"))
         named[name].copy_(weights[source])
     buffers = {name: buffer for name, buffer in model.named_buffers() if name not in named}
     sources = {name: _source_of(name, parts) for name in buffers}

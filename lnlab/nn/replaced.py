@@ -7,7 +7,8 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.inits import inits
 from lnlab.nn.post_init import run_post_init_hooks
 from lnlab.nn.sites import first_uses
@@ -40,7 +41,7 @@ def replaced(
     chosen = [p for site, p in first_uses(model) if site.tensor in tensors and stack in (None, site.stack)]
     if not chosen:
         what = f"this model has no {', '.join(tensors)} in the {stack or 'layers'}"
-        raise LabError(Problem("init.tensors", what, "name tensors and a stack that the model has"))
+        raise LabError(Issue("unsupported", "init.tensors", what, "name tensors and a stack that the model has"))
     by(model, draw)  # b first: both write in place, and what is left in the model is to be a
     kept = [p.clone() for p in chosen]
     of(model, draw)

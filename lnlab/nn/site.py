@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,13 @@ class AddressedModel(nn.Module):
             if not isinstance(mask, Tensor) or mask.shape != x.shape[:-1]:
                 returned = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
                 what = f"the mask of a batch is {returned}, and the stream at '{self.stream[site]}' {tuple(x.shape)}"
-                raise LabError(Problem("measure", what, "return (batch, length), or {'encoder': ..., 'decoder': ...}"))
+                raise LabError(
+                    Issue("unsupported", "measure", what, "return (batch, length), or {'encoder': ..., 'decoder': ...}")
+                )
             if not bool(mask.any()):
-                raise LabError(Problem("measure", "the mask of a batch leaves no token", "let it be True at tokens"))
+                raise LabError(
+                    Issue("unsupported", "measure", "the mask of a batch leaves no token", "let it be True at tokens")
+                )
             return mask.to(x.device, torch.bool)
 
         return present
@@ -116,7 +121,9 @@ class AddressedModel(nn.Module):
         after = dict(self.module.named_parameters())
         if before.keys() != after.keys() or any(after[name] is not p for name, p in before.items()):
             what = "the model adds, drops or replaces parameters in its forward pass"
-            raise LabError(Problem("measure", what, "give it all of them when it is built, or call it once there"))
+            raise LabError(
+                Issue("unsupported", "measure", what, "give it all of them when it is built, or call it once there")
+            )
 
     @contextmanager
     def activations(self) -> Iterator[dict[Site, Tensor]]:
@@ -138,7 +145,9 @@ class AddressedModel(nn.Module):
             if x._version != version:
                 what = f"the stream at '{point}' is changed in place after that"
                 raise LabError(
-                    Problem("measure", what, "write x = x + y for x += y, or leave the point out of stream=")
+                    Issue(
+                        "unsupported", "measure", what, "write x = x + y for x += y, or leave the point out of stream="
+                    )
                 )
 
     def _watch(
@@ -149,10 +158,10 @@ class AddressedModel(nn.Module):
             if x is None or x.dim() < 2:
                 shape = "no tensor" if x is None else f"a tensor of shape {tuple(x.shape)}"
                 what = f"the stream at '{point}' is {shape}, expected (batch, length, width)"
-                raise LabError(Problem("measure", what, "name another module in stream="))
+                raise LabError(Issue("wrong-type", "measure", what, "name another module in stream="))
             if point in self._recorded:
                 what = f"the stream passes '{point}' more than once in a forward pass"
-                raise LabError(Problem("measure", what, "name modules in stream= that are called once"))
+                raise LabError(Issue("unsupported", "measure", what, "name modules in stream= that are called once"))
             self._recorded[point] = x, x._version
             seen.update(dict.fromkeys(sites, x))
 

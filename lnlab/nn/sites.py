@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.placements import placements
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.site import Site as Site  # noqa: PLC0414 - read from here by everyone
@@ -41,13 +42,17 @@ def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
     if unknown := [name for name, site, _ in uses if site is None]:
         more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
         what = f"the parameter '{unknown[0]}'{more} has no address"
-        raise LabError(Problem("model", what, f"name it {', '.join(PATTERNS)}; a stack is {' or '.join(_STACKS)}"))
+        raise LabError(
+            Issue("unsupported", "model", what, f"name it {', '.join(PATTERNS)}; a stack is {' or '.join(_STACKS)}")
+        )
     first: dict[Site, tuple[str, nn.Parameter]] = {}
     for name, site, p in known:
         other, tensor = first.setdefault(site, (name, p))
         if tensor is not p:
             what = f"the parameters '{other}' and '{name}' have one address, {_describe(site)}"
-            raise LabError(Problem("model", what, "give them names that differ in sublayer or tensor, or tie them"))
+            raise LabError(
+                Issue("unsupported", "model", what, "give them names that differ in sublayer or tensor, or tie them")
+            )
     return known
 
 

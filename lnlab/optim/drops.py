@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 
 _Updates = tuple[Annotated[int, Field(ge=1)], ...]
@@ -32,9 +33,11 @@ def step(
         LabError: no drop is given, or one in epochs where there are none.
     """
     if not at and not epochs:
-        raise LabError(Problem("schedule", "'step' is given no drop", "add at: [...] (updates), or epochs: [...]"))
+        raise LabError(
+            Issue("missing", "schedule", "'step' is given no drop", "add at: [...] (updates), or epochs: [...]")
+        )
     if epochs and epoch is None:
         what = "this task has no epochs: its data have no end"
-        raise LabError(Problem("schedule.epochs", what, "give the drops in updates, as at: [...]"))
+        raise LabError(Issue("unsupported", "schedule.epochs", what, "give the drops in updates, as at: [...]"))
     drops = [*at, *(e * (epoch or 0.0) - _ROUNDING for e in epochs)]
     return lambda t: warmup_factor(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)

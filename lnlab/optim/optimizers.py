@@ -13,7 +13,8 @@ from pydantic import Field
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.registry import Registry
 
 LearningRate = Annotated[float, Field(gt=0)]
@@ -43,7 +44,7 @@ def sgd(
     """
     if nesterov and momentum == 0:
         what = "nesterov looks ahead along the momentum, and there is none"
-        raise LabError(Problem("optimizer.nesterov", what, "set optimizer.momentum, or remove it"))
+        raise LabError(Issue("no-effect", "optimizer.nesterov", what, "set optimizer.momentum, or remove it"))
     return torch.optim.SGD(parameters, lr, momentum, weight_decay=weight_decay, nesterov=nesterov)
 
 

@@ -12,8 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.facts import Facts
+from lnlab.issues import Issue
 from lnlab.registry import Registry
 
 Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
@@ -108,7 +109,9 @@ def target(
         LabError: the training split has no such curve.
     """
     if split == "train" and quantity != "loss":
-        raise LabError(Problem("train.stop.quantity", "training has no curve of 'nll'", "write quantity: loss"))
+        raise LabError(
+            Issue("unsupported", "train.stop.quantity", "training has no curve of 'nll'", "write quantity: loss")
+        )
 
     def rule(curves: Curves) -> Ending | None:
         curve = curves.get((split, quantity))

@@ -9,7 +9,8 @@ from types import FrameType, TracebackType
 
 from torch import nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 _LONGEST = 200
 """Of what an error says, in characters; torch lists dispatch tables."""
@@ -86,14 +87,14 @@ def guarded_probe(name: str) -> Iterator[None]:
         raise LabError(problem) from error
 
 
-def _problem(doing: str, error: Exception, remedy: str, *, second: bool = False) -> Problem:
+def _problem(doing: str, error: Exception, remedy: str, *, second: bool = False) -> Issue:
     said = _said(error)
     place = _module_of(error.__traceback__)
     inside = f" in {place}" if place else ""
     known = [helps for word, helps in _REMEDIES if word in f"{type(error).__name__}: {said}"]
     missing = second and any(word in said for word in _OF_SECOND)
     fitting = remedy if missing else next(iter(known), remedy)
-    return Problem("measure", f"{doing} failed{inside}: {type(error).__name__}: {said}", fitting)
+    return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {said}", fitting)
 
 
 def _said(error: Exception) -> str:

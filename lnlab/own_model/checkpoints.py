@@ -12,7 +12,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.site import TokenMask
 from lnlab.own_model.measured import Measurements
@@ -84,18 +85,22 @@ def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]
     if isinstance(files, str | Path):
         paths = [Path(path) for path in sorted(glob(str(files)))]  # noqa: PTH207
         if not paths:
-            raise LabError(Problem("measure_checkpoints", f"no file matches '{files}'", "name files of checkpoints"))
+            raise LabError(
+                Issue("not-found", "measure_checkpoints", f"no file matches '{files}'", "name files of checkpoints")
+            )
     else:
         paths = [Path(path) for path in files]
     steps: dict[int, Path] = {}
     for path in paths:
         numbers = re.findall(r"\d+", path.stem if path.is_file() else path.name)
         if not numbers:
-            raise LabError(Problem(str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}"))
+            raise LabError(
+                Issue("duplicate", str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}")
+            )
         step = int(numbers[-1])
         if step in steps:
             what = f"is of step {step}, and so is {steps[step]}"
-            raise LabError(Problem(str(path), what, "give files by step: {1000: 'last.pt'}"))
+            raise LabError(Issue("unreadable", str(path), what, "give files by step: {1000: 'last.pt'}"))
         steps[step] = path
     return steps
 
@@ -112,7 +117,7 @@ def _load(model: nn.Module, path: Path) -> None:
         if names:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             remedy = "let build() make the model that was trained"
-            raise LabError(Problem(str(path), f"{what} '{names[0]}'{more}", remedy))
+            raise LabError(Issue("unreadable", str(path), f"{what} '{names[0]}'{more}", remedy))
     model.load_state_dict(weights, strict=False)
 
 
@@ -120,21 +125,23 @@ def _weights(path: Path) -> dict[str, Tensor]:
     if path.is_dir():
         inside = next((path / name for name in IN_FOLDERS if (path / name).is_file()), None)
         if inside is None:
-            raise LabError(Problem(str(path), "holds no weights", f"name the file, or call it {IN_FOLDERS[0]}"))
+            raise LabError(
+                Issue("unreadable", str(path), "holds no weights", f"name the file, or call it {IN_FOLDERS[0]}")
+            )
         path = inside
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
         content: Any = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise LabError(Problem(str(path), "is not there", "name files of checkpoints")) from error
+        raise LabError(Issue("not-found", str(path), "is not there", "name files of checkpoints")) from error
     except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
         what = "cannot be read as weights alone"
-        raise LabError(Problem(str(path), what, "save model.state_dict(), or safetensors")) from error
+        raise LabError(Issue("unreadable", str(path), what, "save model.state_dict(), or safetensors")) from error
     for key in NESTED:
         if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
             content = content[key]
             break
     if not isinstance(content, Mapping) or not all(isinstance(x, Tensor) for x in content.values()):
-        raise LabError(Problem(str(path), "is no state dict", "save model.state_dict(), or safetensors"))
+        raise LabError(Issue("unreadable", str(path), "is no state dict", "save model.state_dict(), or safetensors"))
     return dict(content)

@@ -12,7 +12,8 @@ import polars as pl
 from lnlab import __version__
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.claim import Verdict, judge_all
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.own_model.charts import AnyChart, eigenvalue_chart, layer_chart, line_chart
 from lnlab.own_model.page import default_sections
@@ -60,7 +61,7 @@ class Measurements:
         """
         single = joined_runs([run for one in runs for run in (one.runs if isinstance(one, Measurements) else (one,))])
         if not single:
-            raise LabError(Problem("", "there is no run", "give at least one"))
+            raise LabError(Issue("unsupported", "", "there is no run", "give at least one"))
         single, copies = counted_once(single)
         if copies:
             warnings.warn(_copies_said(copies), stacklevel=3)
@@ -130,17 +131,21 @@ class Measurements:
         if table == "spectra" and x is None:
             return eigenvalue_chart(rows.with_columns(self._setting_label()))
         if "value" not in rows.columns or rows.is_empty():
-            raise LabError(Problem("plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair"))
+            raise LabError(
+                Issue("unsupported", "plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair")
+            )
         if len(quantities) > 1:
             rows = rows.filter(pl.col("quantity") == (name if name in quantities else self._first(quantities, name)))
         over = x or ("step" if self.over_steps else None)
         if over is not None and over not in ("step", *self.axes):
-            raise LabError(Problem("plot", f"there is no x '{over}'", nearest(over, ["step", *self.axes])))
+            raise LabError(
+                Issue("unknown-name", "plot", f"there is no x '{over}'", nearest(over, ["step", *self.axes]))
+            )
         label = name if table is None else str(rows["quantity"][0])
         if over is None:
             return layer_chart(rows.with_columns(self._setting_label()), label)
         if over not in rows.columns:
-            raise LabError(Problem("plot", "all was measured at step 0", "leave x out"))
+            raise LabError(Issue("unsupported", "plot", "all was measured at step 0", "leave x out"))
         others = [axis for axis in self.axes if axis != over]
         return line_chart(rows.with_columns(self._setting_label(others)), label, over)
 
@@ -290,7 +295,7 @@ class Measurements:
         if name in derived.entries:
             return None, frozenset({name})
         known = [*self.kinds, *(q for quantities in by_table.values() for q in quantities), *derived.entries]
-        raise LabError(Problem("", f"nothing called '{name}' was measured", nearest(name, known)))
+        raise LabError(Issue("unknown-name", "", f"nothing called '{name}' was measured", nearest(name, known)))
 
 
 def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
@@ -308,7 +313,7 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
         both = _steps(run) & _steps(other)
         if both:
             what = f"{other.name} and {run.name} are one run, {run_label(run)}, and both have step {min(both)}"
-            raise LabError(Problem("", what, "give step=, or different seeds or settings"))
+            raise LabError(Issue("duplicate", "", what, "give step=, or different seeds or settings"))
         first, last = sorted((other, run), key=lambda one: one.done)
         tables = {
             name: pl.concat([one.tables[name] for one in (first, last) if name in one.tables])

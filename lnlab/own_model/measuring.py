@@ -19,9 +19,10 @@ from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.consoles import stderr_console
 from lnlab.curvature.copies import kept_tensors
 from lnlab.curvature.guards import graph_names
-from lnlab.errors import LabError, Problem, listed
+from lnlab.errors import LabError, listed
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.batch_norm import norms_over_batches
 from lnlab.nn.site import TokenMask
@@ -239,7 +240,7 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
     loss, gradients = _first_gradient(subject, task, batch, repeated=repeated and not watched)
     if not all(bool(g.isfinite().all()) for g in gradients.values()):
         what = "the loss is finite and its gradient is not"
-        raise NotFiniteError(Problem("measure", what, "look for a square root or a logarithm of 0"))
+        raise NotFiniteError(Issue("unsupported", "measure", what, "look for a square root or a logarithm of 0"))
     subject = replace(subject, loss=loss)
     if not watched:
         return subject
@@ -322,7 +323,7 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
         choice = registry.resolve(probe)
     except Flawed as error:
         raise LabError(
-            *(Problem(".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.flaws)
+            *(Issue(f.code, ".".join(("probes", *map(str, f.path))), f.what, f.remedy) for f in error.issues)
         ) from error
     facts = registry[choice["kind"]].facts
     training = facts.ahead(choice) or (not trained and (facts.trained or facts.update))

@@ -5,7 +5,8 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.own_model.measured import Measurements
 from lnlab.recorded.folder import RUN_FILE
 from lnlab.recorded.from_table import runs_of_table
@@ -27,7 +28,7 @@ def open_runs(folders: str | Path | Iterable[str | Path], *, ended: bool = False
         paths = [path for path in map(Path, sorted(glob(str(folders)))) if (path / RUN_FILE).is_file()]  # noqa: PTH207
         if not paths:
             what = f"no run matches '{folders}'"
-            raise LabError(Problem("open_runs", what, "name folders that lnlab.Recorder has written"))
+            raise LabError(Issue("not-found", "open_runs", what, "name folders that lnlab.Recorder has written"))
     else:
         paths = [Path(folder) for folder in folders]
     runs = [read_run(path, ended=ended) for path in paths]

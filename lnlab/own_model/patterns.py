@@ -7,7 +7,8 @@ from typing import NoReturn
 
 from torch import nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.own_model.families.bert import BERT
 from lnlab.own_model.families.family import Family
 from lnlab.own_model.families.gpt import GPT
@@ -111,7 +112,7 @@ def base_of(path: str, pattern: str) -> str:
 
 def refuse(what: str, remedy: str) -> NoReturn:
     """Raise the one message of a mistake in a call of ``lnlab.measure``."""
-    raise LabError(Problem("measure", what, remedy))
+    raise LabError(Issue("ambiguous", "measure", what, remedy))
 
 
 def refuse_unmatched(patterns: Mapping[str, str], matched: set[str], argument: str, kind: str, example: str) -> None:

@@ -1,14 +1,15 @@
 """Claims and sections in the grammar of specs: YAML text or plain data, checked and written out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lnlab.claims.claim import Claim
 from lnlab.compile.selection.criteria import flaws_of_criterion
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.sweep.overlay import MergedSpec
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, Registry
 from lnlab.report.question import claims_with_choices, question_fields
@@ -65,7 +66,7 @@ def read_question(
     merged = with_claims_written_out(MergedSpec({**data, **sweep}), known)
     written = {**merged.data, "claims": [_with_sentence(claim) for claim in merged.data["claims"]]}
     reading = read_experiment({"lnlab": LANGUAGE, **written})
-    flaws = [(merged.stated_path(flaw.path), flaw) for flaw in reading.flaws]
+    issues = [replace(issue, place=merged.stated_path(issue.path)) for issue in reading.issues]
     choices: dict[str, list[Choice]] = {"claim": [], "section": []}
     experiment = reading.experiment
     for key, kind, texts in (
@@ -79,13 +80,13 @@ def read_question(
                 if isinstance(text, ClaimText):
                     looks = text.looks or experiment.looks
                     place = reading.path((key, number))
-                    for flaw in flaws_of_criterion(text, choice, known, looks, 0):
-                        flaws.append((merged.stated_path((*place, *flaw.path)), flaw))
+                    for issue in flaws_of_criterion(text, choice, known, looks, 0):
+                        issues.append(replace(issue, place=merged.stated_path((*place, *issue.path))))
             except Flawed as error:
                 place = reading.path((key, number))
-                flaws += [(merged.stated_path((*place, *flaw.path)), flaw) for flaw in error.flaws]
-    if flaws:
-        raise LabError(*(Problem(".".join(map(str, path)), flaw.what, flaw.remedy) for path, flaw in flaws))
+                issues += [replace(i, place=merged.stated_path((*place, *i.path))) for i in error.issues]
+    if issues:
+        raise LabError(*(replace(issue, place=issue.where) for issue in issues))
     resolved = claims_with_choices(reading.experiment, zip(reading.experiment.claims, choices["claim"], strict=True))
     fields = question_fields(reading.experiment, choices["section"], known)
     return Question(resolved, fields, spec_yaml({key: value for key, value in data.items() if value}))
@@ -95,13 +96,15 @@ def _entries(entries: Entries, key: str) -> list[Json]:
     """Claims or sections as a list."""
     data: Any = entries
     if isinstance(entries, str):
-        data, _, faults = read_data(entries)
-        if faults:
-            raise LabError(*(Problem(f"{key}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in faults))
+        data, _, issues = read_data(entries)
+        if issues:
+            raise LabError(*(replace(issue, place=f"{key}:{issue.place}") for issue in issues))
     if isinstance(data, Mapping):
         data = data[key] if set(data) == {key} else [data]
     if not isinstance(data, Sequence) or isinstance(data, str):
-        raise LabError(Problem(key, f"expected a list, not {type(data).__name__}", "write - {id: ..., kind: ...}"))
+        raise LabError(
+            Issue("wrong-type", key, f"expected a list, not {type(data).__name__}", "write - {id: ..., kind: ...}")
+        )
     return list(data)
 
 

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem, listed
+from lnlab.errors import LabError, listed
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.models import TokenPairs, models
@@ -50,11 +51,11 @@ class OwnLanguageModel(AddressedModel):
                 logits: Any = self.module(batch.target_in)
             self.end_pass()
         except LabError as error:  # of the parameters or the stream
-            raise LabError(*(replace(p, where="model") for p in error.problems)) from error
+            raise LabError(*(replace(p, place="model") for p in error.issues)) from error
         if not isinstance(logits, Tensor) or logits.shape[:-1] != batch.target_in.shape:
             returned = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             what = f"'{type(self.module).__name__}' returned {returned} for tokens {tuple(batch.target_in.shape)}"
-            raise LabError(Problem("model", what, "return logits, (batch, length, size)"))
+            raise LabError(Issue("unsupported", "model", what, "return logits, (batch, length, size)"))
         return logits
 
 
@@ -81,7 +82,7 @@ def register_model(
                 patterns = _written_out(sites or {}, choice)
                 own, _ = addressed_copy(module, parameter_addresses(module, patterns), points)
             except LabError as error:
-                raise LabError(*(replace(p, where=f"model '{name}'") for p in error.problems)) from error
+                raise LabError(*(replace(p, place=f"model '{name}'") for p in error.issues)) from error
             return OwnLanguageModel(own.module, own.sites, own.stream, _tokens)
 
         build_addressed.__doc__ = build.__doc__
@@ -105,7 +106,7 @@ def _written_out(sites: Mapping[str, str], choice: Mapping[str, Any]) -> dict[st
         return {pattern: address.format_map(choice) for pattern, address in sites.items()}
     except (KeyError, ValueError, IndexError) as error:
         what = f"an address in sites= names a parameter that the model does not have: {error}"
-        raise LabError(Problem("", what, f"choose from {listed(choice)}")) from error
+        raise LabError(Issue("unsupported", "", what, f"choose from {listed(choice)}")) from error
 
 
 def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, list[Parameter]]:
@@ -116,7 +117,9 @@ def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, 
     if len(supplied) != 1 or supplied[0].kind > Parameter.POSITIONAL_OR_KEYWORD:
         what = f"its builder takes ({', '.join(map(str, parameters))})"
         raise LabError(
-            Problem(f"model '{name}'", what, "write (size, *, ...): lnlab supplies the rows, a spec the rest")
+            Issue(
+                "unsupported", f"model '{name}'", what, "write (size, *, ...): lnlab supplies the rows, a spec the rest"
+            )
         )
     return supplied[0], settable
 
@@ -148,7 +151,7 @@ def _counted(choice: str, rows: int) -> tuple[tuple[int, int], bool]:
     except Exception as error:
         what = f"cannot be built without memory: {' '.join(str(error).split()) or type(error).__name__}"
         raise LabError(
-            Problem(f"model '{resolved['kind']}'", what, "build it from shapes, and read no values")
+            Issue("unsupported", f"model '{resolved['kind']}'", what, "build it from shapes, and read no values")
         ) from error
     matrices = sum(p.numel() for p in model.parameters() if p.dim() > 1)
     return (sum(p.numel() for p in model.parameters() if p.requires_grad), 2 * matrices), bool(model.stream)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from lnlab.curvature.guards import RANDOM
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 _ROUNDING = 16
 """Two results may differ by so many units in the last place of the largest number."""
@@ -39,7 +40,7 @@ def check_repeatable(where: str, evaluate: Callable[[], Tensor]) -> Tensor:
             values = f": {first.item():.6g} and {again.item():.6g}" if first.numel() == 1 else ""
             what = f"two passes of one batch in evaluation mode differ{values}"
             remedy = RANDOM if drawn else "let the model keep nothing from pass to pass that its result depends on"
-            raise LabError(Problem(where, what, remedy))
+            raise LabError(Issue("unsupported", where, what, remedy))
         del again
     return first
 

@@ -23,7 +23,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lnlab.claims.claim import Verdict
-from lnlab.errors import LabError, Problem, SpecError, nearest
+from lnlab.errors import LabError, SpecError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.opening import from_frame
@@ -96,11 +97,11 @@ class TableSpec:
         except LabError as error:
             if type(error) is not LabError:
                 raise
-            raise SpecError(*(self._with_place(problem) for problem in error.problems)) from error
+            raise SpecError(*(self._with_place(problem) for problem in error.issues)) from error
 
-    def _with_place(self, problem: Problem) -> Problem:
+    def _with_place(self, problem: Issue) -> Issue:
         path = tuple(int(word) if word.isdigit() else word for word in problem.where.split(".") if word)
-        return Problem(self.document.where(path), problem.what, problem.remedy)
+        return Issue(problem.code, self.document.where(path), problem.what, problem.remedy)
 
 
 def read_table_spec(path: Path) -> TableSpec:
@@ -112,7 +113,9 @@ def read_table_spec(path: Path) -> TableSpec:
     text = read_spec_text(path)
     document, problems = parse_leniently(text, path)
     problems += [
-        Problem(document.where((key,), key=True), f"a spec with results has no '{key}'", nearest(key, KEYS))
+        Issue(
+            "unknown-name", document.where((key,), key=True), f"a spec with results has no '{key}'", nearest(key, KEYS)
+        )
         for key in document.data
         if key not in KEYS
     ]
@@ -125,7 +128,7 @@ def read_table_spec(path: Path) -> TableSpec:
     except LabError as error:
         keys = {"": "files", "runs": "runs"}
         placed = (
-            Problem(document.where(("results", keys[p.where])), p.what, p.remedy) if p.where in keys else p
+            Issue(p.code, document.where(("results", keys[p.where])), p.what, p.remedy) if p.where in keys else p
             for p in error.problems
         )
         raise SpecError(*placed) from error
@@ -134,7 +137,7 @@ def read_table_spec(path: Path) -> TableSpec:
         measurements = from_frame(rows, **arguments)
     except LabError as error:
         where = document.where(("results",))
-        raise SpecError(*(Problem(where, p.what, p.remedy) for p in error.problems)) from error
+        raise SpecError(*(Issue(p.code, where, p.what, p.remedy) for p in error.issues)) from error
     return TableSpec(document, measurements, digest([text, digests]))
 
 
@@ -142,20 +145,14 @@ def _source(document: SpecDocument) -> TableSource:
     given: Any = document.data["results"]
     if not isinstance(given, Mapping):
         remedy = "write {kind: table, files: [runs.csv], seed: seed, axes: [...]}"
-        raise SpecError(Problem(document.where(("results",)), "is no mapping", remedy))
+        raise SpecError(Issue("wrong-type", document.where(("results",)), "is no mapping", remedy))
     try:
         return TableSource.model_validate(dict(given))
     except ValidationError as error:
-        problems = []
-        for cause in error.errors(include_url=False):
-            path = ("results", *(word for word in cause["loc"] if word in given or isinstance(word, int)))
-            name = str(cause["loc"][0])
-            if cause["type"] == "extra_forbidden":
-                place = document.where(("results", name), key=True)
-                problems.append(Problem(place, f"results has no '{name}'", nearest(name, TableSource.model_fields)))
-            elif cause["type"] == "missing":
-                problems.append(Problem(document.where(("results",)), f"results needs '{name}'", f"add {name}: ..."))
-            else:
-                what = f"{name}: {cause['msg'][0].lower()}{cause['msg'][1:]}"
-                problems.append(Problem(document.where(path), what, "see lnlab.from_frame"))
-        raise SpecError(*dict.fromkeys(problems)) from error
+        found = parameter_issues(error, given, TableSource.model_fields, "results")
+        raise SpecError(
+            *(
+                replace(issue, place=document.where(("results", *issue.path), key=issue.code == "unknown-key"))
+                for issue in found
+            )
+        ) from error

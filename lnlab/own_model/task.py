@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.site import AddressedModel
 from lnlab.own_model.boundary import guarded
 from lnlab.own_model.patterns import refuse
@@ -78,7 +79,9 @@ class OwnTask:
         total, number = _sum_and_count(returned)
         if not math.isfinite(float(total.detach())):
             what = f"the loss of a batch is {float(total.detach())}"
-            raise NotFiniteError(Problem("measure", what, "look for it in the batch or in the initial weights"))
+            raise NotFiniteError(
+                Issue("unsupported", "measure", what, "look for it in the batch or in the initial weights")
+            )
         if not 0 < number < math.inf:
             refuse(f"the loss is a sum over {number:g} items, expected a positive count", "count what it sums over")
         if torch.is_grad_enabled() and not total.requires_grad:

@@ -14,7 +14,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.adam_moments import ADAPTIVE_RATE
 from lnlab.nn.sites import values_by_site
 from lnlab.probes.probe import State, probes
@@ -101,5 +102,5 @@ def _moments(state: State) -> dict[str, Moments]:
                 by_name[names[id(p)]] = Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
     if not by_name:
         what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
-        raise LabError(Problem("", what, "measure it with an optimizer of Adam's family, after an update"))
+        raise LabError(Issue("unsupported", "", what, "measure it with an optimizer of Adam's family, after an update"))
     return by_name

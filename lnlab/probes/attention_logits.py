@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.attention import ATTENTION_LOGITS
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.sites import Site, addressed
@@ -60,7 +61,7 @@ def attention_logits(
     if not seen:
         what = "the model never calls scaled_dot_product_attention, where attention_logits would see queries and keys"
         remedy = "build it so, as with attn_implementation='sdpa', or leave the probe out"
-        raise LabError(Problem("attention_logits", what, remedy))
+        raise LabError(Issue("unsupported", "attention_logits", what, remedy))
     for number, (where, parts) in enumerate(seen.items(), 1):
         largest = torch.stack([part[0] for part in parts]).amax(0)
         entropy, queries = torch.stack([part[1:] for part in parts]).sum(0)
@@ -105,7 +106,7 @@ def _token_queries(
         found = tuple(mask.shape) if isinstance(mask, Tensor) else "missing"
         what = f"the mask of a batch is {found} for the queries of '{where}', expected {expected}"
         remedy = "return (batch, length), or {'encoder': ..., 'decoder': ...}, or leave attention_logits out"
-        raise LabError(Problem("attention_logits", what, remedy))
+        raise LabError(Issue("wrong-type", "attention_logits", what, remedy))
     return mask.to(query.device, torch.bool)
 
 

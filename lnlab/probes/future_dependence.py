@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import layer_norm
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.outputs import FUTURE_DEPENDENCE
 from lnlab.nn.transformer import stacks
 from lnlab.probes.batch_dependence import relative_distance, single_sentence
@@ -53,7 +54,7 @@ def future_dependence(
     """
     if "decoder" not in stacks(state.model):
         what = f"the model {type(state.model).__name__} has no causal stack, and so no later tokens"
-        raise LabError(Problem("", what, "leave the probe out, or choose a model with a decoder"))
+        raise LabError(Issue("unsupported", "", what, "leave the probe out, or choose a model with a decoder"))
     weights = doubles(state.model)
     sampled = state.batches(batches, split)
 

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_HISTOGRAM
 from lnlab.nn.sites import Site, separated, values_by_site
 from lnlab.probes.probe import State, of_next_update, probes, with_gradient
@@ -53,7 +54,7 @@ def gradient_histogram(
     if of == "input":
         if batches == "step":
             what = "the next update's gradient is by the weights, and gradient_histogram asks for that by the input"
-            raise LabError(Problem("", what, "give a number of batches"))
+            raise LabError(Issue("unsupported", "", what, "give a number of batches"))
         read = partial(site_gradients, selected=lambda site: site.sublayer == "embedding")
         with separated(state.model):  # so that the input has a gradient where the tables are frozen
             counts_by_site: dict[Site, Tensor] = site_sums(state, batches, split, lambda g, mask: counts(g[mask]), read)

@@ -18,7 +18,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
@@ -117,7 +118,9 @@ def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
     """Refuse a model without anything to measure, as one of gates and scales alone."""
     if not selected:
         what = "gradient_norm: the model has no matrix, as all of its parameters are vectors or scalars"
-        raise LabError(Problem("", what, "write {'kind': 'gradient_norm', 'biases': True} to measure these"))
+        raise LabError(
+            Issue("unsupported", "", what, "write {'kind': 'gradient_norm', 'biases': True} to measure these")
+        )
 
 
 def _measure_next_update(state: State, biases: bool) -> Measured:

@@ -14,7 +14,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_RECURSION
 from lnlab.nn.placements import Post, Pre
 from lnlab.nn.transformer import Stack, stacks
@@ -85,10 +86,10 @@ def _forms(stack: Stack) -> Mapping[str, Form]:
     kinds = {type(layer.placement) for layer in stack.layers}
     if stack.pooled:
         what = "the gradient recursions are of norms that see one token at a time"
-        raise LabError(Problem("", what, "measure gradient_recursion with norm: layer, rms or none"))
+        raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with norm: layer, rms or none"))
     if kinds not in ({Post}, {Pre}):
         what = f"there is no gradient recursion for {' and '.join(sorted(kind.__name__ for kind in kinds))}"
-        raise LabError(Problem("", what, "measure gradient_recursion with placement: post or pre"))
+        raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with placement: post or pre"))
     return POST if kinds == {Post} else PRE
 
 

@@ -14,7 +14,8 @@ from lnlab.curvature.budget import budget_spectrum
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.operators import OPERATOR_PARTS, Kind, operator_at, passes, without_preconditioner
 from lnlab.probes.support.peak_memory import VECTORS, draws_at_once, peak_bytes
@@ -99,7 +100,7 @@ def hessian_spectrum(
         raise LabError(Problem("", what, "give one of them"))
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
-        raise LabError(Problem("", what, f"set batches: {parts}, or fewer parts"))
+        raise LabError(Issue("wrong-type", "", what, f"set batches: {parts}, or fewer parts"))
     sampled = state.batches(batches, split)
     groups = {None: sampled} if parts is None else {k + 1: sampled[k::parts] for k in range(parts)}
     squared_norm = None  # ‖θ‖² has no meaning in coordinates other than θ

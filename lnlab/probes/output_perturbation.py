@@ -15,7 +15,8 @@ from pydantic import Field
 from torch import Generator, Tensor, nn
 from torch.func import functional_call
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.outputs import OUTPUT_PERTURBATION
 from lnlab.nn.sites import weights
 from lnlab.nn.transformer import stacks
@@ -83,7 +84,7 @@ def output_perturbation(
     measured = list(stacks(state.model))
     if stack is not None and stack not in measured:
         what = f"output_perturbation looks at the {stack}, and the model has {' and '.join(measured)}"
-        raise LabError(Problem("", what, f"say stack: {measured[0]}, or leave it out"))
+        raise LabError(Issue("no-effect", "", what, f"say stack: {measured[0]}, or leave it out"))
     measured = measured if stack is None else [stack]
     sampled = state.batches(batches, split)
     with forward_differentiable(state.model):

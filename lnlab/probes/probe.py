@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.cost.cost import Workload
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.facts import Facts, QuantityWords, never
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.modes import in_mode
 from lnlab.nn.site import AddressedModel
@@ -125,7 +126,7 @@ class State:
         sampled = list(islice(self.task.batches(split, purpose), n))
         if len(sampled) < n:
             what = f"a probe asks for {n} batches, and the split '{split}' has {len(sampled)}"
-            raise LabError(Problem("", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
+            raise LabError(Issue("too-large", "", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
         return sampled
 
     def forward(self, batch: Batch) -> None:

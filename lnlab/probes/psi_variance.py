@@ -18,7 +18,8 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.adam_moments import PSI_VARIANCE
 from lnlab.probes.probe import State, probes
 from lnlab.randomness import Draw
@@ -58,7 +59,7 @@ def psi_variance(
     memories = [round(1 / (1 - beta)) for beta in betas]
     if len(set(memories)) < len(memories):
         what = f"psi_variance tells several beta2 apart by 1/(1 - beta2), and finds {sorted(memories)}"
-        raise LabError(Problem("", what, "leave one of those that are alike out"))
+        raise LabError(Issue("duplicate", "", what, "leave one of those that are alike out"))
     for t, psi in simulated(state.draw, betas, sigma, trajectories, log_spaced_steps(steps, points)):
         for memory, beta, rates in zip(memories, betas, psi, strict=True):
             sample = rates.var().item()

@@ -19,7 +19,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.hidden_states import RESIDUAL_DEPENDENCY
 from lnlab.nn.fixup import Shift
 from lnlab.nn.sites import Site, Stream, activations, norms_beside
@@ -145,4 +146,4 @@ def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
         scaled: Tensor = parts * (norm.weight / (whole.square().mean(-1, keepdim=True) + norm.eps).sqrt())
         return scaled
     what = f"the parts of a stream cannot be told apart through the norm {type(norm).__name__}"
-    raise LabError(Problem("", what, "measure residual_dependency with norm: layer, rms or none"))
+    raise LabError(Issue("unsupported", "", what, "measure residual_dependency with norm: layer, rms or none"))

@@ -16,7 +16,8 @@ from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.operators import flatten
 from lnlab.curvature.preconditioned import Preconditioned, settled_diagonal
 from lnlab.curvature.sharpness import lanczos_sharpness
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.measured.curvature import SHARPNESS
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.rounding import noise_masks, without_noise
@@ -98,7 +99,7 @@ def sharpness(
             generator = Generator().manual_seed(state.draw("start", 1))
             estimate = lanczos_sharpness(operator, generator, steps=steps, tolerance=tolerance)
     except CurvatureError as error:
-        raise LabError(Problem("", f"sharpness: {error}", error.remedy)) from error
+        raise LabError(Issue("unsupported", "", f"sharpness: {error}", error.remedy)) from error
     name = _NAMES[coordinates]
     yield {"quantity": name, "value": estimate.value}
     yield {"quantity": f"{name}_residual", "value": estimate.residual}

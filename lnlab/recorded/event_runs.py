@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.recorded.tracked import TrackedFolder
 from lnlab.user_tables import LARGEST_TABLE
@@ -36,7 +37,7 @@ def read_event_run(folder: Path, name: str) -> TrackedFolder:
         from tensorboard.util import tensor_util  # late: of an extra
     except ImportError as error:
         remedy = 'pip install "lnlab[tensorboard]"'
-        raise LabError(Problem(str(folder), "holds event files, which TensorBoard reads", remedy)) from error
+        raise LabError(Issue("not-installed", str(folder), "holds event files, which TensorBoard reads", remedy)) from error
     files = [(path, read_user_file(path, "event file", LARGEST_TABLE)) for path in sorted(folder.glob(f"*{MARK}*"))]
     # Without these sizes it keeps a sample of 10,000 scalars and ten tensors.
     events: Any = EventAccumulator(str(folder), size_guidance={"scalars": 0, "tensors": 0})
@@ -45,7 +46,7 @@ def read_event_run(folder: Path, name: str) -> TrackedFolder:
     except Exception as error:  # whatever a torn or foreign file makes of the parser
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise LabError(
-            Problem(str(folder), f"has an event file that cannot be read: {reason}", "leave it out")
+            Issue("unreadable", str(folder), f"has an event file that cannot be read: {reason}", "leave it out")
         ) from error
     tags = events.Tags()
     points = [(tag, e.step, float(e.value)) for tag in tags["scalars"] for e in events.Scalars(tag)]

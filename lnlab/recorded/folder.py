@@ -17,8 +17,9 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.tables import WRITTEN_BY_WORKERS, Row, encode_parquet, table_schema
 
@@ -74,10 +75,12 @@ class RunFolder:
         try:
             facts: dict[str, Json] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise LabError(Problem(str(path), "is no record of a run", "name a folder of lnlab.Recorder")) from error
+            raise LabError(
+                Issue("unreadable", str(path), "is no record of a run", "name a folder of lnlab.Recorder")
+            ) from error
         if facts.get("format") != FORMAT:
             what = f"is of format {facts.get('format')}, and this lnlab reads {FORMAT}"
-            raise LabError(Problem(str(path), what, "update lnlab"))
+            raise LabError(Issue("unreadable", str(path), what, "update lnlab"))
         return facts
 
     def write_facts(self, facts: Mapping[str, Json]) -> None:
@@ -100,7 +103,7 @@ class RunFolder:
                 self._size = file.tell()
         except OSError as error:
             what = f"cannot be written: {error.strerror or error}"
-            raise LabError(Problem(str(self.path), what, "name another folder")) from error
+            raise LabError(Issue("unwritable", str(self.path), what, "name another folder")) from error
         self._stored = _last_number(self._parts())
         self.number = max([self._stored, *(record["number"] for record in self._tail_records())])
 
@@ -147,7 +150,9 @@ class RunFolder:
             return [pl.read_parquet(BytesIO(path.read_bytes())) for path in self._part_paths()]
         except (OSError, pl.exceptions.PolarsError) as error:
             what = "holds a part that cannot be read"
-            raise LabError(Problem(str(self.path), what, "record the run again, or remove the part")) from error
+            raise LabError(
+                Issue("unreadable", str(self.path), what, "record the run again, or remove the part")
+            ) from error
 
     def _tail_records(self) -> Iterator[dict[str, Json]]:
         try:

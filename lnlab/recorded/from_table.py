@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.recorded.runs import RecordedRun
 from lnlab.recorded.settings import nested_settings, split_and_quantity
@@ -181,4 +182,4 @@ def _plain(value: Any) -> Json:
 
 
 def _refuse(what: str, remedy: str) -> NoReturn:
-    raise LabError(Problem("from_frame", what, remedy))
+    raise LabError(Issue("duplicate", "from_frame", what, remedy))

@@ -12,7 +12,8 @@ import polars as pl
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.recorded.run_names import number_or_word
 from lnlab.recorded.tracked import TrackedFolder
 from lnlab.userfiles import read_user_file
@@ -39,7 +40,7 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
     try:
         meta: Any = YAML(typ="safe", pure=True).load(content.decode())
     except (YAMLError, UnicodeDecodeError) as error:
-        raise LabError(Problem(str(folder / "meta.yaml"), "is not YAML", "leave this run out")) from error
+        raise LabError(Issue("unreadable", str(folder / "meta.yaml"), "is not YAML", "leave this run out")) from error
     if not isinstance(meta, dict) or meta.get("lifecycle_stage") == "deleted":
         return None
     files = [(folder / "meta.yaml", content)]
@@ -59,7 +60,7 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
                 points.append((name, int(cells[2]) if len(cells) > 2 else 0, float(cells[1])))
             except (ValueError, IndexError) as error:
                 where = f"{path}:{number}"
-                raise LabError(Problem(where, "is no point of a metric", "a line is: moment value step")) from error
+                raise LabError(Issue("unreadable", where, "is no point of a metric", "a line is: moment value step")) from error
     status = _STATUSES.get(meta.get("status", 0), "finished")
     frame = pl.DataFrame(points, schema={"name": pl.String, "step": pl.Int64, "value": pl.Float64}, orient="row")
     name = str(meta.get("run_name") or folder.name)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.recorded.event_runs import MARK, event_folders, read_event_run
 from lnlab.recorded.mlflow_folder import mlflow_runs, read_mlflow_run
@@ -68,7 +69,7 @@ def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
         # A file may have brackets in its name.
         names = [path] if path.exists() else [Path(name) for name in sorted(glob(str(path)))]  # noqa: PTH207 - with **
         if not names:
-            raise LabError(Problem("", f"no file matches '{pattern}'", "name files from the folder of the spec"))
+            raise LabError(Issue("not-found", "", f"no file matches '{pattern}'", "name files from the folder of the spec"))
         found += names
     return list(dict.fromkeys(found))
 
@@ -99,7 +100,7 @@ def read_tables(
         if ending not in READABLE:
             what = f"ends with '{path.suffix}'"
             remedy = f"give a file that ends with {', '.join(READABLE)}, or a folder of TensorBoard or MLflow"
-            raise LabError(Problem(str(path), what, remedy))
+            raise LabError(Issue("unreadable", str(path), what, remedy))
         content = read_user_file(path, "table", LARGEST_TABLE)
         refuse_packed(path, content)
         # The seed may be a field of the pattern, and then is no column.
@@ -108,14 +109,14 @@ def read_tables(
             rows = _OTHERS[ending](content) if ending in _OTHERS else csv_frame(path, content, asked)
         except (pl.exceptions.PolarsError, ValueError) as error:
             what = f"cannot be read: {' '.join(str(error).split())[:200]}"
-            raise LabError(Problem(str(path), what, "write it again, with one header line")) from error
+            raise LabError(Issue("unreadable", str(path), what, "write it again, with one header line")) from error
         frames.append(_with_names(path, rows, names))
         digests.append(digest_bytes(content))
     try:
         return pl.concat(frames, how="diagonal_relaxed"), digests
     except pl.exceptions.PolarsError as error:
         shown = ", ".join(map(str, paths))
-        raise LabError(Problem(shown, "have columns of different kinds", "give them one set of columns")) from error
+        raise LabError(Issue("unreadable", shown, "have columns of different kinds", "give them one set of columns")) from error
 
 
 def _whole_folders(paths: Sequence[Path]) -> list[Path]:
@@ -130,7 +131,7 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
     holding = event_folders(folder)
     if not holding:
         what = "holds no event file of TensorBoard and no run of MLflow"
-        raise LabError(Problem(str(folder), what, f"name files that end with {', '.join(READABLE)}, or their folder"))
+        raise LabError(Issue("unreadable", str(folder), what, f"name files that end with {', '.join(READABLE)}, or their folder"))
     runs: dict[Path, TrackedFolder] = {}
     for path in holding:
         run = read_event_run(path, path.name if path == folder else path.relative_to(folder).as_posix())
@@ -155,7 +156,7 @@ def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.Da
     if names is None:
         if of_chart and any(_BAND.search(column) for column in rows.columns):
             remedy = "say what the names of its runs mean: runs: '{placement}-seed{seed}'"
-            raise LabError(Problem(str(path), "is a chart exported from Weights & Biases", remedy))
+            raise LabError(Issue("unreadable", str(path), "is a chart exported from Weights & Biases", remedy))
         return rows
     if not of_chart:
         return rows.with_columns(pl.lit(value).alias(field) for field, value in names.require(path.stem).items())

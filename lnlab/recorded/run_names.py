@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
@@ -61,7 +62,7 @@ class RunNames:
                 " and ".join(f"{field} '{text}'" for field, text in zip(fields, way, strict=True)) for way in ways
             )
             what = f"the name '{name}' fits '{self.pattern}' in two ways: {shown}"
-            raise LabError(Problem("runs", what, "rename the runs, or write out in the pattern what they share"))
+            raise LabError(Issue("unreadable", "runs", what, "rename the runs, or write out in the pattern what they share"))
         return {field: number_or_word(text) for field, text in zip(fields, ways[0], strict=True)}
 
     def require(self, name: str) -> Mapping[str, Json]:
@@ -73,9 +74,9 @@ class RunNames:
         values = self.read(name)
         if values is None:
             raise LabError(
-                Problem("runs", f"the name '{name}' does not fit '{self.pattern}'", "write a pattern that all fit")
+                Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", "write a pattern that all fit")
             )
         return values
 
     def _refused(self, what: str, remedy: str) -> LabError:
-        return LabError(Problem("runs", f"the pattern '{self.pattern}' {what}", remedy))
+        return LabError(Issue("unreadable", "runs", f"the pattern '{self.pattern}' {what}", remedy))

@@ -14,7 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.recorded.folder import ROW_TABLES, RunFolder, tables_of_rows
 from lnlab.recorded.settings import leaves
@@ -131,7 +132,7 @@ def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
     for run in runs:
         if run.key in names:
             what = f"{names[run.key]} and {run.name} are one run: {run_label(run)}"
-            raise LabError(Problem("", what, "give different seeds, or open one of them"))
+            raise LabError(Issue("duplicate", "", what, "give different seeds, or open one of them"))
         names[run.key] = run.name
 
 

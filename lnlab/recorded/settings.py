@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
 from lnlab.specfile.references import REFERENCE
@@ -25,19 +26,26 @@ def nested_settings(settings: Mapping[str, Any]) -> dict[str, Json]:
     for path, value in settings.items():
         if path in _TAKEN:
             what = f"the setting '{path}' has the name of a column of lnlab's tables"
-            raise LabError(Problem("settings", what, "call it something else"))
+            raise LabError(Issue("conflict", "settings", what, "call it something else"))
         try:
             canonical(value)
         except (TypeError, ValueError) as error:
             what = f"the setting '{path}' is {type(value).__name__}, which is no plain value"
-            raise LabError(Problem("settings", what, "give a word, a number, a list or a mapping of these")) from error
+            raise LabError(
+                Issue("unreadable", "settings", what, "give a word, a number, a list or a mapping of these")
+            ) from error
         *above, word = str(path).split(".")
         inner = nested
         for key in above:
             inner = inner.setdefault(key, {})
             if not isinstance(inner, dict):
                 raise LabError(
-                    Problem("settings", f"'{path}' stands below a setting with a value", "rename one of them")
+                    Issue(
+                        "out-of-range",
+                        "settings",
+                        f"'{path}' stands below a setting with a value",
+                        "rename one of them",
+                    )
                 )
         inner[word] = value
     return nested

@@ -28,8 +28,9 @@ from torch import Tensor, nn
 from lnlab import __version__
 from lnlab.catalogue import REGISTRIES
 from lnlab.curvature.copies import inside_wrappers
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.devices import without_tf32
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.nn.site import TokenMask
 from lnlab.own_model.measuring import check_gradient, check_precision, measured_rows, probe_choice
@@ -403,7 +404,7 @@ class Recorder:
                     passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in self._probes)
                     subject = self._subject = check_gradient(subject, task, repeated=passes)
                 except NotFiniteError as error:
-                    self._ended = "diverged", f"{error.problems[0].what} at step {step}"
+                    self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return
                 self._checked = True
             for choice in due:
@@ -411,7 +412,7 @@ class Recorder:
                 try:
                     rows = measured_rows(choice, subject, task, Draw(self._seed), self._in_training(subject, step))
                 except NotFiniteError as error:
-                    self._ended = "diverged", f"{error.problems[0].what} at step {step}"
+                    self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return
                 table = REGISTRIES["probe"][choice["kind"]].facts.table
                 self.folder.append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
@@ -662,4 +663,4 @@ def _say(text: str) -> None:
 
 
 def _refuse(where: str, what: str, remedy: str) -> NoReturn:
-    raise LabError(Problem(where, what, remedy))
+    raise LabError(Issue("unsupported", where, what, remedy))

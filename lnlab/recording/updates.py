@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.site import Site, StreamPoint
 from lnlab.own_model.addresses import Address
 
@@ -71,7 +72,7 @@ class UpdateHooks:
         named = [(name, p) for name, p in module.named_parameters() if id(p) in updated]
         if not named:
             what = "the optimizer updates no parameter of this model"
-            raise LabError(Problem("attach", what, "attach after moving or sharding it"))
+            raise LabError(Issue("unsupported", "attach", what, "attach after moving or sharding it"))
         self.count = step
         self.optimizer = optimizer
         self.kinds = tuple(kinds)

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 
 LARGEST_REPORT_FILE = 512 * 1024 * 1024
 """Bytes of a file of a report."""
@@ -65,12 +66,12 @@ def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> by
             _require_regular(status.st_mode, where)  # it may have been exchanged since
             if status.st_size > largest:
                 what = f"has {status.st_size:,} bytes; a file of a report has at most {largest:,}"
-                raise ReportError(Problem(where, what, _REMEDY))
+                raise ReportError(Issue("too-large", where, what, _REMEDY))
             return opened.read(largest)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ReportError(Problem(where, _cause(folder, parents, error), _REMEDY)) from error
+        raise ReportError(Issue("damaged", where, _cause(folder, parents, error), _REMEDY)) from error
 
 
 def _open_below(folder: Path, parents: list[str], last: str, where: str) -> int:
@@ -100,7 +101,7 @@ def _open_by_path(folder: Path, parents: list[str], last: str, where: str) -> in
 
 def _require_regular(mode: int, where: str) -> None:
     if not stat.S_ISREG(mode):
-        raise ReportError(Problem(where, f"is {_kind(mode)} and no file of a report", _REMEDY))
+        raise ReportError(Issue("damaged", where, f"is {_kind(mode)} and no file of a report", _REMEDY))
 
 
 def _cause(folder: Path, parents: list[str], error: OSError) -> str:
@@ -133,10 +134,14 @@ def list_files(folder: Path) -> tuple[list[str], list[ForeignEntry]]:
             else:
                 foreign.append(ForeignEntry(name, _kind(mode)))
             if len(names) + len(foreign) > MOST_FILES:
-                raise ReportError(Problem(str(folder), f"holds more than {MOST_FILES:,} files", "name a report"))
+                raise ReportError(
+                    Issue("too-large", str(folder), f"holds more than {MOST_FILES:,} files", "name a report")
+                )
     except OSError as error:
         where = str(error.filename or folder)
-        raise ReportError(Problem(where, f"cannot be read: {(error.strerror or str(error)).lower()}")) from error
+        raise ReportError(
+            Issue("unreadable", where, f"cannot be read: {(error.strerror or str(error)).lower()}")
+        ) from error
     return sorted(names), sorted(foreign, key=lambda entry: entry.name)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 
 FACTS_FORMAT = 6
@@ -114,17 +115,19 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     try:
         return _facts_from_json(data, where)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
-        raise ReportError(Problem(where, f"is not as a report has it: {error}", _WRITE_AGAIN)) from error
+        raise ReportError(Issue("damaged", where, f"is not as a report has it: {error}", _WRITE_AGAIN)) from error
 
 
 def _facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     migrated = {**_OPTIONAL, **_migrated(data)}
     if (number := migrated.pop("format")) != FACTS_FORMAT:
-        raise ReportError(Problem(where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab"))
+        raise ReportError(
+            Issue("damaged", where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab")
+        )
     names = {f.name for f in fields(ReportFacts)}
     if unexpected := ", ".join(sorted(migrated.keys() ^ names)):
         what = f"unknown or missing fields: {unexpected}"
-        raise ReportError(Problem(where, what, _WRITE_AGAIN))
+        raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
     _refuse_wrong_types(values, where)
     return ReportFacts(**values)
@@ -140,11 +143,11 @@ def _refuse_wrong_types(values: Mapping[str, Any], where: str) -> None:
         _TYPES.validate_python(dict(values))
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise ReportError(Problem(where, f"{place} is not what a report has there", _WRITE_AGAIN)) from error
+        raise ReportError(Issue("damaged", where, f"{place} is not what a report has there", _WRITE_AGAIN)) from error
     for name, key in (("sections", "kind"), ("probes", "kind"), ("answers", "says"), ("decisions", "key")):
         for number, entry in enumerate(values[name]):
             if not isinstance(entry.get(key), str):
-                raise ReportError(Problem(where, f"{name}.{number} has no {key}", _WRITE_AGAIN))
+                raise ReportError(Issue("damaged", where, f"{name}.{number} has no {key}", _WRITE_AGAIN))
 
 
 _TYPES = TypeAdapter(ReportFacts)

@@ -15,8 +15,9 @@ import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame, verdicts_from_frame
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
 from lnlab.folders import complete_interrupted, replace_folder
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.compose import build_parts, rows_used
@@ -102,7 +103,7 @@ def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
         complete_interrupted(out, is_replaced)
     except OSError as error:
         what = f"was being replaced when lnlab was stopped, and cannot be completed: {error}"
-        raise ReportError(Problem(str(out), what, "make it writable")) from error
+        raise ReportError(Issue("unwritable", str(out), what, "make it writable")) from error
     return parse_report(partial(read_file, out), out)
 
 
@@ -138,15 +139,17 @@ def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
     """
     where = str(out / EXPERIMENT_FILE)
     if content is None:
-        raise ReportError(Problem(where, "cannot be read: there is no such file", "name the folder of a report"))
+        raise ReportError(
+            Issue("not-found", where, "cannot be read: there is no such file", "name the folder of a report")
+        )
     if len(content) > LARGEST_FACTS:
-        raise ReportError(Problem(where, f"has {len(content):,} bytes, more than any report", _WRITE_AGAIN))
+        raise ReportError(Issue("too-large", where, f"has {len(content):,} bytes, more than any report", _WRITE_AGAIN))
     try:
         value = parse_json(content)
     except ValueError as error:
-        raise ReportError(Problem(where, f"cannot be read: {error}", _WRITE_AGAIN)) from error
+        raise ReportError(Issue("unreadable", where, f"cannot be read: {error}", _WRITE_AGAIN)) from error
     if not isinstance(value, dict):
-        raise ReportError(Problem(where, "cannot be read: it holds no JSON object", _WRITE_AGAIN))
+        raise ReportError(Issue("unreadable", where, "cannot be read: it holds no JSON object", _WRITE_AGAIN))
     return value
 
 
@@ -161,7 +164,7 @@ def _table(read: Callable[[str], bytes | None], out: Path, name: str, empty_sche
     if content is None:
         if empty_schema is not None:
             return pl.DataFrame(schema=empty_schema)
-        raise ReportError(Problem(str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
+        raise ReportError(Issue("missing", str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
     try:
         return pl.read_parquet(BytesIO(content))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -170,7 +173,9 @@ def _table(read: Callable[[str], bytes | None], out: Path, name: str, empty_sche
 
 def _damaged(out: Path, name: str, error: BaseException) -> ReportError:
     reason = next(iter(str(error).splitlines()), type(error).__name__)[:160]
-    return ReportError(Problem(str(out / f"data/{name}.parquet"), f"cannot be read: {reason}", _WRITE_AGAIN))
+    return ReportError(
+        Issue("unreadable", str(out / f"data/{name}.parquet"), f"cannot be read: {reason}", _WRITE_AGAIN)
+    )
 
 
 def is_replaced(name: str) -> bool:
@@ -190,7 +195,7 @@ def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -
         replace_folder(out, files, lambda name: name.partition("/")[0] in folders and is_replaced(name))
     except OSError as error:
         what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ReportError(Problem(str(out), what, "choose another folder with --out")) from error
+        raise ReportError(Issue("unwritable", str(out), what, "choose another folder with --out")) from error
     return [out / name for name in files]
 
 
@@ -205,4 +210,6 @@ def _refuse_links(out: Path, files: Mapping[str, bytes], folders: Sequence[str])
             wrong = [path]
         if wrong:
             what = "is a link" if wrong[0].is_symlink() else "is no regular file"
-            raise ReportError(Problem(str(wrong[0]), f"{what}, and a report is written into its folder", "remove it"))
+            raise ReportError(
+                Issue("no-effect", str(wrong[0]), f"{what}, and a report is written into its folder", "remove it")
+            )

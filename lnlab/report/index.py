@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
-from lnlab.errors import LabError, Problem, ReportError
+from lnlab.errors import LabError, ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
@@ -127,7 +128,7 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
     chosen = [folder for question in questions if (folder := _chosen_report(question, profiles))]
     if not chosen:
         of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
-        raise ReportError(Problem(str(root), f"holds no report{of_profile}", "write one with lnlab report"))
+        raise ReportError(Issue("not-found", str(root), f"holds no report{of_profile}", "write one with lnlab report"))
     return [_card(root, folder) for folder in chosen]
 
 
@@ -166,7 +167,7 @@ def _card(root: Path, folder: Path) -> Card:
             related=facts.related,
         )
     except _UNREADABLE as error:
-        what = "; ".join(p.what for p in error.problems) if isinstance(error, LabError) else f"unreadable: {error!r}"
+        what = "; ".join(p.what for p in error.issues) if isinstance(error, LabError) else f"unreadable: {error!r}"
         return replace(card, error=what.replace(str(folder), place))
 
 

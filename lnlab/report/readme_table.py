@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from lnlab.claims.verdict_text import counted_word
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.report.charts.render import svg_to_png
 from lnlab.report.index import Card, owners_of
 
@@ -33,7 +34,7 @@ def with_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -
     """
     if not (table := _TABLE.search(text)):
         remedy = f"put two lines where the table belongs: {BEGIN} and {END}"
-        raise ReportError(Problem(str(readme), "has no place for the table of questions", remedy))
+        raise ReportError(Issue("missing", str(readme), "has no place for the table of questions", remedy))
     places = {card.name: table[0].find(f"/{card.name}/") for card in cards}
     order = sorted(cards, key=lambda card: (places[card.name] < 0, places[card.name], card.name))
     rows = [_row(card, Path(os.path.relpath(root, readme.parent)), readme.parent) for card in order]
@@ -67,13 +68,13 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
         if path.stem not in thumbnails:
             what = f"shows {target}, but no question {path.stem!r} has a figure"
             remedy = f"name one of {', '.join(thumbnails)}" if thumbnails else f"draw the reports of {root}"
-            raise ReportError(Problem(str(readme), what, remedy))
+            raise ReportError(Issue("damaged", str(readme), what, remedy))
         source = thumbnails[path.stem]
         try:
             drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             remedy = f"lnlab report --from {folders[path.stem]}"
-            raise ReportError(Problem(str(source), f"cannot be read: {error}", remedy)) from error
+            raise ReportError(Issue("unreadable", str(source), f"cannot be read: {error}", remedy)) from error
     return drawn
 
 

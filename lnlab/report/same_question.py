@@ -10,7 +10,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.printable import path_as_shown, shown_path
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
@@ -66,7 +67,7 @@ def refuse_other_question(folder: Path, facts: ReportFacts, spec: Path | None) -
         return
     of = f"{before.get('path') or 'Python'}, “{before.get('title')}”"
     remedy = "choose another folder with --out, or replace it with --replace"
-    raise ReportError(Problem(str(folder), f"holds the report of another question: of {of}", remedy))
+    raise ReportError(Issue("differs", str(folder), f"holds the report of another question: of {of}", remedy))
 
 
 def _facts_there(folder: Path) -> dict[str, Json] | None:

@@ -68,7 +68,7 @@ def _rows(results: Results, name: str | None) -> pl.LazyFrame:
         return select_measured_rows(results, {"quantity": name}).lazy()
     others = [table for table in results.tables if table not in numbers]
     known = [*(word for words in measured.values() for word in words), *quantities.entries, "runs", *others]
-    raise LabError(Problem("results", f"nothing called '{name}' was measured", nearest(name, known)))
+    raise LabError(Issue("unknown-name", "results", f"nothing called '{name}' was measured", nearest(name, known)))
 
 
 def measured_by_table(results: Results) -> dict[str, dict[str, int]]:

@@ -13,8 +13,9 @@ import polars as pl
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.verdict_rows import verdict_frame
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.contents import read_file
@@ -204,7 +205,9 @@ def _share(path: Path, content: bytes) -> None:
                 file.write(content)
     except OSError as error:
         what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ReportError(Problem(str(path), what, "choose another folder with --out, or --single-file")) from error
+        raise ReportError(
+            Issue("unwritable", str(path), what, "choose another folder with --out, or --single-file")
+        ) from error
 
 
 def _drop_unused_scripts(assets: Path) -> None:

@@ -32,7 +32,7 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
     if reference is None and not has_one_kind(results):
         what = "the variants differ in placement or init, and no reference is named"
         raise NoReference(
-            Problem(REFERENCE, what, f"name one, as {REFERENCE}: {{method: ...}}, or {REFERENCE}: {BEST}")
+            Issue("ambiguous", REFERENCE, what, f"name one, as {REFERENCE}: {{method: ...}}, or {REFERENCE}: {BEST}")
         )
     comparators: dict[str, dict[str, None]] = {variant: {} for variant in settings.by_variant}
     for among in _parsed(BEST if reference is None else reference):
@@ -57,18 +57,22 @@ def _parsed(reference: Json) -> Sequence[ReferenceGroup]:
     try:
         return parse_reference(reference)
     except ValueError as error:
-        raise NoReference(Problem(REFERENCE, str(error), f"as in {REFERENCE}: {{method: ...}}")) from error
+        raise NoReference(
+            Issue("unknown-name", REFERENCE, str(error), f"as in {REFERENCE}: {{method: ...}}")
+        ) from error
 
 
 def _matching_variants(settings: SettingTable, among: ReferenceGroup) -> list[str]:
     """The variants that meet the conditions."""
     if unknown := settings.unknown_paths((*among.conditions, *among.same)):
         near = nearest(unknown[0], settings.paths)
-        raise NoReference(Problem(f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
+        raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
     matching = settings.where(among.conditions)["variant"].to_list()
     if settings.by_variant and not matching:
         conditions_text = ", ".join(f"{path} = {canonical(value)}" for path, value in among.conditions.items())
-        raise NoReference(Problem(REFERENCE, f"no variant has {conditions_text}", "name variants that there are"))
+        raise NoReference(
+            Issue("empty-selection", REFERENCE, f"no variant has {conditions_text}", "name variants that there are")
+        )
     return matching
 
 

@@ -43,7 +43,7 @@ def select_measured_rows(results: Results, selection: Selection, columns: Sequen
     """
     if (path := quantity_fact(selection, "over")) and path in (*selection, *columns):
         what = f"'{selection['quantity']}' is taken over it"
-        raise NothingSelected(Problem(path, what, "leave it out"))
+        raise NothingSelected(Issue("no-effect", path, what, "leave it out"))
     rows = quantity_rows(results, selection, narrowed=True)
     for key, condition in steps_first(selection):
         rows = narrow_rows(results, rows, key, condition)
@@ -90,7 +90,7 @@ def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFr
         try:
             results.derived[name] = entry.build(results, reference) if against else entry.build(results)
         except NoReference as error:
-            raise NothingSelected(*error.problems) from error
+            raise NothingSelected(*error.issues) from error
     return results.derived[name]
 
 
@@ -155,11 +155,13 @@ def value_list(value: Json) -> list[Json]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def why_empty(results: Results, selection: Selection) -> Problem:
+def why_empty(results: Results, selection: Selection) -> Issue:
     """Which condition of a selection leaves nothing, and what there was to take."""
     rows = quantity_rows(results, selection)
     if (needs := quantity_fact(selection, "needs")) and not runs_with(results, selection).is_empty():
-        return Problem("quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}")
+        return Issue(
+            "not-measured", "quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}"
+        )
     if rows.is_empty():
         tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
         return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
@@ -169,22 +171,35 @@ def why_empty(results: Results, selection: Selection) -> Problem:
         if rows.is_empty():
             values = settings_of(results).with_columns(before, [key])[key].unique().to_list()
             present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
-            return Problem(
-                key, f"no row has {condition!r}", f"there is {listed(present, str(condition)) or 'nothing but null'}"
+            return Issue(
+                "empty-selection",
+                key,
+                f"no row has {condition!r}",
+                f"there is {listed(present, str(condition)) or 'nothing but null'}",
             )
     raise ValueError("found rows, expected an empty selection")
 
 
-def _nothing_called(selection: Selection, stored: set[str]) -> Problem:
+def _nothing_called(selection: Selection, stored: set[str]) -> Issue:
     """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
     name = selection.get("quantity")
     if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:
         missing = ", ".join(f"'{part}'" for part in parts)
-        return Problem("quantity", f"'{name}' is derived from {missing}, which was not measured", "measure that, too")
+        return Issue(
+            "not-measured",
+            "quantity",
+            f"'{name}' is derived from {missing}, which was not measured",
+            "measure that, too",
+        )
     if name in quantities.entries:
-        return Problem("quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored))
-    return Problem(
-        "quantity", f"nothing measured is called {name!r}", nearest(str(name), stored | set(quantities.entries))
+        return Issue(
+            "not-measured", "quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored)
+        )
+    return Issue(
+        "not-measured",
+        "quantity",
+        f"nothing measured is called {name!r}",
+        nearest(str(name), stored | set(quantities.entries)),
     )
 
 

@@ -93,7 +93,7 @@ def select_series(
         LabError: more than one number is left per seed and x.
     """
     if reduce is not None and over is None:
-        raise LabError(Problem("reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
+        raise LabError(Issue("missing", "reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
     runs = run_endings(results, of, over)
     rows = select_measured_rows(results, of, [over] if over else [])
     rows = rows.clear() if _may_still_move(of, runs) else rows
@@ -103,7 +103,7 @@ def select_series(
     runs = _with_x(runs, over if over in runs.columns else None)
     if rows.is_empty() and _all_ended(runs):
         remedy = "select rows that have one, or leave it out"
-        raise NothingSelected(Problem("over", f"no selected row has a {over}", remedy))
+        raise NothingSelected(Issue("empty-selection", "over", f"no selected row has a {over}", remedy))
     _refuse_ambiguous(results, leading_runs(results, runs, of) if rows.is_empty() else rows, over)
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
@@ -189,8 +189,12 @@ def _refuse_ambiguous(results: Results, rows: pl.DataFrame, over: str | None) ->
     ]
     count = f"seed {seed} has {len(duplicates)} numbers" + ("" if over is None else f" at {over} {x}")
     if differing:
-        raise LabError(Problem("of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'"))
-    raise LabError(Problem("of", f"{count} of the same quantity and site", "two probes measured it; keep one of them"))
+        raise LabError(
+            Issue("ambiguous", "of", f"{count}: {'; '.join(differing)}", "select one of each, or name one as 'over'")
+        )
+    raise LabError(
+        Issue("duplicate", "of", f"{count} of the same quantity and site", "two probes measured it; keep one of them")
+    )
 
 
 def varying_columns(results: Results, rows: pl.DataFrame) -> dict[str, list[str]]:

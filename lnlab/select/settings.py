@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.setting import STACKS, Setting, key_of_stack
 from lnlab.specfile.columns import METHOD, TIMES
@@ -138,7 +139,7 @@ class SettingTable:
     def _refuse_unknown(self, paths: Iterable[str]) -> None:
         what = "neither a column of the table nor a path of any setting"
         if unknown := self.unknown_paths(paths):
-            raise NothingSelected(*(Problem(path, what, nearest(path, self.paths)) for path in unknown))
+            raise NothingSelected(*(Issue("unknown-name", path, what, nearest(path, self.paths)) for path in unknown))
 
     def _read(self, path: str) -> pl.DataFrame:
         pairs = [(v, canonical(value)) for v, setting in self.by_variant.items() for value in setting.values(path)]

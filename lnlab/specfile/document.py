@@ -5,7 +5,7 @@ when aliases are unfolded into data, one of repetition.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -14,8 +14,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, DocumentStartEvent, StreamEndEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
+from lnlab.issues import Code, Issue, Mark, Where
 from lnlab.keys import Json
-from lnlab.registry import Where
 from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
 MOST_NODES, MOST_ALIASES, DEEPEST = 20_000, 100, 32
@@ -23,50 +23,33 @@ _TOO_DEEP = re.compile(rf"(?:[\[{{][ \n]*){{{DEEPEST + 1}}}")  # the scanner is 
 _CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class Mark:
-    """A place in a text; lines and columns from 1."""
-
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class YamlFault:
-    """A mistake at a mark, before anybody knows the file's name."""
-
-    mark: Mark
-    what: str
-    remedy: str = ""
-
-
 Marks = dict[Where, tuple[Mark, Mark]]
 """Path -> the marks of its key and of its value (for an item of a list both are the value's)."""
 
 
 class UnreadableYaml(Exception):
-    """The text cannot be read on; ``fault`` says where and why."""
+    """The text cannot be read on."""
 
-    def __init__(self, mark: Mark, what: str, remedy: str = "") -> None:
+    def __init__(self, mark: Mark, what: str, remedy: str = "", code: Code = "syntax") -> None:
         super().__init__(what)
-        self.fault = YamlFault(mark, what, remedy)
+        self.issue = Issue(code, mark, what, remedy)
 
 
-def read_data(text: str) -> tuple[Json, Marks, list[YamlFault]]:
+def read_data(text: str) -> tuple[Json, Marks, list[Issue]]:
     """The data in ``text``, the marks of everything in it, and all that is wrong with it.
 
-    The data are None where the text holds no document or cannot be read; then there is one fault.
+    The data are None where the text holds no document or cannot be read; then there is one issue.
     """
     unfolded = _Unfolded()
     try:
-        root, faults = compose(text)
+        root, tags = compose(text)
         data = unfolded.data(root) if root is not None else None
     except UnreadableYaml as error:
-        return None, unfolded.marks, [error.fault]
-    return data, unfolded.marks, [*faults, *unfolded.faults]
+        return None, unfolded.marks, [error.issue]
+    return data, unfolded.marks, sorted([*tags, *unfolded.issues], key=lambda issue: (issue.place, issue.what))
 
 
-def compose(text: str) -> tuple[Node | None, list[YamlFault]]:
+def compose(text: str) -> tuple[Node | None, list[Issue]]:
     """The one document in ``text`` (None: it holds none), and the tags it should not have.
 
     Raises:
@@ -105,7 +88,7 @@ def _mark(position: Any) -> Mark:
 
 
 def _too_deep(mark: Mark) -> UnreadableYaml:
-    return UnreadableYaml(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that")
+    return UnreadableYaml(mark, f"nested deeper than {DEEPEST} levels", "a spec is flatter than that", "too-large")
 
 
 class _CountingComposer(Composer):
@@ -114,7 +97,7 @@ class _CountingComposer(Composer):
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader)
         self.warn_double_anchors = False
-        self.tags: list[YamlFault] = []
+        self.tags: list[Issue] = []
         self.last = Mark(1, 1)
         self.nodes = self.aliases = 0
         self.unfinished: list[Node | None] = []
@@ -144,12 +127,14 @@ class _CountingComposer(Composer):
         if len(self.unfinished) >= DEEPEST:
             raise _too_deep(self.last)
         if self.nodes > MOST_NODES:
-            raise UnreadableYaml(self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question")
+            raise UnreadableYaml(
+                self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question", "too-large"
+            )
         if isinstance(event, AliasEvent):
             self._check_alias(event.anchor, parent)
         elif event.tag is not None:
             self.tags.append(
-                YamlFault(self.last, f"the tag {event.tag} is not read", "remove it; a spec holds plain data")
+                Issue("syntax", self.last, f"the tag {event.tag} is not read", "remove it; a spec holds plain data")
             )
         self.unfinished.append(parent)
         node: Node = super().compose_node(parent, index)
@@ -159,7 +144,7 @@ class _CountingComposer(Composer):
     def _check_alias(self, anchor: str, parent: Node | None) -> None:
         self.aliases += 1
         if self.aliases > MOST_ALIASES:
-            raise UnreadableYaml(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out")
+            raise UnreadableYaml(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out", "too-large")
         what = ""
         if (target := self.anchors.get(anchor)) is None:
             what = f"no anchor &{anchor}"
@@ -174,7 +159,7 @@ class _Unfolded:
 
     def __init__(self) -> None:
         self.marks: Marks = {}
-        self.faults: list[YamlFault] = []
+        self.issues: list[Issue] = []
         self.nodes = 0
 
     def data(self, node: Node, path: Where = (), key: Mark | None = None) -> Json:
@@ -186,7 +171,9 @@ class _Unfolded:
         mark = _mark(node.start_mark)
         self.nodes += 1
         if self.nodes > MOST_NODES:
-            raise UnreadableYaml(mark, f"aliases unfold to more than {MOST_NODES:,} nodes", "write less of it")
+            raise UnreadableYaml(
+                mark, f"aliases unfold to more than {MOST_NODES:,} nodes", "write less of it", "too-large"
+            )
         self.marks[path] = (key or mark, mark)
         if isinstance(node, ScalarNode):
             return self._scalar(node)
@@ -196,14 +183,14 @@ class _Unfolded:
 
     def _scalar(self, node: ScalarNode) -> Json:
         if any("\ud800" <= character <= "\udfff" for character in node.value):
-            self._fault(node, "half a character (a lone surrogate)", "write the character itself")
+            self._refuse(node, "half a character (a lone surrogate)", "write the character itself")
             return ""
         if node.style is not None:  # quotes and blocks make anything text
             return node.value
         try:
             return resolve_plain(node.value)
         except NotPlainData as error:
-            self._fault(node, *error.args)
+            self.issues.append(replace(error.issue, place=_mark(node.start_mark)))
             return None
 
     def _mapping(self, node: MappingNode, path: Where) -> Json:
@@ -215,28 +202,30 @@ class _Unfolded:
                 continue
             mark = _mark(key.start_mark)
             if word in values:
-                self._fault(key, f"'{word}' is given twice; first in line {first_lines[word]}", "keep one of them")
+                self._refuse(
+                    key, f"'{word}' is given twice; first in line {first_lines[word]}", "keep one of them", "duplicate"
+                )
                 continue
             first_lines[word] = mark.line
             values[word] = self.data(value, (*path, word), mark)
         return values
 
     def _word(self, key: Node) -> str | None:
-        """The key as a word, or None with a fault."""
-        fault_count = len(self.faults)
+        """The key as a word, or None with an issue."""
+        issue_count = len(self.issues)
         written = ""
         if isinstance(key, ScalarNode):
             written = key.value
             if written == "<<" and key.style is None:
-                self._fault(key, "merge keys are not read", "write out what was to be merged")
+                self._refuse(key, "merge keys are not read", "write out what was to be merged")
                 return None
             word = self._scalar(key)
             if isinstance(word, str) and word:
                 return word
-        if len(self.faults) == fault_count:
+        if len(self.issues) == issue_count:
             what = f"the key{f' {written}' if written else ''} is not a word"
-            self._fault(key, what, "write a word, or put quotes around it")
+            self._refuse(key, what, "write a word, or put quotes around it")
         return None
 
-    def _fault(self, node: Node, what: str, remedy: str) -> None:
-        self.faults.append(YamlFault(_mark(node.start_mark), what, remedy))
+    def _refuse(self, node: Node, what: str, remedy: str, code: Code = "syntax") -> None:
+        self.issues.append(Issue(code, _mark(node.start_mark), what, remedy))

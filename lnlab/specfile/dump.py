@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import PurePath
 
-from lnlab.errors import Problem, SpecError
+from lnlab.errors import SpecError
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Where
 from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
 LINE_WIDTH = 100
@@ -24,7 +24,7 @@ def plain_spec(data: Mapping[str, object]) -> dict[str, Json]:
     Raises:
         SpecError: everything that a spec may not hold: NaN, integers beyond 64 bits, keys that are no words, objects.
     """
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     plain = _plain(data, (), problems)
     if problems:
         raise SpecError(*problems)
@@ -42,7 +42,7 @@ def inline_text(value: Json) -> str:
     return _flow(value)
 
 
-def _plain(value: object, path: Where, problems: list[Problem]) -> Json:
+def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -61,9 +61,9 @@ def _plain(value: object, path: Where, problems: list[Problem]) -> Json:
     return _refused(f"a {type(value).__name__} is not plain data", path, problems)
 
 
-def _refused(what: str, path: Where, problems: list[Problem]) -> None:
+def _refused(what: str, path: Where, problems: list[Issue]) -> None:
     remedy = "write numbers, text, truth values, lists and dicts of them"
-    problems.append(Problem(f"spec: {'.'.join(map(str, path))}".removesuffix(": "), what, remedy))
+    problems.append(Issue("wrong-type", f"spec: {'.'.join(map(str, path))}".removesuffix(": "), what, remedy))
 
 
 def _block(value: Json, indent: int) -> list[str]:

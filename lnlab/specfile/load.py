@@ -1,12 +1,12 @@
 """Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lnlab.errors import LabError, Problem, SpecError
+from lnlab.errors import LabError, SpecError
+from lnlab.issues import Issue, Mark, Where
 from lnlab.keys import Json
-from lnlab.registry import Where
-from lnlab.specfile.document import Mark, Marks, YamlFault, read_data
+from lnlab.specfile.document import Marks, read_data
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 
@@ -57,28 +57,28 @@ def parse_spec(text: str, path: Path) -> SpecDocument:
     Raises:
         SpecError: as ``load_spec``.
     """
-    document, problems = parse_leniently(text, path)
-    if problems:
-        raise SpecError(*problems)
+    document, issues = parse_leniently(text, path)
+    if issues:
+        raise SpecError(*issues)
     return document
 
 
-def parse_leniently(text: str, path: Path) -> tuple[SpecDocument, list[Problem]]:
-    """What can be read of ``text``, and its problems: a faulty value is null, of equal keys the first stays.
+def parse_leniently(text: str, path: Path) -> tuple[SpecDocument, list[Issue]]:
+    """What can be read of ``text``, and its issues: a faulty value is null, of equal keys the first stays.
 
-    So the rest can be checked too, and every problem is reported at once.
+    So the rest can be checked too, and every issue is reported at once.
 
     Raises:
         SpecError: it cannot be read at all: a syntax error, or no mapping.
     """
-    data, marks, faults = read_data(text)
-    if not faults and not isinstance(data, dict):
+    data, marks, issues = read_data(text)
+    if not issues and not isinstance(data, dict):
         what = "the file is empty" if data is None else "a spec is a mapping of keys to values"
-        faults = [YamlFault(Mark(1, 1), what, "begin with 'lnlab: 2' and 'title: ...'")]
-    problems = [Problem(f"{path}:{f.mark.line}:{f.mark.column}", f.what, f.remedy) for f in sorted(faults)]
+        issues = [Issue("wrong-type", Mark(1, 1), what, "begin with 'lnlab: 2' and 'title: ...'")]
+    issues = [replace(issue, place=f"{path}:{issue.place}") for issue in issues]
     if not isinstance(data, dict):
-        raise SpecError(*problems)
-    return SpecDocument(path, text, data, marks), problems
+        raise SpecError(*issues)
+    return SpecDocument(path, text, data, marks), issues
 
 
 def read_spec_text(path: Path) -> str:
@@ -90,16 +90,16 @@ def read_spec_text(path: Path) -> str:
     try:
         return _text(path, read_user_file(path, "YAML file", LARGEST_SPEC))
     except LabError as error:
-        raise SpecError(*error.problems) from error
+        raise SpecError(*error.issues) from error
 
 
 def _text(path: Path, content: bytes) -> str:
     """The bytes as UTF-8 (a byte order mark is dropped; so are carriage returns)."""
     if b"\0" in content:
-        raise SpecError(Problem(str(path), "is not text", "a spec is YAML in UTF-8"))
+        raise SpecError(Issue("not-text", str(path), "is not text", "a spec is YAML in UTF-8"))
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         preceding = content[: error.start]
         line, column = preceding.count(b"\n") + 1, error.start - (preceding.rfind(b"\n") + 1) + 1
-        raise SpecError(Problem(f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error
+        raise SpecError(Issue("not-text", f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error

@@ -1,8 +1,9 @@
 """``-s path=value``: one path of a spec set on the command line, with the checks that a file gets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lnlab.errors import Problem, SpecError
+from lnlab.errors import SpecError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.specfile.document import read_data
 from lnlab.userfiles import LARGEST_SPEC
@@ -29,10 +30,10 @@ def parse_override(argument: str) -> Override:
     path, equals, text = argument.partition("=")
     path = path.strip()
     if not equals or not all(path.split(".")):
-        raise SpecError(Problem(where, "is not path=value", "write it as in -s model.layers=12"))
+        raise SpecError(Issue("syntax", where, "is not path=value", "write it as in -s model.layers=12"))
     if len(text.encode(errors="replace")) > LARGEST_SPEC:
-        raise SpecError(Problem(where, f"is longer than {LARGEST_SPEC:,} bytes", "write it into a profile"))
-    value, _, faults = read_data(text)
-    if faults:
-        raise SpecError(*(Problem(where, fault.what, fault.remedy) for fault in sorted(faults)))
+        raise SpecError(Issue("too-large", where, f"is longer than {LARGEST_SPEC:,} bytes", "write it into a profile"))
+    value, _, issues = read_data(text)
+    if issues:
+        raise SpecError(*(replace(issue, place=where) for issue in issues))
     return Override(path, value, where)

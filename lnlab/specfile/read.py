@@ -1,26 +1,23 @@
-"""Data -> ``Experiment``, with every flaw at once; what is sound is read on although something else is not."""
+"""Data -> ``Experiment``, with every issue at once; what is sound is read on although something else is not."""
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
-from lnlab.errors import closest, nearest, shown
-from lnlab.expectations import Mistake, mistakes_of
+from lnlab.errors import closest, nearest
+from lnlab.expectations import issue_of_key, issues_of, mistakes_of
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.parameters import UNKNOWN_KEY
-from lnlab.registry import Flaw, Where, flaw_of_key
-from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source, VerdictWord
+from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
 _NO_SEED = 2**53 - 1
 """The placeholder of tuning seeds that cannot be read: no judged seed equals it."""
 _REQUIRED = {"lnlab": "add 'lnlab: 2', the version of the language", "title": "add 'title: ...'"}
-_EMPTY = Flaw(("sweep",), "is empty", "give at least one, or leave the key out")
+_EMPTY = Issue("wrong-length", ("sweep",), "is empty", "give at least one, or leave the key out")
 MOST_PRIMARY = 6
-MOST_FLAWS = 100
 
 
 @dataclass(frozen=True)
@@ -29,12 +26,12 @@ class Reading:
 
     Attributes:
         experiment: without what is flawed.
-        flaws: everything wrong; paths are those of the data.
+        issues: everything wrong; paths are those of the data.
         positions: for the keys that hold lists, the index in the data of each item of the experiment.
     """
 
     experiment: Experiment
-    flaws: list[Flaw] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
     positions: dict[str, list[int]] = field(default_factory=dict)
 
     def path(self, path: Where) -> Where:
@@ -45,34 +42,40 @@ class Reading:
 
 
 def read_experiment(data: dict[str, Json]) -> Reading:
-    """The experiment that ``data`` describes, and every flaw of its grammar."""
+    """The experiment that ``data`` describes, and every issue of its grammar."""
     positions = {key: list(range(len(data[key]))) for key in _LISTS if isinstance(data.get(key), list)}
-    flaws = [_EMPTY] if "sweep" in data and data["sweep"] is None else []
+    issues = [_EMPTY] if "sweep" in data and data["sweep"] is None else []
     sound = dict(data)
     while True:
         try:
             experiment = Experiment.model_validate_json(json.dumps(sound))
         except ValidationError as error:
             mistakes = [m for m in mistakes_of(error, sound) if not (m.kind == "too_short" and m.value)]
-            flaws += [_as_stated(_as_flaw(mistake, positions), data) for mistake in mistakes[:MOST_FLAWS]]
-            if len(mistakes) > MOST_FLAWS:
-                flaws.append(Flaw((), f"and {len(mistakes) - MOST_FLAWS:,} more", "mend the first ones first"))
+            found = issues_of(mistakes, _unknown_key, _missing)
+            issues += [_as_stated(issue, data, positions) for issue in found]
             sound = _without(sound, {_removable_path(mistake.path, sound) for mistake in mistakes}, positions)
         else:
-            return Reading(experiment, flaws + _flaws_of_claims(experiment, positions.get("claims", [])), positions)
+            return Reading(experiment, issues + _issues_of_claims(experiment, positions.get("claims", [])), positions)
 
 
-def _as_stated(flaw: Flaw, data: dict[str, Json]) -> Flaw:
-    """A flaw in the spec's terms: the only answer stands without a list, and a claim is required by its id."""
-    if flaw.path[:2] == ("answer", 0) and isinstance(data["answer"], dict):
-        return replace(flaw, path=("answer", *flaw.path[2:]))
-    match flaw.path:
+def _as_stated(issue: Issue, data: dict[str, Json], positions: dict[str, list[int]]) -> Issue:
+    """An issue of the data that were read, in the words and at the path of the spec."""
+    path = issue.path
+    if path and path[0] in positions and len(path) > 1:
+        path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
+    if path[:2] == ("answer", 0) and isinstance(data["answer"], dict):  # the only answer stands without a list
+        path = ("answer", *path[2:])
+    issue = replace(issue, place=path)
+    match path:
+        case ("lnlab",) if issue.code == "out-of-range" and data["lnlab"] == 1:
+            remedy = "write lnlab: 2, and role: prediction for badge: regression; claims may stand in their section"
+            return Issue("wrong-value", path, "version 1 of the language is no longer read", remedy)
         case ("claims", int(number), "requires", int(position)):
             required = data["claims"][number]["requires"][position]
             if isinstance(required, str):
                 ids = [str(claim["id"]) for claim in data["claims"] if isinstance(claim, dict) and "id" in claim]
-                return replace(flaw, what=f"no claim is called '{required}'", remedy=nearest(required, ids))
-    return flaw
+                return Issue("unknown-name", path, f"no claim is called '{required}'", nearest(required, ids))
+    return replace(_EMPTY, place=path) if issue.code == "wrong-length" and issue.what == "found []" else issue
 
 
 def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
@@ -100,77 +103,73 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
     return _PLACEHOLDERS | remaining
 
 
-def _as_flaw(mistake: Mistake, positions: dict[str, list[int]]) -> Flaw:
-    """A mistake in the data that were read as one in the data of the spec."""
-    path: Where = mistake.path
-    if path and path[0] in positions and len(path) > 1:
-        path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
-    if mistake.kind == "extra_forbidden":
-        return _flaw_of_unknown(path)
-    if mistake.kind == UNKNOWN_KEY:
-        return flaw_of_key(path, mistake.context)
-    if mistake.kind == "literal_error" and mistake.of_key:
-        return Flaw(path, f"unknown key '{path[-1]}'", nearest(str(path[-1]), get_args(VerdictWord)))
-    if mistake.kind == "missing":
-        return _flaw_of_missing(path, mistake.value)
-    if mistake.kind == "too_short":
-        return replace(_EMPTY, path=path)
-    if path == ("lnlab",) and mistake.value == 1:
-        remedy = "write lnlab: 2, and role: prediction for badge: regression; claims may stand in their section"
-        return Flaw(path, "version 1 of the language is no longer read", remedy)
-    return Flaw(path, f"found {shown(mistake.value)}", mistake.remedy)
-
-
-def _flaw_of_missing(path: Where, mapping: dict[str, Json]) -> Flaw:
+def _missing(path: Where, mapping: dict[str, Json]) -> Issue:
     """A required key. Where other keys are open, the nearest of them is it, misspelt."""
     word = str(path[-1])
     others = [key for key in mapping if key not in ClaimText.model_fields] if path[0] in _LISTS else []
     if near := closest(word, others):
-        return Flaw((*path[:-1], near), f"unknown key '{near}'", f"did you mean '{word}'?")
-    return Flaw(path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
+        return Issue("unknown-key", (*path[:-1], near), f"unknown key '{near}'", f"did you mean '{word}'?")
+    return Issue("missing", path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
 
 
-def _flaw_of_unknown(path: Where) -> Flaw:
+def _unknown_key(path: Where) -> Issue:
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
     owner = Experiment if len(path) == 1 else AuthorAnswer if path[0] == "answer" else closed[path[-2]]
     if len(path) == 1 and word.partition(".")[0] in owner.model_fields and "." in word:
         key, _, subpath = word.partition(".")
         remedy = f"write '{subpath}' under '{key}:' (dotted paths stand in profiles, in sweep and after -s)"
-        return Flaw(path, f"unknown key '{word}'", remedy)
-    known = [field.alias or name for name, field in owner.model_fields.items()]
-    return Flaw(path, f"unknown key '{word}'", nearest(word, known))
+        return Issue("unknown-key", path, f"unknown key '{word}'", remedy)
+    return issue_of_key(path[:-1], word, (field.alias or name for name, field in owner.model_fields.items()))
 
 
-def _flaws_of_claims(experiment: Experiment, positions: list[int]) -> list[Flaw]:
+def _issues_of_claims(experiment: Experiment, positions: list[int]) -> list[Issue]:
     """What no claim can see alone: ids given twice, too many primaries, judged seeds that set a margin."""
-    flaws = []
+    issues = []
     seen = set()
     ids = [claim.id for claim in experiment.claims]
     for word in (word for word in experiment.claim_seeds if word not in ids):
-        flaws.append(Flaw(("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))
+        issues.append(Issue("unknown-name", ("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))
     for position, claim in zip(positions, experiment.claims, strict=True):
         if claim.id in seen:
-            flaws.append(Flaw(("claims", position, "id"), f"two claims are called '{claim.id}'", "rename one of them"))
+            issues.append(
+                Issue(
+                    "conflict", ("claims", position, "id"), f"two claims are called '{claim.id}'", "rename one of them"
+                )
+            )
         seen.add(claim.id)
         pilot = claim.calibration.seeds if claim.calibration else ()
         if shared := sorted(set(pilot) & set(experiment.seeds_of_claim(claim.id) or experiment.seeds)):
             what = f"seed {shared[0]} sets the margin and is judged too"
-            flaws.append(
-                Flaw(("claims", position, "calibration", "seeds"), what, "calibrate on seeds that are not run")
+            issues.append(
+                Issue(
+                    "wrong-value",
+                    ("claims", position, "calibration", "seeds"),
+                    what,
+                    "calibrate on seeds that are not run",
+                )
             )
     for position, claim in zip(positions, experiment.claims, strict=True):
         role = experiment.role_of(claim)
         if role == "source" and not (experiment.source or claim.source):
             remedy = "name the source: `source: {cite: ...}`, or write role: prediction"
-            flaws.append(Flaw(("claims", position, "role"), "this spec has no source", remedy))
+            issues.append(Issue("missing", ("claims", position, "role"), "this spec has no source", remedy))
         elif claim.primary and role != ("source" if experiment.source else "prediction"):
             # without a source the author's own predictions are what the page is about
             whose = "what the source says" if experiment.source else "a prediction"
             what = f"a claim of the role '{role}' is not primary"
-            flaws.append(Flaw(("claims", position, "primary"), what, f"only {whose} counts in the headline"))
+            issues.append(
+                Issue("conflict", ("claims", position, "primary"), what, f"only {whose} counts in the headline")
+            )
     primary = [position for position, claim in zip(positions, experiment.claims, strict=True) if claim.primary]
     for position in primary[MOST_PRIMARY:]:
         what = f"{len(primary)} claims are primary; at most {MOST_PRIMARY}"
-        flaws.append(Flaw(("claims", position, "primary"), what, "the others inform, without counting in the headline"))
-    return flaws
+        issues.append(
+            Issue(
+                "too-large",
+                ("claims", position, "primary"),
+                what,
+                "the others inform, without counting in the headline",
+            )
+        )
+    return issues

@@ -2,6 +2,7 @@
 
 import re
 
+from lnlab.issues import Code, Issue
 from lnlab.keys import Json
 from lnlab.written_numbers import FLOAT
 
@@ -14,7 +15,11 @@ _MAX_DIGITS = 400
 
 
 class NotPlainData(ValueError):
-    """A plain scalar that a spec may not have: ``args`` are the mistake and its remedy."""
+    """A plain scalar that a spec may not have."""
+
+    def __init__(self, code: Code, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.issue = Issue(code, (), what, remedy)
 
 
 def resolve_plain(text: str) -> Json:
@@ -31,21 +36,23 @@ def resolve_plain(text: str) -> Json:
     if FLOAT.fullmatch(text):
         return _float(text)
     if _NOT_FINITE.fullmatch(text):
-        raise NotPlainData(f"{text} is not a finite number", "write a finite one, or null for none")
+        raise NotPlainData("out-of-range", f"{text} is not a finite number", "write a finite one, or null for none")
     if _DATE.fullmatch(text):
-        raise NotPlainData(f"{text} is a date", "put quotes around it to make it text")
+        raise NotPlainData("wrong-type", f"{text} is a date", "put quotes around it to make it text")
     return text
 
 
 def _integer(text: str, base: int) -> int:
     value = int(text, base) if len(text) < _MAX_DIGITS else 2**63
     if not -(2**63) <= value < 2**63:
-        raise NotPlainData("an integer beyond 64 bits", "write it as 1e30, or in quotes")
+        raise NotPlainData("out-of-range", "an integer beyond 64 bits", "write it as 1e30, or in quotes")
     return value
 
 
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise NotPlainData(f"{text[:40]} is too large for a number", "write a finite one, or null for none")
+        raise NotPlainData(
+            "out-of-range", f"{text[:40]} is too large for a number", "write a finite one, or null for none"
+        )
     return value

@@ -18,7 +18,8 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.records.checksummed import (
@@ -60,7 +61,7 @@ class TableFiles(Mapping[str, pl.DataFrame]):
                 self._read[table] = rows.collect()
             except OSError as error:
                 what = f"a copy of these results was removed while it was read ({error.strerror or error})"
-                raise StoreError(Problem(table, what, "do this again")) from error
+                raise StoreError(Issue("busy", table, what, "do this again")) from error
         return self._read[table]
 
     def __contains__(self, table: object) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 from filelock import FileLock, SoftFileLock, Timeout
 
 from lnlab import files
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 
 _RERUN = "run again afterwards: what is finished is kept"
 _REMEDIES = {
@@ -52,7 +53,7 @@ def as_store_error(action: str, path: Path, error: OSError) -> StoreError:
     cause = (error.strerror or str(error)).lower()
     remedy = _REMEDIES.get(error.errno or 0, "give another folder with --store")
     kind = Vanished if isinstance(error, FileNotFoundError) else StoreError
-    return kind(Problem(str(path), f"cannot {action}: {cause}", remedy))
+    return kind(Issue("unwritable", str(path), f"cannot {action}: {cause}", remedy))
 
 
 class Vanished(StoreError):

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.store import files
 from lnlab.store.leases import acquire_lease
 from lnlab.store.packing import PackWriter, packs_locked, remove_stretch, replace_packs
@@ -47,7 +48,7 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
     with packs_locked(root) as acquired:
         if not acquired:
             what = "another lnlab is changing the packs of this store"
-            raise StoreError(Problem(str(root), what, "wait until it is done, then do this again"))
+            raise StoreError(Issue("busy", str(root), what, "wait until it is done, then do this again"))
         present = _plans(root) - set(plans)
         for digest in plans:
             _remove_plan(root, digest)
@@ -77,7 +78,7 @@ def _plans(root: Path) -> set[str]:
 def _refuse_new_plans(root: Path, present: set[str]) -> None:
     if _plans(root) - present:
         what = "a run began while this store was cleaned, and may need what is left"
-        raise StoreError(Problem(str(root), what, "do this again: what it needs stays then"))
+        raise StoreError(Issue("busy", str(root), what, "do this again: what it needs stays then"))
 
 
 def _remove_trajectory(root: Path, folder: Path) -> bool:

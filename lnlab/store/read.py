@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from lnlab.errors import LabError, Problem, StoreError
+from lnlab.errors import LabError, StoreError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
@@ -21,15 +22,19 @@ def find_plan(root: Path, spec: Path, profile: str | None = None, *, content: by
     try:
         text = digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content)
     except LabError as error:
-        raise StoreError(*error.problems) from error
+        raise StoreError(*error.issues) from error
     candidates = [stored for stored in plans_newest_first(root) if stored.profile == profile]
     same_text = [stored for stored in candidates if stored.text == text]
     same_file = [stored for stored in candidates if _is_of_file(stored, spec)]
     if same_text:
         return min(same_text, key=lambda stored: (stored not in same_file, bool(stored.overrides)))
     if same_file:
-        raise StoreError(Problem(str(spec), "was changed since it was run", f"{command}: what is finished is kept"))
-    raise StoreError(Problem(str(spec), f"was never run in the store {root}", f"{command}, or name another store"))
+        raise StoreError(
+            Issue("differs", str(spec), "was changed since it was run", f"{command}: what is finished is kept")
+        )
+    raise StoreError(
+        Issue("not-run", str(spec), f"was never run in the store {root}", f"{command}, or name another store")
+    )
 
 
 def _is_of_file(stored: StoredPlan, spec: Path) -> bool:

@@ -19,8 +19,9 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import known_implementations
 
-from lnlab.errors import Problem, StoreError, nearest
+from lnlab.errors import StoreError, nearest
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 
 SEGMENTS, MANIFESTS = "segments", "manifests"
@@ -52,11 +53,11 @@ class Untrusted(StoreError):
     """Something at a remote is not what its name or its manifest says."""
 
     def __init__(self, place: str, what: str, remedy: str = "nothing was written; do not trust this place") -> None:
-        super().__init__(Problem(place, what, remedy))
+        super().__init__(Issue("unreachable", place, what, remedy))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as what it says."""
-        problem = self.problems[0]
+        problem = self.issues[0]
         return type(self), (problem.where, problem.what, problem.remedy)
 
 
@@ -183,7 +184,7 @@ class Remote:
         except Exception as error:
             what = f"cannot be {'read' if action == 'read' else 'written'}: {_reason(error)}"
             remedy = "what has arrived is kept: the same command goes on"
-            raise StoreError(Problem(self.place(name), what, remedy)) from error
+            raise StoreError(Issue("duplicate", self.place(name), what, remedy)) from error
 
 
 def open_remote(url: str) -> Remote:
@@ -203,17 +204,23 @@ def open_remote(url: str) -> Remote:
     except ImportError as error:
         package = _INSTALL.get(protocol)
         remedy = f"pip install {package}" if package else " ".join(str(error).split())
-        raise StoreError(Problem(shown, f"needs a library for {protocol}://", remedy)) from error
+        raise StoreError(Issue("not-installed", shown, f"needs a library for {protocol}://", remedy)) from error
     except ValueError as error:
         if protocol in known_implementations or protocol == "file":
-            raise StoreError(Problem(shown, f"cannot be opened: {_reason(error)}", "name a folder or a URL")) from error
+            raise StoreError(
+                Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "name a folder or a URL")
+            ) from error
         known = ["file", "s3", "gs", "az", "hf", "ssh", "sftp", "memory", "http", "https"]
-        raise StoreError(Problem(shown, f"'{protocol}' is no protocol", nearest(protocol, known))) from error
+        raise StoreError(
+            Issue("unknown-kind", shown, f"'{protocol}' is no protocol", nearest(protocol, known))
+        ) from error
     except Exception as error:
-        raise StoreError(Problem(shown, f"cannot be opened: {_reason(error)}", "look at its address")) from error
+        raise StoreError(
+            Issue("unreadable", shown, f"cannot be opened: {_reason(error)}", "look at its address")
+        ) from error
     folder = Path(root).absolute() if isinstance(system, LocalFileSystem) else None
     if folder is not None and folder.exists() and not folder.is_dir():
-        raise StoreError(Problem(shown, "is a file", "name a folder"))
+        raise StoreError(Issue("unreachable", shown, "is a file", "name a folder"))
     return Remote(shown, system, root, folder)
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.compile.digests import unchanged
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.store import compact, files, packing, plans, verdicts
 from lnlab.store.join import join_results, join_slices, trajectory_requests
@@ -172,7 +173,9 @@ class Store:
         try:
             stored = plans.load_plan(self.root, digest)
         except CorruptFile as error:
-            raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
+            raise StoreError(
+                Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
+            ) from error
         tables = self._tables(stored)
         trajectories = set(tables["runs"]["trajectory"])
         if len(trajectories) > compact.MIN_COMPACTED_TRAJECTORIES and trajectories <= StoreReader(self.root).known():
@@ -208,7 +211,9 @@ class Store:
         try:
             return plans.plan_tables(self.root, stored)
         except CorruptFile as error:
-            raise StoreError(Problem("", str(error), "run the spec again: what is finished is kept")) from error
+            raise StoreError(
+                Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
+            ) from error
 
 
 def _missing_measurements(trajectory: "Trajectory", miss: MissingWork) -> "tuple[Measurement, ...]":

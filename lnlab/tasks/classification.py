@@ -20,7 +20,8 @@ from torch import Generator, Tensor, nn
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled, labelled
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learn_tokenizer, tokenizers
-from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.errors import CorpusError, LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import digest
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
@@ -85,7 +86,7 @@ class Classification:
         number = len(corpus.names)
         if number != self.labels:
             what = f"the corpus has {number} labels ({', '.join(corpus.names)}), and {self.labels} are declared"
-            raise LabError(Problem("task.classes", what, f"write classes: {number}"))
+            raise LabError(Issue("conflict", "task.classes", what, f"write classes: {number}"))
         return corpus
 
     def survey(self) -> str:
@@ -187,12 +188,12 @@ class Classification:
     def _rows_of(self, split: str) -> Tensor:
         """The rows of a split, of which there are some."""
         if split not in SPLITS:
-            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+            raise LabError(Issue("unknown-name", "task", f"there is no split '{split}'", nearest(split, SPLITS)))
         if not len(self.rows[split]):
             left_out = selected(self.labelled_corpus).left_out
             counts = f"{len(self.positions):,} of {len(self.labelled_corpus.sentences):,} are used"
             what = f"the split '{split}' has no sentence ({'; '.join(filter(None, (counts, left_out)))})"
-            raise CorpusError(Problem("task", what, "give it a larger share in split, or a larger corpus"))
+            raise CorpusError(Issue("missing", "task", what, "give it a larger share in split, or a larger corpus"))
         return self.rows[split]
 
 
@@ -247,7 +248,9 @@ def classification(
     refuse_incomplete_shares(split)
     if pad != "longest" and pad < max_length:
         what = f"sentences are padded to {pad} tokens, and may have {max_length}"
-        raise LabError(Problem("task.pad", what, f"write max_length: {pad} too, which cuts them, or a larger pad"))
+        raise LabError(
+            Issue("out-of-range", "task.pad", what, f"write max_length: {pad} too, which cuts them, or a larger pad")
+        )
     return Classification(
         draw=draw,
         roots=roots,

@@ -17,7 +17,8 @@ from torch import Generator, Tensor, nn
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.text import Text, text_corpora
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer, learn_tokenizer, tokenizers
-from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.errors import CorpusError, LabError, nearest
+from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Roots, default
 from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
@@ -114,11 +115,13 @@ class LanguageModeling:
     def _windows(self, split: str) -> Tensor:
         """The windows of a split, of which there is one at least: (windows, length + 1)."""
         if split not in SPLITS:
-            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+            raise LabError(Issue("unknown-name", "task", f"there is no split '{split}'", nearest(split, SPLITS)))
         tokens = self.text[split]
         if len(tokens) <= self.length:
             what = f"the split '{split}' has {len(tokens)} tokens, and a window needs {self.length + 1}"
-            raise CorpusError(Problem("task.length", what, "make windows shorter, or give the corpus more text"))
+            raise CorpusError(
+                Issue("conflict", "task.length", what, "make windows shorter, or give the corpus more text")
+            )
         return tokens.unfold(0, self.length + 1, self.length)
 
 

@@ -14,7 +14,8 @@ import torch
 from pydantic import Field
 from torch import Generator, Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Roots
@@ -137,5 +138,5 @@ def random_tokens(
     if law == "distinct" and sentences * length > vocabulary - 1:
         needed = sentences * length + 1
         what = f"{sentences} sentences of {length} tokens need {needed} rows, and the vocabulary has {vocabulary}"
-        raise LabError(Problem("task.vocabulary", what, "raise it, or write law: uniform"))
+        raise LabError(Issue("conflict", "task.vocabulary", what, "raise it, or write law: uniform"))
     return RandomTokens(draw=draw, size=vocabulary, sentences=sentences, length=length, law=law, classes=classes)

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.labelled import Labelled
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.randomness import Draw
 
 Shares = Sequence[float]
@@ -30,7 +31,7 @@ def refuse_incomplete_shares(shares: Shares) -> None:
     """
     if not math.isclose(sum(shares), 1):
         what = f"the shares {', '.join(f'{share:g}' for share in shares)} add up to {sum(shares):g}"
-        raise LabError(Problem("task.split", what, "training, validation and test add up to 1"))
+        raise LabError(Issue("conflict", "task.split", what, "training, validation and test add up to 1"))
 
 
 @dataclass(frozen=True)

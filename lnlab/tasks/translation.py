@@ -15,7 +15,8 @@ from torch.nn.functional import pad
 
 from lnlab.corpora.corpus import SPLITS, Corpus, Pairs, corpora
 from lnlab.corpora.vocabulary.tokenizers import BOS, PAD, Tokenizer, tokenizers
-from lnlab.errors import CorpusError, LabError, Problem, nearest
+from lnlab.errors import CorpusError, LabError, nearest
+from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.batching import batches_of
@@ -101,7 +102,7 @@ class Translation:
         if not len(rows):
             what = f"the split '{split}' has no pairs of at most {self._longest} tokens ({len(target.lengths)} in all)"
             raise CorpusError(
-                Problem("task", what, "give the corpus such a split, or raise max_length or batch_tokens")
+                Issue("too-large", "task", what, "give the corpus such a split, or raise max_length or batch_tokens")
             )
         seed = self.draw(purpose, "batches", split, epoch)
         return rows, batches_of(source.lengths[rows], target.lengths[rows], self.batch_tokens, seed)
@@ -123,7 +124,7 @@ class Translation:
         rows = self._short(source, target)
         if len(rows) < (number or 1):
             what = f"{number or 1} sentences are asked for, and the split '{split}' has {len(rows)}"
-            raise LabError(Problem("task", what, f"ask for at most {len(rows)}"))
+            raise LabError(Issue("too-large", "task", what, f"ask for at most {len(rows)}"))
         rows = rows[:number]
         chosen = rows.tolist()
         pairs = [corpus.splits[split][row] for row in chosen]
@@ -166,7 +167,7 @@ class Translation:
 
     def _sides(self, split: str) -> tuple[Sentences, Sentences]:
         if split not in SPLITS:
-            raise LabError(Problem("task", f"there is no split '{split}'", nearest(split, SPLITS)))
+            raise LabError(Issue("unknown-name", "task", f"there is no split '{split}'", nearest(split, SPLITS)))
         return self.text.splits[split]
 
     @property

@@ -144,14 +144,14 @@ def test_an_error_is_of_lnlab_and_one_line_a_problem(call, kind, words, data):
     with pytest.raises(kind) as caught:
         call(data)
     assert words in str(caught.value)
-    assert len(str(caught.value).splitlines()) == len(caught.value.problems)
+    assert len(str(caught.value).splitlines()) == len(caught.value.issues)
 
 
 def test_all_problems_of_a_dict_come_at_once(data):
     with pytest.raises(SpecError) as caught:
         lnlab.check(data | {"norm": "leyer", "sed": 3})
-    assert len(caught.value.problems) == 2
-    assert all("leyer" in str(problem) or "sed" in str(problem) for problem in caught.value.problems)
+    assert len(caught.value.issues) == 2
+    assert all("leyer" in str(problem) or "sed" in str(problem) for problem in caught.value.issues)
 
 
 def test_a_script_needs_no_main_guard():

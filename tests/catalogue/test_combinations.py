@@ -11,9 +11,10 @@ from torch import Tensor
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.resolve.resolve import resolve_setting
+from lnlab.issues import Issue
 from lnlab.nn.sites import Site, parameter_uses
 from lnlab.probes.probe import State
-from lnlab.registry import Choice, Entry, Flaw
+from lnlab.registry import Choice, Entry
 
 TASK = LABELS | {"vocabulary": 12, "sentences": 2, "length": 4, "law": "uniform"}
 STEPS, RATE = 3, 0.02
@@ -36,7 +37,7 @@ def asked(model: Entry, placement: Entry, attention: Choice | str, **given: Choi
     } | given
 
 
-def flaws_of(given: Choice) -> list[Flaw]:
+def flaws_of(given: Choice) -> list[Issue]:
     return contradictions(resolve_setting(given, REGISTRIES), REGISTRIES)
 
 

@@ -56,7 +56,7 @@ def continued(init=FROM, steps=2):
 def refusal(plan, *arguments, **more):
     with pytest.raises(LabError) as caught:
         plan(*arguments, **more)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     return f"{problem.where}: {problem.what}; {problem.remedy}"
 
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import canonical, digest_bytes
 from lnlab.store import files, remote, segments
 from lnlab.store.packing import packs_locked
@@ -169,7 +170,7 @@ def test_a_pull_that_was_cut_off_goes_on_where_it_was(lnlab, stranger, monkeypat
             return read(self, name, size)
         asked.append(name)
         if len(asked) == 4:
-            raise StoreError(files.Problem("remote", "the line was cut"))
+            raise StoreError(Issue("unreachable", "remote", "the line was cut"))
         arrived.append(name)
         return read(self, name, size)
 

@@ -11,7 +11,8 @@ from pydantic import Field
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.plan import Plan, compile_plan
 from lnlab.compile.reference.schema import spec_schema
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -30,7 +31,7 @@ def find(roots: tuple[Path, ...], path: str) -> Path:
     for root in roots:
         if (root / path).is_file():
             return root / path
-    raise CorpusError(Problem(path, "no such corpus", "put it beside the spec"))
+    raise CorpusError(Issue("wrong-value", path, "no such corpus", "put it beside the spec"))
 
 
 def size(setting: dict[str, Any]) -> tuple[int, int]:

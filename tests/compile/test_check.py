@@ -14,7 +14,7 @@ PAIRS = Path(__file__).parents[1] / "fixtures" / "compile"
 def problems(plan, text, **options):
     with pytest.raises(SpecError) as caught:
         plan(text, **options)
-    return [str(problem) for problem in caught.value.problems]
+    return [str(problem) for problem in caught.value.issues]
 
 
 def test_a_file_that_the_task_names_must_be_there(plan, base, tmp_path):
@@ -184,7 +184,7 @@ def test_a_pass_changes_nothing_but_what_it_returns(path, registries, monkeypatc
 
     def problems_of():
         document = parse_spec(path.read_text(), Path(path.name))
-        return check_spec(document, registries, (), profile=None, overrides=(), memory=2**34).problems
+        return check_spec(document, registries, (), profile=None, overrides=(), memory=2**34).issues
 
     once = problems_of()
     monkeypatch.setattr("lnlab.compile.check.PASSES", tuple(map(twice, PASSES)))

@@ -36,7 +36,7 @@ ACCURACY = "of: {quantity: accuracy, placement: post, model.layers: 2, step: las
 def problems(claim, looks=""):
     text = SPEC.replace("CLAIM", claim).replace("LOOKS\n", looks and f"{looks}\n")
     checked = check_spec(parse_spec(text, Path("q.yaml")), LNLAB, (), profile=None, overrides=(), files=False)
-    whole = [f"{p.what}; {p.remedy}" for p in checked.problems]
+    whole = [f"{p.what}; {p.remedy}" for p in checked.issues]
     return [(text.partition(":")[0].rpartition(".")[2], text) for text in whole]
 
 

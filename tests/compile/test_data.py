@@ -51,7 +51,7 @@ def told(plan, text: str) -> list[str]:
 def refused(plan, text: str) -> list[str]:
     with pytest.raises(SpecError) as caught:
         plan(text)
-    return [str(problem) for problem in caught.value.problems]
+    return [str(problem) for problem in caught.value.issues]
 
 
 def test_a_plan_shows_what_its_inits_read(plan, base):

@@ -155,5 +155,5 @@ probes: [{kind: gradient_norm}]
 """
     with pytest.raises(SpecError) as caught:
         compile_plan(document(text), registries, ())
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert str(problem).startswith("spec.yaml:6:7: norm: 'batch' has statistics of a batch")

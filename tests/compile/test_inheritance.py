@@ -43,7 +43,7 @@ def problems(plan):
     def reported(text):
         with pytest.raises(SpecError) as error:
             plan(HEAD + text)
-        return [str(problem) for problem in error.value.problems]
+        return [str(problem) for problem in error.value.issues]
 
     return reported
 

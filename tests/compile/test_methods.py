@@ -106,7 +106,7 @@ def test_what_is_wrong_with_a_replaced_method_is_told_where_the_profile_says_it(
     with pytest.raises(SpecError) as caught:
         plan(text, profile="p")
     line = text[: text.index("profiles:")].count("\n") + 1
-    assert {problem.where.split(":")[1] for problem in caught.value.problems} == {str(line)}
+    assert {problem.where.split(":")[1] for problem in caught.value.issues} == {str(line)}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, what):
     with pytest.raises(SpecError) as caught:
         plan(base.replace("placement: post\n", "") + NAMED, overrides=arguments)
     assert what in str(caught.value)
-    assert len(caught.value.problems) == 1
+    assert len(caught.value.issues) == 1
 
 
 def test_a_method_cannot_be_chosen_where_no_grid_has_one(plan, base):
@@ -134,7 +134,7 @@ def test_a_method_cannot_be_chosen_where_no_grid_has_one(plan, base):
 def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_where_it_stands(plan, base):
     with pytest.raises(SpecError) as caught:
         plan(base + "norm: layer\n" + METHODS + "sweep: [{method: [C]}]\n")
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     line = (base + "norm: layer\n").count("\n") + 1
     assert problem.where.startswith(f"spec.yaml:{line}:")
     assert "'norm' says it for every stack already" in problem.what
@@ -150,7 +150,7 @@ def test_a_name_means_its_paths_in_the_order_of_the_file():
     assert list(methods_of(data)) == ["A"]
     with pytest.raises(Flawed) as caught:
         method_effects("A", {})
-    assert caught.value.flaws[0].remedy == "give it a meaning under 'methods:'"
+    assert caught.value.issues[0].remedy == "give it a meaning under 'methods:'"
 
 
 def test_all_stands_for_every_method_in_the_order_of_the_spec(plan, base):

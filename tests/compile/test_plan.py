@@ -37,7 +37,7 @@ def test_a_spec_gives_its_plan(path, registries):
     try:
         printed = "\n".join(explain(compile_plan(given, registries, (), **arguments(given.text), memory=2**34)))
     except SpecError as error:
-        printed = "\n".join(map(str, error.problems))
+        printed = "\n".join(map(str, error.issues))
     assert printed + "\n" == path.with_suffix(".txt").read_text()
 
 
@@ -296,7 +296,7 @@ def test_any_value_anywhere_gives_a_plan_or_problems_that_say_where(
     try:
         compile_plan(document, laboratory, (), profile=profile)
     except SpecError as error:
-        shown = [str(problem) for problem in error.problems]
+        shown = [str(problem) for problem in error.issues]
     else:
         shown = []
         assert profile or not checked_by_schema(document.data)
@@ -320,9 +320,9 @@ def test_a_letter_too_few_anywhere_is_found_where_it_is_and_the_right_word_is_of
         )
         with pytest.raises(SpecError) as caught:
             compile_plan(parse_spec("\n".join(changed), Path("a.yaml")), registries, ())
-        told += any(problem.where == f"a.yaml:{mark.line}:{mark.column}" for problem in caught.value.problems)
+        told += any(problem.where == f"a.yaml:{mark.line}:{mark.column}" for problem in caught.value.issues)
         last = word.rpartition(".")[2]
-        remedies = " ".join(problem.remedy for problem in caught.value.problems)
+        remedies = " ".join(problem.remedy for problem in caught.value.issues)
         offered += f"did you mean '{word}'" in remedies or f"did you mean '{last}'" in remedies
     assert told == len(mutants) > 40
     assert offered >= 0.95 * len(mutants)

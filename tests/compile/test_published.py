@@ -61,7 +61,7 @@ def test_a_misspelt_word_is_refused_once_where_it_stands(plan, base, right, wron
     text = base + SPEC.replace(right, wrong)
     with pytest.raises(SpecError) as caught:
         plan(text)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     line = next(number for number, line in enumerate(text.splitlines(), 1) if wrong in line)
     assert f":{line}:" in problem.where
     assert what in problem.what
@@ -94,7 +94,7 @@ def test_a_misspelt_word_of_a_candidate_is_refused_before_anything_runs(plan, ba
     text = base + CANDIDATES.replace(right, wrong)
     with pytest.raises(SpecError) as caught:
         plan(text)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     line = next(number for number, line in enumerate(text.splitlines(), 1) if wrong in line)
     assert f":{line}:" in problem.where
     assert what in problem.what

@@ -29,7 +29,7 @@ def problem(registries, document):
         try:
             compile_plan(document(text), {**registries, **frames}, ())
         except SpecError as error:
-            return "; ".join(map(str, error.problems))
+            return "; ".join(map(str, error.issues))
         return ""
 
     return build

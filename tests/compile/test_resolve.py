@@ -76,7 +76,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
     }
     with pytest.raises(Flawed) as caught:
         resolve_setting(given, registries)
-    assert [flaw.path for flaw in caught.value.flaws] == [
+    assert [flaw.path for flaw in caught.value.issues] == [
         ("task",),
         ("model", "heads"),
         ("init",),
@@ -105,7 +105,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
 def test_what_cannot_be_trained_with_is_refused(registries, train, path, what):
     with pytest.raises(Flawed) as caught:
         resolve_setting({**GIVEN, "train": train}, registries)
-    (flaw,) = caught.value.flaws
+    (flaw,) = caught.value.issues
     assert flaw.path == path
     assert what in flaw.what
 

@@ -181,7 +181,7 @@ def test_profiles_and_arguments_set_and_remove_what_is_chosen(plan):
 def problems(plan, text, **options):
     with pytest.raises(SpecError) as caught:
         plan(text, **options)
-    return [str(problem) for problem in caught.value.problems]
+    return [str(problem) for problem in caught.value.issues]
 
 
 @pytest.mark.parametrize(

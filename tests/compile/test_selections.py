@@ -48,7 +48,7 @@ def test_a_plausible_selection_passes(plan, base, of, more):
 def test_an_implausible_one_says_why(plan, base, of, more, what):
     with pytest.raises(SpecError) as caught:
         plan(base + SWEEP + claim(of, **more))
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert what in str(problem)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lnlab.errors import SpecError
-from lnlab.registry import Flaw
+from lnlab.issues import Issue
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,12 @@ from lnlab.registry import Flaw
     ],
 )
 def test_a_contradiction_is_shown_in_the_form_that_was_written(plan, base, monkeypatch, path, lines, where):
-    monkeypatch.setattr("lnlab.compile.resolved_sweep.contradictions", lambda *_: [Flaw(path, "contradicts itself")])
+    monkeypatch.setattr(
+        "lnlab.compile.resolved_sweep.contradictions", lambda *_: [Issue("wrong-value", path, "contradicts itself")]
+    )
     with pytest.raises(SpecError) as caught:
         plan(base.replace("seeds: 2", lines))
-    assert [str(problem) for problem in caught.value.problems] == [f"spec.yaml:{where}: contradicts itself"]
+    assert [str(problem) for problem in caught.value.issues] == [f"spec.yaml:{where}: contradicts itself"]
 
 
 def test_equal_points_are_one_variant_however_they_are_written(plan, base):
@@ -58,7 +60,7 @@ def test_a_base_that_every_grid_replaces_may_be_null_where_there_may_be_none(pla
 def test_a_mistake_in_a_value_that_every_point_replaces_is_reported_where_it_is(plan, base, line, sweep, problem):
     with pytest.raises(SpecError) as caught:
         plan(f"{base}{line}\nsweep: {sweep}\n")
-    (only,) = map(str, caught.value.problems)
+    (only,) = map(str, caught.value.issues)
     assert only.startswith(f"spec.yaml:8:{problem}")
 
 

@@ -11,7 +11,7 @@ MODEL = {"kind": "encoder_decoder", "layers": 2}
 def flaws(given, registries):
     with pytest.raises(Flawed) as caught:
         resolve_stacks(given, registries)
-    return {(flaw.path, flaw.what) for flaw in caught.value.flaws}
+    return {(flaw.path, flaw.what) for flaw in caught.value.issues}
 
 
 def test_the_short_form_means_every_stack_and_defaults_are_explicit(registries):

@@ -16,7 +16,7 @@ def claim(of, **more):
 def problem(plan, text, **options):
     with pytest.raises(SpecError) as caught:
         plan(text, **options)
-    (found,) = caught.value.problems
+    (found,) = caught.value.issues
     return str(found)
 
 

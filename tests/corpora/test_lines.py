@@ -38,7 +38,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path, name):
     path = write(tmp_path / name, b"gut\nauch gut\n" + "schön\n".encode("latin-1"))
     with pytest.raises(CorpusError, match="line 3 is not UTF-8") as caught:
         read_lines(path)
-    assert caught.value.problems[0].where == str(path)
+    assert caught.value.issues[0].where == str(path)
 
 
 @pytest.mark.parametrize(

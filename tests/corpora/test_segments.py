@@ -22,9 +22,9 @@ def content(text, where="x.xml"):
 def refusal(text, **given) -> str:
     with pytest.raises(CorpusError) as caught:
         documents(content(text), **given)
-    assert len(caught.value.problems) == 1
-    assert caught.value.problems[0].where == "x.xml"
-    assert caught.value.problems[0].remedy
+    assert len(caught.value.issues) == 1
+    assert caught.value.issues[0].where == "x.xml"
+    assert caught.value.issues[0].remedy
     return str(caught.value)
 
 
@@ -140,7 +140,7 @@ def test_sides_that_differ_are_named_by_document_and_first_segment(mteval, engli
     with pytest.raises(CorpusError) as caught:
         segment_pairs(content(mteval(TALKS)), content(mteval(english), "y.xml"))
     assert said in str(caught.value)
-    assert caught.value.problems[0].where == "x.xml"
+    assert caught.value.issues[0].where == "x.xml"
 
 
 def test_a_segment_that_is_missing_in_the_middle_is_named_though_others_follow(mteval):

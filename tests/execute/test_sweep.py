@@ -12,11 +12,12 @@ from functools import partial
 import pytest
 from toy_pieces import load
 
-from lnlab.errors import CorpusError, Problem, StoreError
+from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.interrupts import exit_name
 from lnlab.execute.pool import Workers
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.worker import work
+from lnlab.issues import Issue
 from lnlab.store.records.records import read_trajectory
 
 COUNT = 2
@@ -119,14 +120,14 @@ def test_a_corpus_that_turns_out_damaged_ends_the_sweep(run, store, unit_of):
 
 
 def refuse(root, key):
-    raise StoreError(Problem(str(root), "cannot write: no space left on device", "free some space"))
+    raise StoreError(Issue("wrong-value", str(root), "cannot write: no space left on device", "free some space"))
 
 
 def test_a_store_that_refuses_is_said_once(run, store, unit_of, tmp_path):
     units = [unit_of(seed, "norm") for seed in range(4)]
     with pytest.raises(StoreError) as caught:
         sweep(units, partial(refuse, tmp_path), load, workers=2)
-    assert len(caught.value.problems) == 1
+    assert len(caught.value.issues) == 1
     with pytest.raises(StoreError, match="no space left"):
         sweep([unit_of(1, "die")], partial(refuse_after_death, store, tmp_path), load, workers=1)
 

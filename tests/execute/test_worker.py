@@ -7,9 +7,10 @@ import pytest
 import toy_pieces
 from toy_pieces import load
 
-from lnlab.errors import LabError, Problem, StoreError
+from lnlab.errors import LabError, StoreError
 from lnlab.execute.unit import Assignment
 from lnlab.execute.worker import prepare, work
+from lnlab.issues import Issue
 from lnlab.store.records.records import read_trajectory
 
 
@@ -112,7 +113,7 @@ def test_an_absent_corpus_is_no_failed_run(store, unit_of, probe):
 
 def test_a_store_that_refuses_is_no_failed_run(store, unit_of):
     def full(key):
-        raise StoreError(Problem(str(store.root), "cannot write: no space left on device"))
+        raise StoreError(Issue("wrong-value", str(store.root), "cannot write: no space left on device"))
 
     def broken(key):
         raise ZeroDivisionError("a bug")
@@ -140,7 +141,7 @@ def test_preparing_reads_the_corpus_and_nothing_else(store, unit_of):
 
 def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of):
     def refuse():
-        raise LabError(Problem("mine.py", "fails while it loads", "mend the plugin"))
+        raise LabError(Issue("failed", "mine.py", "fails while it loads", "mend the plugin"))
 
     unit = unit_of(1, "norm")
     answer = work(Assignment(unit, store.open_unit, refuse))

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from lnlab.catalogue import REGISTRIES as LNLAB
-from lnlab.errors import CorpusError, LabError, Problem
+from lnlab.errors import CorpusError, LabError
+from lnlab.issues import Issue
 from lnlab.registry import Registry
 
 TASKS = Registry("task", LNLAB["task"].facts)
@@ -41,7 +42,7 @@ class Toy:
 
     def batches(self, split, purpose, epoch=0):
         if self.absent:
-            raise CorpusError(Problem("corpus 'toy'", "is absent", "fetch it with 'lnlab data fetch toy'"))
+            raise CorpusError(Issue("wrong-value", "corpus 'toy'", "is absent", "fetch it with 'lnlab data fetch toy'"))
         if self.wrong:
             raise ValueError("this corpus is no corpus")
         for n in range(3):
@@ -114,7 +115,7 @@ def sgd(parameters, *, lr: float = 0.1):
 def times(model, optimizer, *, factor: float = 2.0, reaches: bool = True):
     """``c A x``: what the model answers, times a factor."""
     if not reaches:
-        raise LabError(Problem("interventions.where", "no activation there", "there is one elsewhere"))
+        raise LabError(Issue("wrong-value", "interventions.where", "no activation there", "there is one elsewhere"))
     handle = model.register_forward_hook(lambda _m, _x, y: factor * y)
     try:
         yield
@@ -196,7 +197,7 @@ def fail(state, *, how: str = "value"):
     if how == "exit":
         sys.exit(4)
     if how == "corpus":
-        raise CorpusError(Problem("corpus", "is damaged"))
+        raise CorpusError(Issue("wrong-value", "corpus", "is damaged"))
     if how == "column":
         yield {"quantity": "x", "colour": "red"}
         return

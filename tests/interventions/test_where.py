@@ -58,7 +58,7 @@ def test_the_condition_that_leaves_nothing_is_named(where, said):
 def test_what_is_no_site_is_refused_with_its_place(where, path, said):
     with pytest.raises(Flawed) as caught:
         interventions.resolve({"kind": "clamp", "where": where})
-    (flaw,) = caught.value.flaws
+    (flaw,) = caught.value.issues
     assert flaw.path == path
     assert said in flaw.what
     assert flaw.remedy

@@ -130,7 +130,7 @@ def test_heads_must_divide_the_width(setting, build):
 def test_impossible_parameters_are_refused():
     with pytest.raises(Flawed) as caught:
         models.resolve({"kind": "encoder_decoder", "d_model": 0, "heads": 2, "d_ff": 8, "dropout": 1.0, "tied": "some"})
-    assert {flaw.path[0] for flaw in caught.value.flaws} == {"d_model", "dropout", "tied"}
+    assert {flaw.path[0] for flaw in caught.value.issues} == {"d_model", "dropout", "tied"}
 
 
 def test_tags_say_which_stacks_a_setting_needs():

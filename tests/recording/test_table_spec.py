@@ -97,7 +97,7 @@ def test_mistakes_have_their_place(tmp_path, lnlab):
     mistakes = {
         ("files: [runs.csv]", "files: [ruins.csv]"): "no file matches 'ruins.csv'",
         ("axes: [optimizer]", "axes: [optimiser]"): "there is no column 'optimiser'; did you mean 'optimizer'",
-        ("step: step", "stop: step"): "results has no 'stop'; did you mean 'step'",
+        ("step: step", "stop: step"): "results has no parameter 'stop'; did you mean 'step'",
         (", axes: [optimizer]", ""): "results needs 'axes'",
         ("title:", "task: x\ntitle:"): "a spec with results has no 'task'",
         ("at_least", "atleast"): "bad.yaml:8:",

@@ -81,7 +81,7 @@ def test_whatever_stands_for_a_table_is_one_message_with_its_place(report, name,
     plant(report / name)
     with pytest.raises(ReportError) as caught:
         read_folder(report)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert problem.where == str(report / name)
     assert problem.remedy
 
@@ -176,7 +176,7 @@ def test_a_file_of_facts_that_is_none_is_one_message_with_its_place(report, text
     (report / "data/experiment.json").write_text(text)
     with pytest.raises(ReportError) as caught:
         read_folder(report)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert problem.where == str(report / "data/experiment.json")
     assert WRONG[text] in str(problem)
     assert "pydantic" not in str(problem)
@@ -199,7 +199,7 @@ def test_a_field_of_another_type_is_one_message_or_is_drawn(report, value):
         try:
             read_folder(report)
         except ReportError as error:
-            refused.append([problem.where for problem in error.problems])
+            refused.append([problem.where for problem in error.issues])
     assert len(refused) >= 10
     assert refused == [[str(path)]] * len(refused)
 

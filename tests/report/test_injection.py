@@ -13,7 +13,8 @@ import pytest
 from latex_reader import commands
 from markdown_it import MarkdownIt
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.report.paper import write
 from lnlab.report.section import sections
 from lnlab.report.write import write_report
@@ -61,7 +62,7 @@ def breaks_loudly(results: Results, *, told: str) -> None:
 
 def user_mistake(results: Results) -> None:
     """``raise``: a section that finds a mistake of the user."""
-    raise LabError(Problem("report.0.where", "no stack is called 'middle'", "known: decoder, encoder"))
+    raise LabError(Issue("unknown-name", "report.0.where", "no stack is called 'middle'", "known: decoder, encoder"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -18,7 +18,7 @@ CITED = {"source": {"cite": "Xiong et al. 2020"}}
 
 def experiment(spec, **claim):
     reading = read_experiment({"lnlab": 2, "title": "A question", **spec, "claims": [{**CLAIM, **claim}]})
-    return reading.experiment, [flaw.what for flaw in reading.flaws]
+    return reading.experiment, [flaw.what for flaw in reading.issues]
 
 
 @pytest.mark.parametrize(

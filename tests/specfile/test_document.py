@@ -6,23 +6,14 @@ from collections.abc import Callable
 import pytest
 from ruamel.yaml.nodes import ScalarNode
 
-from lnlab.specfile.document import (
-    DEEPEST,
-    MOST_ALIASES,
-    MOST_NODES,
-    Mark,
-    UnreadableYaml,
-    YamlFault,
-    compose,
-    mark_at,
-    read_data,
-)
+from lnlab.issues import Issue
+from lnlab.specfile.document import DEEPEST, MOST_ALIASES, MOST_NODES, Mark, UnreadableYaml, compose, mark_at, read_data
 
 
-def fault(text: str) -> YamlFault:
+def fault(text: str) -> Issue:
     with pytest.raises(UnreadableYaml) as caught:
         compose(text)
-    return caught.value.fault
+    return caught.value.issue
 
 
 def test_an_alias_is_the_node_that_it_names():
@@ -52,7 +43,7 @@ def test_nothing_at_all_is_no_node():
 def test_what_cannot_be_read_is_one_fault_with_its_place(text, what, mark):
     found = fault(text)
     assert what in found.what
-    assert found.mark == mark
+    assert found.place == mark
     assert found.what.count("\n") == 0
 
 
@@ -62,7 +53,7 @@ def test_a_tab_gets_its_own_remedy():
 
 def test_tags_are_collected_not_fatal():
     root, tags = compose("a: !x 1\nb: !!python/name:os.system y\n")
-    assert [tag.mark for tag in tags] == [Mark(1, 4), Mark(2, 4)]
+    assert [tag.place for tag in tags] == [Mark(1, 4), Mark(2, 4)]
     assert isinstance(root.value[0][1], ScalarNode)
 
 
@@ -141,12 +132,12 @@ def test_data_and_the_marks_of_every_key_and_value():
 def test_each_kind_of_fault_has_its_place(text, what, mark):
     _, _marks, faults = read_data(text)
     assert [what in fault.what for fault in faults] == [True]
-    assert faults[0].mark == mark
+    assert faults[0].place == mark
 
 
 def test_every_fault_of_a_text_is_found_at_once():
     _, _marks, faults = read_data("a: 1\na: 2\nb: .inf\n3: x\nc: {d: 2024-01-01}\n")
-    assert [fault.mark.line for fault in faults] == [2, 3, 4, 5]
+    assert [fault.place.line for fault in faults] == [2, 3, 4, 5]
 
 
 def test_quotes_make_anything_text():

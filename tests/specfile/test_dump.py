@@ -50,10 +50,10 @@ def test_everything_that_is_not_plain_data_is_refused_at_once():
     data = {"model": {"d_ff": float("nan"), "layers": [1, object()]}, "train": {3: 4}, "seeds": 2**70}
     with pytest.raises(SpecError) as caught:
         plain_spec(data)
-    assert [problem.where for problem in caught.value.problems] == [
+    assert [problem.where for problem in caught.value.issues] == [
         "spec: model.d_ff",
         "spec: model.layers.1",
         "spec: train",
         "spec: seeds",
     ]
-    assert all("\n" not in str(problem) for problem in caught.value.problems)
+    assert all("\n" not in str(problem) for problem in caught.value.issues)

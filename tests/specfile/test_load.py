@@ -18,7 +18,7 @@ GOOD = b"lnlab: 2\ntitle: x\n"
 def problems(path: Path) -> list[str]:
     with pytest.raises(SpecError) as caught:
         load_spec(path)
-    return [str(problem) for problem in caught.value.problems]
+    return [str(problem) for problem in caught.value.issues]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def found(read: Callable[..., object], *given: object) -> list[str]:
     try:
         read(*given)
     except SpecError as error:
-        return [str(problem) for problem in error.problems]
+        return [str(problem) for problem in error.issues]
     return []
 
 

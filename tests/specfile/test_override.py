@@ -40,7 +40,7 @@ def test_the_value_is_yaml(argument, path, value):
 def test_what_cannot_be_read_names_the_argument(argument, what):
     with pytest.raises(SpecError) as caught:
         parse_override(argument)
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert problem.where.startswith(f"-s {argument[:60]}")
     assert len(problem.where) < 70
     assert what in problem.what

@@ -4,15 +4,16 @@ import json
 
 import pytest
 
+from lnlab.expectations import MOST_ISSUES
 from lnlab.specfile.experiment import Experiment, kind_and_parameters
-from lnlab.specfile.read import MOST_FLAWS, read_experiment
+from lnlab.specfile.read import read_experiment
 
 CLAIM = {"id": "a", "says": "b", "kind": "trend"}
 GOOD = {"lnlab": 2, "title": "x", "task": "t", "model": "m"}
 
 
 def flaws(**data):
-    return {(flaw.path, flaw.what, flaw.remedy) for flaw in read_experiment({**GOOD, **data}).flaws}
+    return {(flaw.path, flaw.what, flaw.remedy) for flaw in read_experiment({**GOOD, **data}).issues}
 
 
 def only(**data):
@@ -35,7 +36,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         "profiles": {"smoke": {"seeds": 1, "model.layers": 2}},
     }
     reading = read_experiment(full)
-    assert reading.flaws == []
+    assert reading.issues == []
     experiment = reading.experiment
     assert experiment.seeds == (2, 3, 4)
     assert [probe.at for probe in experiment.probes] == ["init", {"every": 3}]
@@ -95,13 +96,13 @@ def test_each_flaw_says_where_what_and_what_would_do(data, path, what, remedy):
 
 
 def test_what_is_required_is_missed():
-    assert {flaw.what for flaw in read_experiment({}).flaws} == {"'lnlab' is required", "'title' is required"}
+    assert {flaw.what for flaw in read_experiment({}).issues} == {"'lnlab' is required", "'title' is required"}
 
 
 def test_every_flaw_is_found_at_once_and_the_sound_items_keep_their_places():
     claims = [{**CLAIM, "id": "1"}, CLAIM, {"id": "c"}, {**CLAIM, "id": "d"}, CLAIM]
     reading = read_experiment({**GOOD, "titel": 1, "seeds": 0, "claims": claims})
-    assert {flaw.path for flaw in reading.flaws} == {
+    assert {flaw.path for flaw in reading.issues} == {
         ("titel",),
         ("seeds",),
         ("claims", 0, "id"),
@@ -122,8 +123,8 @@ def test_at_most_six_claims_are_primary():
 
 def test_thousands_of_unknown_keys_are_told_briefly():
     reading = read_experiment({**GOOD, **{f"k{i}": 1 for i in range(5000)}})
-    assert len(reading.flaws) == MOST_FLAWS + 1
-    assert reading.flaws[-1].what == "and 4,900 more"
+    assert len(reading.issues) == MOST_ISSUES + 1
+    assert reading.issues[-1].what == "and 4,900 more"
 
 
 def test_a_long_value_is_cut_in_the_message():

@@ -82,9 +82,9 @@ def test_a_plain_scalar_is_read_as_yaml_1_2_reads_it(text, value):
 def test_what_no_spec_may_hold_is_refused_with_a_remedy(text, what):
     with pytest.raises(NotPlainData) as caught:
         resolve_plain(text)
-    found, remedy = caught.value.args
-    assert what in found
-    assert remedy
+    issue = caught.value.issue
+    assert what in issue.what
+    assert issue.remedy
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -18,7 +18,7 @@ def test_a_failed_replacement_leaves_the_old_file_and_no_other(tmp_path, failing
     failing(OSError(code, os.strerror(code)), n)
     with pytest.raises(StoreError) as caught:
         files.replace(path, b"new")
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert str(tmp_path) in problem.where
     assert os.strerror(code).lower() in problem.what
     assert problem.remedy

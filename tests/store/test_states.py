@@ -197,7 +197,7 @@ def test_an_error_at_any_operation_of_training_loses_no_more_than_since_the_last
             train(store, [2, 4], 6, unit)
         except StoreError as error:
             refused += 1
-            said.add(error.problems[0].what)
+            said.add(error.issues[0].what)
         monkeypatch.undo()
         found = read_trajectory(root, unit.key)
         covered = coverage_of(found.records).covered

@@ -147,7 +147,7 @@ def test_an_error_at_any_operation_is_named_leaves_nothing_half_and_work_goes_on
         try:
             record(store, unit)
         except StoreError as error:
-            refused = list(error.problems)
+            refused = list(error.issues)
         monkeypatch.undo()
         assert all(str(root) in each.where and os.strerror(code).lower() in each.what for each in refused)
         found = read_trajectory(root, unit.key)

@@ -108,7 +108,7 @@ def _read(root: Path, before: Results, *, committed: bool) -> list[str]:
         pending = store.pending(PLAN)
         results = store.results(PLAN.digest)
     except StoreError as error:
-        return [] if all(problem.remedy for problem in error.problems) else [f"no remedy: {error}"]
+        return [] if all(problem.remedy for problem in error.issues) else [f"no remedy: {error}"]
     except Exception as error:  # whatever it is, it reached the user
         return [f"{type(error).__name__}: {error}"]
     losses = partial_runs(results)

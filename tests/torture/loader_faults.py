@@ -101,7 +101,7 @@ class Reading:
         try:
             load_spec(path)
         except SpecError as error:
-            for problem in error.problems:
+            for problem in error.issues:
                 if "\n" in str(problem) or where not in problem.where:
                     self.losses.append(f"{name}: not one line with its place: {problem!s:.80}")
         except BaseException as error:  # whatever it is, the user would see its traceback

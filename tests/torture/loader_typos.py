@@ -12,7 +12,8 @@ from loader_faults import GROUP, SPECS
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.check import check_spec
 from lnlab.corpora.files.fetch import data_roots
-from lnlab.errors import Problem, SpecError
+from lnlab.errors import SpecError
+from lnlab.issues import Issue
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_leniently, parse_spec
 
@@ -72,18 +73,18 @@ def typos_of(document: SpecDocument, known: frozenset[str]) -> Iterator[Typo]:
             yield line, column, word, wrong
 
 
-def problems_at(places: set[str], text: str, spec: Path) -> list[Problem]:
+def problems_at(places: set[str], text: str, spec: Path) -> list[Issue]:
     """What ``lnlab check`` says of these places: first without profile and files, and if that is nothing, with them."""
     try:
         document, faults = parse_leniently(text, spec)
     except SpecError as error:
-        return [problem for problem in error.problems if problem.where.split(": ")[0] in places]
+        return [problem for problem in error.issues if problem.where.split(": ")[0] in places]
     profiles = document.data.get("profiles")
     for profile in (None, *(profiles if isinstance(profiles, dict) else ())):
         for files in (False, True):
             roots = data_roots(spec.parent) if files else ()
             checked = check_spec(document, EVERY, roots, profile=profile, overrides=(), files=files)
-            here = [problem for problem in (*faults, *checked.problems) if problem.where.split(": ")[0] in places]
+            here = [problem for problem in (*faults, *checked.issues) if problem.where.split(": ")[0] in places]
             if here:
                 return here
     return []

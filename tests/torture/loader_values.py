@@ -21,7 +21,7 @@ from loader_typos import EVERY
 
 from lnlab.compile.check import check_spec
 from lnlab.compile.sweep.overlay import grids_of
-from lnlab.errors import Problem
+from lnlab.issues import Issue
 from lnlab.registry import Registry
 from lnlab.specfile.dump import spec_yaml
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
@@ -114,14 +114,14 @@ LARGE_INTEGER = "the bound of all integers"
 SET_BY_AN_AXIS = "accepted, as an axis of the sweep sets the parameter that the schema misses"
 
 
-def is_of_the_grammar(problem: Problem, changed: Any) -> bool:
+def is_of_the_grammar(problem: Issue, changed: Any) -> bool:
     """Whether a problem is about the changed value, or a part of it, by itself."""
     named = re.search(r"found (.+?)(?: \.\.\.)?$", problem.what)
     is_changed = named is None or named[1].replace(" ", "") in json.dumps(changed).replace(" ", "")
     return is_changed and OF_THE_GRAMMAR.search(str(problem)) is not None
 
 
-def beyond_a_schema(path: Where, changed: Any, problems: Sequence[Problem]) -> str | None:
+def beyond_a_schema(path: Where, changed: Any, problems: Sequence[Issue]) -> str | None:
     """Why the schema does not refuse what lnlab does; None where it should."""
     stated = [str(problem) for problem in problems if is_of_the_grammar(problem, changed)]
     if not stated:
@@ -170,7 +170,7 @@ def verdict_on(data: dict[str, Any], change: Change, spec: Path) -> tuple[str, s
     document = parse_spec(spec_yaml(other), spec)
     refused = not validator().is_valid(other)
     try:
-        problems = check_spec(document, EVERY, (), profile=None, overrides=(), files=False).problems
+        problems = check_spec(document, EVERY, (), profile=None, overrides=(), files=False).issues
     except Exception as error:  # the user would see its traceback
         return "", f"{type(error).__name__}: {error!s:.80}"
     if not problems:

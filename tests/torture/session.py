@@ -193,7 +193,7 @@ def _partial(store: Store, plan: Plan) -> list[str]:
     try:
         results = store.results(plan.digest)
     except StoreError as error:
-        return [] if all("run the spec again" in problem.remedy for problem in error.problems) else [str(error)]
+        return [] if all("run the spec again" in problem.remedy for problem in error.issues) else [str(error)]
     return partial_runs(results)
 
 
@@ -247,7 +247,7 @@ def refused_job(folder: str, number: int, code: int, lasting: bool, names: list[
     try:
         live(root, lambda what, unit: os.write(progress, f"{what} {unit}\n".encode()) and None)
     except StoreError as error:
-        (problem,) = error.problems
+        (problem,) = error.issues
         return f"{problem.where}|{problem.what}|{problem.remedy}", refuser.refused
     return "", refuser.refused
 

@@ -84,7 +84,9 @@ def converged_runs(results: Results, of: Selection) -> pl.DataFrame:
     """
     values = select_measured_rows(results, {**of, "quantity": "converged"}).select("run", "value")
     if values["run"].is_duplicated().any():
-        raise LabError(Problem("of", "a run has several numbers", "say which: pin rule, split or statistics"))
+        raise LabError(
+            Issue("ambiguous", "of", "a run has several numbers", "say which: pin rule, split or statistics")
+        )
     rates = settings_of(results).numbers(RATE_PATH).select("variant", rate="number")
     all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason")
     all_runs = all_runs.join(rates, on="variant", how="left", maintain_order="left")

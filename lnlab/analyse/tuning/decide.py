@@ -9,7 +9,8 @@ import polars as pl
 
 from lnlab.analyse.tuning.rules import TuningTrial, rules
 from lnlab.compile.decisions import Decision, TuningCandidate, Undecided
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.select.settings import settings_of
 from lnlab.tables import Results
@@ -101,7 +102,7 @@ def _endings(results: Results) -> _Endings:
         loss = inf if status == "diverged" else losses.get(run)
         if loss is None:
             what = f"seed {seed} of variant {variant[:12]} has no validation NLL"
-            raise LabError(Problem("select", what, "the task must have validation sentences"))
+            raise LabError(Issue("unsupported", "select", what, "the task must have validation sentences"))
         endings[variant, seed] = _Ending(status, loss if isfinite(loss) else inf, entropies.get(run))
     return endings
 

@@ -18,8 +18,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.facts import Facts
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Registry
 
@@ -146,7 +147,7 @@ def _phi(loss: float, h1: float | None, reference: float) -> float:
         return 0.0
     if h1 is None:
         what = "the task has no unigram entropy, so that no learned fraction is known"
-        raise LabError(Problem("select", what, "choose another rule, as best"))
+        raise LabError(Issue("unsupported", "select", what, "choose another rule, as best"))
     return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0
 
 

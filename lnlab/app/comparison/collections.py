@@ -8,7 +8,8 @@ from pathlib import Path
 from lnlab.app.comparison.differences import Comparison, SideDifference, compare
 from lnlab.app.comparison.revisions import commit_of, locks_of_commit
 from lnlab.app.comparison.sides import Side, read_side, side_of_rows
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.report.words.wording import count_noun
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store
@@ -88,7 +89,7 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
         LabError: one is a commit and the other a store.
     """
     if a.kind != b.kind:
-        raise LabError(Problem(b.label, f"is no {a.kind}", f"compare {a.label} with another {a.kind}"))
+        raise LabError(Issue("not-found", b.label, f"is no {a.kind}", f"compare {a.label} with another {a.kind}"))
     names = sorted(a.members.keys() | b.members.keys())
     alone = tuple(
         SideDifference(
@@ -110,7 +111,7 @@ def compare_collections(a: Collection, b: Collection) -> Comparison:
             with first.read() as one, second.read() as other:
                 parts.append((Path(name).stem if a.kind == "commit" else name, compare(one, other)))
         except LabError as error:
-            not_compared[name] = str(error.problems[0])
+            not_compared[name] = str(error.issues[0])
     provenance: list[SideDifference] = []
     for title, part in sorted(parts, key=lambda named: sum(map(len, named[1].differences.values()))):
         for kind, entries in part.differences.items():

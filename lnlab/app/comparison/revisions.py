@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 
 from lnlab.app.locks.lock_report import LOCK_SUFFIX, read_lock
 from lnlab.app.locks.lock_text import LOCK_HEAD
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def checked_out(name: str) -> Iterator[Path]:
         return
     revision, separator, path = name.partition(":")
     if not separator or not path or revision.startswith("-"):
-        raise LabError(Problem(name, "there is no such file or folder", f"name {_KINDS}"))
+        raise LabError(Issue("not-found", name, "there is no such file or folder", f"name {_KINDS}"))
     root, inside = _repository_path(name, path)
     with TemporaryDirectory(prefix="lnlab-revision-") as scratch:
         folder = Path(scratch)
@@ -69,7 +70,7 @@ def _repository_path(name: str, path: str) -> tuple[Path, PurePosixPath]:
             if _is_in(root, name.partition(":")[0], candidate):
                 return root, candidate
     what = f"the commit {name.partition(':')[0]} has no {path}"
-    raise LabError(Problem(name, what, "git ls-tree -r --name-only REV lists what it has"))
+    raise LabError(Issue("not-found", name, what, "git ls-tree -r --name-only REV lists what it has"))
 
 
 def commit_of(name: str) -> str | None:
@@ -98,11 +99,11 @@ def commits_between(good: str, bad: str, folder: str) -> list[Commit]:
     first, last = (_commit_of_side(name) for name in (good, bad))
     root = Path(_git(bad, Path(), "rev-parse", "--show-toplevel").decode().strip())
     if not _is_in(root, last, PurePosixPath(folder)):
-        raise LabError(Problem(bad, f"the repository {root} has no folder {folder}"))
+        raise LabError(Issue("not-found", bad, f"the repository {root} has no folder {folder}"))
     try:
         _git(bad, root, "merge-base", "--is-ancestor", first, last)
     except LabError as error:
-        raise LabError(Problem(bad, f"is not in a commit after that of {good}")) from error
+        raise LabError(Issue("not-found", bad, f"is not in a commit after that of {good}")) from error
     listed = _git(bad, root, "log", "--reverse", "--topo-order", "--format=%H %s", f"{first}..{last}", "--", folder)
     parts = (line.partition(" ") for line in listed.decode(errors="replace").splitlines())
     return [Commit(digest, subject) for digest, _, subject in parts]
@@ -115,7 +116,7 @@ def _commit_of_side(name: str) -> str:
         place = Path(name).resolve()
         commit = _git(name, place.parent, "log", "-1", "--format=%H", "--", place.name).decode().strip()
     if not commit:
-        raise LabError(Problem(name, f"{name} is in no commit"))
+        raise LabError(Issue("not-found", name, f"{name} is in no commit"))
     return commit
 
 
@@ -170,8 +171,10 @@ def _git(name: str, root: Path, *arguments: str) -> bytes:
             check=False,
         )
     except FileNotFoundError as error:
-        raise LabError(Problem(name, "needs git, which is not installed", "install git, or name files")) from error
+        raise LabError(
+            Issue("not-installed", name, "needs git, which is not installed", "install git, or name files")
+        ) from error
     if done.returncode:
         cause = done.stderr.decode(errors="replace").strip().splitlines()[:1]
-        raise LabError(Problem(name, f"git says: {' '.join(cause)}", f"name {_KINDS}"))
+        raise LabError(Issue("not-found", name, f"git says: {' '.join(cause)}", f"name {_KINDS}"))
     return done.stdout

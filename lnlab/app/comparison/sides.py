@@ -11,7 +11,8 @@ from lnlab.app.locks.folder_contents import read_committed, seeds_text
 from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.claims.claim import Verdict
 from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
@@ -80,7 +81,7 @@ def read_side(name: str, profile: str | None, known: "Registries | None" = None)
             yield _lock_side(name, read_lock(path))
         elif path.is_dir():
             what = f"is a folder without {EXPERIMENT_FILE}"
-            raise LabError(Problem(name, what, "name a spec, a lock or the folder of a report"))
+            raise LabError(Issue("not-found", name, what, "name a spec, a lock or the folder of a report"))
         else:
             yield _spec_side(name, path, profile, known)
 
@@ -194,8 +195,8 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
 
     document = parse_spec(read_spec_text(path), Path(label))
     checked = check_spec(document, known or load_registries(()), (), profile=profile, overrides=(), files=False)
-    if checked.problems:
-        raise LabError(*checked.problems)
+    if checked.issues:
+        raise LabError(*checked.issues)
     points = (checked.point(number) for number in range(len(checked.settings)))
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
     seeds = seeds_text(checked.experiment.seeds)

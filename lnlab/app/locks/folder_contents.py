@@ -18,8 +18,9 @@ from lnlab.app.locks.lock_text import LockTables
 from lnlab.app.locks.row_digests import DIGITS, digests_by_variant
 from lnlab.app.looks import locked_looks
 from lnlab.claims.verdict_rows import verdicts_from_frame
-from lnlab.errors import LabError, Problem, ReportError
+from lnlab.errors import LabError, ReportError
 from lnlab.folders import leftovers_beside
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
@@ -93,7 +94,7 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
         ReportError: there is no such folder, it cannot be listed, or something lies there that no report writes.
     """
     if not is_report(folder):
-        raise ReportError(Problem(str(folder), f"is not the folder of a report: it lacks {EXPERIMENT_FILE}"))
+        raise ReportError(Issue("missing", str(folder), f"is not the folder of a report: it lacks {EXPERIMENT_FILE}"))
     found, entries = list_files(folder)
     foreign = {entry.name: f"is {entry.what}, and no file of a report" for entry in entries}
     foreign |= {name: "is hidden, and no file of a report" for name in found if _is_hidden(name)}
@@ -104,10 +105,12 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
             try:
                 contents[name] = read_file(folder, name) or b""
             except ReportError as error:
-                foreign[name] = error.problems[0].what
+                foreign[name] = error.issues[0].what
     if names is None and foreign:
         where = {name: os.path.normpath(folder / name) for name in foreign}
-        raise ReportError(*(Problem(where[name], what, "remove it") for name, what in sorted(foreign.items())))
+        raise ReportError(
+            *(Issue("no-effect", where[name], what, "remove it") for name, what in sorted(foreign.items()))
+        )
     unread = tuple(name for name in found if name not in contents and name not in foreign)
     for path in _scripts(folder, contents):
         script = read_file(path.parent, path.name)
@@ -132,13 +135,13 @@ def derived_tables(report: CommittedReport) -> LockTables:
     Raises:
         ReportError: a table is absent or cannot be read; all such problems at once.
     """
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     tables: dict[str, Json] = {"files": report.digests}
     for read in (_facts_tables, _group_table, _verdict_table):
         try:
             tables |= read(report)
         except LabError as error:
-            problems += error.problems
+            problems += error.issues
     if problems:
         raise ReportError(*dict.fromkeys(problems))
     return tables
@@ -220,4 +223,4 @@ def _machine(versions: str | None, device: str | None) -> str:
 
 def _unreadable(where: str, error: BaseException) -> ReportError:
     reason = "is missing" if isinstance(error, KeyError) else f"cannot be read: {str(error).splitlines()[0][:160]}"
-    return ReportError(Problem(where, reason, "restore it, or draw the report again"))
+    return ReportError(Issue("missing", where, reason, "restore it, or draw the report again"))

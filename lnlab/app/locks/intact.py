@@ -16,7 +16,7 @@ from lnlab.printable import shown_path
 from lnlab.specfile.load import read_spec_text
 
 if TYPE_CHECKING:
-    from lnlab.errors import Problem
+    from lnlab.issues import Issue
 
 _ABSENT = "nothing"
 _EXPECTED_IN_LOCK = ("format", "report", "recorded", "code", "corpora", "margins", "spec", "files")
@@ -41,7 +41,7 @@ def differences_from_lock(lock: Lock) -> list[Discrepancy]:
         report = read_committed(lock.folder, lock.tables["files"])
     except LabError as error:
         line = line_of_entry(lock.text, ("report",))
-        return [*differences, *(Discrepancy(f"{lock.path}:{line}", str(problem)) for problem in error.problems)]
+        return [*differences, *(Discrepancy(f"{lock.path}:{line}", str(problem)) for problem in error.issues)]
     differences += _file_differences(lock, report)
     try:
         derived = derived_tables(report)
@@ -117,10 +117,10 @@ def _shown(value: Json) -> str:
 
 
 def _as_differences(error: LabError) -> list[Discrepancy]:
-    return [_difference(problem) for problem in error.problems]
+    return [_difference(problem) for problem in error.issues]
 
 
-def _difference(problem: "Problem") -> Discrepancy:
+def _difference(problem: "Issue") -> Discrepancy:
     return Discrepancy(problem.where, f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what)
 
 

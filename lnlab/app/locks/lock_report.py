@@ -11,8 +11,9 @@ from lnlab import __version__
 from lnlab.app.locks.folder_contents import derived_tables, read_committed
 from lnlab.app.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.compile.digests import source_digest
-from lnlab.errors import CorpusError, LabError, Problem, ReportError
+from lnlab.errors import CorpusError, LabError, ReportError
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.report.contents import is_report
 from lnlab.specfile.load import read_spec_text
@@ -98,7 +99,7 @@ def write_lock(spec: Path, profile: str | None, known: "Registries", *, folder: 
     facts = report.facts()
     if facts.spec != read_spec_text(spec):
         what = f"was drawn from another text of {spec.as_posix()}"
-        raise ReportError(Problem(str(folder), what, _DRAW.format(folder=folder.as_posix())))
+        raise ReportError(Issue("differs", str(folder), what, _DRAW.format(folder=folder.as_posix())))
     path = spec.with_suffix(LOCK_SUFFIX)
     _refuse_other_profile(path, facts.profile)
     corpora, absent = _corpora(report.table("runs")["setting"].unique().sort(), known, spec)
@@ -128,17 +129,17 @@ def read_lock(path: Path) -> Lock:
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise LabError(Problem(str(path), "is not UTF-8", "make it again with lnlab lock")) from error
+        raise LabError(Issue("not-text", str(path), "is not UTF-8", "make it again with lnlab lock")) from error
     tables = parse_lock(text, str(path))
     if tables.get("format") != LOCK_FORMAT:
         what = f"is a lock of format {tables.get('format')}, and this lnlab reads {LOCK_FORMAT}"
-        raise LabError(Problem(str(path), what, "make it again with lnlab lock"))
+        raise LabError(Issue("damaged", str(path), what, "make it again with lnlab lock"))
     texts = ("name", "profile", "report", "recorded", "plan", "spec")
     wrong = [name for name in texts if not isinstance(tables.get(name), str)]
     named = ("files", "groups", "verdicts", "decisions", "machines", *UNCONFIRMED)
     wrong += [name for name in named if not isinstance(tables.get(name), dict)]
     if wrong:
-        raise LabError(Problem(str(path), f"lacks {', '.join(wrong)}", "make it again with lnlab lock"))
+        raise LabError(Issue("missing", str(path), f"lacks {', '.join(wrong)}", "make it again with lnlab lock"))
     return Lock(path, tables, text)
 
 
@@ -159,7 +160,7 @@ def report_of_spec(spec: Path, profile: str | None) -> Path:
             return place / name
     flag = f" --profile {profile}" if profile else ""
     remedy = f"lnlab report {spec.as_posix()}{flag} first"
-    raise ReportError(Problem(name.as_posix(), "there is no such report", remedy))
+    raise ReportError(Issue("not-found", name.as_posix(), "there is no such report", remedy))
 
 
 def specs_with_reports(folder: Path, profile: str | None) -> Iterator[Path]:
@@ -180,7 +181,7 @@ def _refuse_other_profile(path: Path, profile: str | None) -> None:
         return
     if locked != profile:
         what = f"locks profile {locked or 'default'}, not {profile or 'default'}"
-        raise LabError(Problem(str(path), what, "remove it first if that is meant"))
+        raise LabError(Issue("no-effect", str(path), what, "remove it first if that is meant"))
 
 
 def _corpora(settings: Iterable[str], known: "Registries", spec: Path) -> tuple[dict[str, Json], tuple[str, ...]]:

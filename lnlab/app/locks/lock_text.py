@@ -7,7 +7,8 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 
 LockTables = Mapping[str, Json]
@@ -34,7 +35,7 @@ def parse_lock(text: str, where: str) -> dict[str, Json]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        problem = Problem(where, f"cannot be read: {str(error)[:200]}", "make it again with lnlab lock")
+        problem = Issue("unreadable", where, f"cannot be read: {str(error)[:200]}", "make it again with lnlab lock")
         raise LabError(problem) from error
 
 

@@ -15,7 +15,8 @@ from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.rounds.units import RunOptions
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.compile.plan import Plan
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.report.facts import ReportFacts
 from lnlab.store.store import Store
 from lnlab.tables import Results
@@ -70,7 +71,7 @@ def recompute(
             plan, _ = compile_request(request, known, decisions)
             if plan.undecided and not every_run:
                 what = "asks for choices on tuning seeds that its report does not hold"
-                raise LabError(Problem(str(lock.spec), what, "lnlab report, then lnlab lock"))
+                raise LabError(Issue("differs", str(lock.spec), what, "lnlab report, then lnlab lock"))
             if every_run:
                 chosen = plan
             else:
@@ -100,5 +101,5 @@ def _computed(plan: Plan, store: Store, request: Request, known: "Registries", m
         what = (
             f"{len(ends)} of its runs came to no end of their own; {ends[0]['run']}: {ends[0]['status'] or 'not run'}"
         )
-        raise LabError(Problem(str(request.spec), f"{what} {ends[0]['reason'] or ''}".rstrip(), "try again"))
+        raise LabError(Issue("differs", str(request.spec), f"{what} {ends[0]['reason'] or ''}".rstrip(), "try again"))
     return results

@@ -63,7 +63,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
         return Recomputation(
             tuple(
                 Discrepancy(problem.where or str(path), f"cannot be computed again: {problem.what}")
-                for problem in error.problems
+                for problem in error.issues
             )
         )
     unknown = again.results.runs.filter(~pl.col("run").is_in(committed.runs["run"].implode()))

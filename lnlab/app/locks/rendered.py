@@ -56,7 +56,7 @@ def rendering_differences(path: Path) -> list[Discrepancy]:
     except LabError as error:
         return [
             Discrepancy(problem.where or str(path), f"cannot be drawn again: {problem.what}")
-            for problem in error.problems
+            for problem in error.issues
         ]
     return list(_file_differences(committed, drawn))
 

@@ -131,7 +131,7 @@ def _verify_intact(path: Path) -> VerifiedReport:
     try:
         lock = read_lock(path)
     except LabError as error:
-        differences = tuple(Discrepancy(problem.where, problem.what) for problem in error.problems)
+        differences = tuple(Discrepancy(problem.where, problem.what) for problem in error.issues)
         return VerifiedReport(path, 0, differences)
     return VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
 

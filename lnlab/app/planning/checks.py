@@ -9,7 +9,8 @@ from lnlab.app.planning.models import BuiltModels, variants_by_parts
 from lnlab.app.planning.schedule_notes import schedule_notes
 from lnlab.app.planning.undecidable import undecidable_note, undecidable_seeds
 from lnlab.app.request import Request, compile_request, read_document
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.app.claim_sites import Sites
@@ -76,7 +77,7 @@ def grammar_mistakes(request: Request) -> list[Problem]:
 def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Problem]]:
     """The summary of each profile of a request that is right, and every problem of the others, each once."""
     summaries: list[SpecSummary] = []
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     try:
         requests = list(profile_requests(request))
     except LabError as error:
@@ -86,7 +87,7 @@ def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSumm
         try:
             summaries.append(check_request(profile_request, known, models))
         except LabError as error:
-            problems += error.problems
+            problems += error.issues
     return summaries, list(dict.fromkeys(problems))
 
 

@@ -13,7 +13,8 @@ from lnlab.app.request import Request, compile_request
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.work import Trajectory
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def within_minutes(
     if pace is None:
         what = f"how long a run takes is {no_pace(plan).split(':')[0]}"
         raise LabError(
-            Problem(f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first")
+            Issue(
+                "not-measured", f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first"
+            )
         )
     seeds = tuple(plan.experiment.seeds)
     whole = _seconds(plan, planned.units, plan.experiment.all_seeds, pace, known, planned.workers)
@@ -62,7 +65,7 @@ def within_minutes(
         fewest = needed[min(FEWEST_SEEDS, len(seeds))]
         what = f"all that is missing takes about {format_duration(whole)}, {FEWEST_SEEDS} seeds of it about "
         remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
-        raise LabError(Problem(option, what + format_duration(fewest), remedy))
+        raise LabError(Issue("out-of-range", option, what + format_duration(fewest), remedy))
     fewer = [f"seeds={json.dumps(list(seeds[:fitting]))}", *(["claim_seeds={}"] if plan.experiment.claim_seeds else [])]
     trimmed = replace(request, overrides=(*request.overrides, *fewer))
     compile_request(trimmed, known)

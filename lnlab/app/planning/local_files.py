@@ -7,7 +7,8 @@ of labels that is not declared is found at its place in the spec. Text of more t
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.randomness import Draw
 
@@ -28,7 +29,7 @@ def survey_files(plan: "Plan", document: "SpecDocument", known: "Registries", ro
         LabError: what is wrong with them, each at its place in the spec.
     """
     notes: list[str] = []
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     tasks = {canonical(setting["task"]): setting["task"] for setting in plan.settings.values()}
     for task in tasks.values():
         for name, registry in known["task"][task["kind"]].nested.items():
@@ -39,9 +40,9 @@ def survey_files(plan: "Plan", document: "SpecDocument", known: "Registries", ro
                 if sum(path.stat().st_size for path in facts.inputs(roots, task[name])) <= MOST_READ:
                     notes += _survey(known["task"].builder(task)(Draw(1), roots), registry.builder(task[name]), roots)
             except LabError as error:
-                problems += (_located(problem, name, task[name], document) for problem in error.problems)
+                problems += (_located(problem, name, task[name], document) for problem in error.issues)
             except OSError as error:
-                problem = Problem(str(error.filename), "cannot be read", str(error.strerror))
+                problem = Issue("unreadable", str(error.filename), "cannot be read", str(error.strerror))
                 problems.append(_located(problem, name, task[name], document))
     if problems:
         raise LabError(*dict.fromkeys(problems))
@@ -57,17 +58,17 @@ def _survey(task: Any, corpus: Any, roots: "Roots") -> list[str]:
     return [text] if (text := survey()) else []
 
 
-def _located(problem: Problem, name: str, choice: "Choice", document: "SpecDocument") -> Problem:
+def _located(problem: Issue, name: str, choice: "Choice", document: "SpecDocument") -> Issue:
     """The problem at the parameter that it is about."""
     if problem.where.startswith("task."):
-        return replace(problem, where=f"{document.where(tuple(problem.where.split('.')))}: {problem.where}")
+        return replace(problem, place=f"{document.where(tuple(problem.where.split('.')))}: {problem.where}")
     about = [word for word, value in choice.items() if word != "kind" and _is_about(problem, value)]
     path = ("task", name, *about[:1])
     what = f"{problem.where}: {problem.what}" if problem.where != "task" else problem.what
-    return Problem(f"{document.where(path)}: {'.'.join(path)}", what, problem.remedy)
+    return Issue("wrong-value", f"{document.where(path)}: {'.'.join(path)}", what, problem.remedy)
 
 
-def _is_about(problem: Problem, value: Json) -> bool:
+def _is_about(problem: Issue, value: Json) -> bool:
     """Whether a problem names the value of a parameter: a column in its words, or a file as its place."""
     if isinstance(value, list | tuple):
         return any(_is_about(problem, item) for item in value)

@@ -9,9 +9,10 @@ from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import StateAddress, Trajectory
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.checkpoint import only_weights
 from lnlab.execute.machine import Machines
+from lnlab.issues import Issue
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def with_weights(store: Store, plan: Plan, units: Sequence[Trajectory]) -> list[
     return ready
 
 
-def _no_state(store: Store, plan: Plan, origin: StateAddress) -> Problem:
+def _no_state(store: Store, plan: Plan, origin: StateAddress) -> Issue:
     """The problem that a run ended before the state that another begins with."""
     source = next(source for source in plan.sources if any(run.trajectory == origin.trajectory for run in source.runs))
     run = next(run for run in source.runs if run.trajectory == origin.trajectory)
     ends = store.found(source).runs.filter(trajectory=origin.trajectory).row(0, named=True)
     end = f": {ends['status']}, {ends['reason']}" if ends["reason"] else ""
     what = f"the run of '{source.name}' with seed {run.seed} did not come to step {origin.step}{end}"
-    return Problem(plan.name, what, "begin with another step, seed or variant of it")
+    return Issue("not-run", plan.name, what, "begin with another step, seed or variant of it")

@@ -25,8 +25,8 @@ def transfer_sentences(plan: Plan, document: SpecDocument, known: "Registries") 
         return tuple(dict.fromkeys(_sentences(plan, known)))
     except LabError as error:
         problems = (
-            replace(problem, where=f"{document.where(tuple(problem.where.split('.')))}: {problem.where}")
-            for problem in error.problems
+            replace(problem, place=f"{document.where(tuple(problem.where.split('.')))}: {problem.where}")
+            for problem in error.issues
         )
         raise LabError(*problems) from error
 

@@ -13,13 +13,14 @@ from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.plan import Plan, Trajectory
 from lnlab.compile.reference.explain import call_label
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines
 from lnlab.execute.registry_loader import RegistryLoader
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.unit import Event
+from lnlab.issues import Issue
 from lnlab.store.plans import StoredPlan
 from lnlab.store.records.peaks import keep_peaks
 from lnlab.store.store import Store
@@ -136,7 +137,7 @@ def _plan_memory(
     return plan
 
 
-def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem:
+def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Issue:
     """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
     needed = format_quantity(memory_plan.peak + LIBRARIES, "B")
     available = format_quantity(memory_plan.memory, "B")
@@ -144,8 +145,10 @@ def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Problem
     if limit is not None:
         least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9
         remedy = f"allow at least {least:.3g} gigabytes, or take fewer steps, draws or batches"
-        return Problem(f"--max-memory {limit / 1e9:g}", f"one unit needs about {needed} at its peak", remedy)
-    return Problem("", what, "take fewer steps, draws or batches, or a smaller model")
+        return Issue(
+            "out-of-memory", f"--max-memory {limit / 1e9:g}", f"one unit needs about {needed} at its peak", remedy
+        )
+    return Issue("out-of-memory", "", what, "take fewer steps, draws or batches, or a smaller model")
 
 
 def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:

@@ -13,7 +13,8 @@ from lnlab.app.plan_facts import plan_facts
 from lnlab.app.request import Request, compile_request, load_registries
 from lnlab.app.stores.pushing import TRANSFER_THREADS
 from lnlab.app.stores.unit_checks import Refused, check_stretch
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
@@ -129,12 +130,14 @@ class _Listing:
                     if other != segment:
                         raise Untrusted(place, f"lists {trajectory[:16]}/{segment.stretch} with other bytes")
 
-    def nothing_of(self, request: Request) -> Problem:
+    def nothing_of(self, request: Request) -> Issue:
         """Why nothing was there."""
         if not self._read:
-            return Problem(self.remote.url, "holds no runs", "name the place that lnlab push wrote to")
+            return Issue("not-run", self.remote.url, "holds no runs", "name the place that lnlab push wrote to")
         what = f"has no run of {request.spec} as it is computed here"
-        return Problem(self.remote.url, what, "another version of lnlab, of a piece or of a corpus has other keys")
+        return Issue(
+            "unreachable", self.remote.url, what, "another version of lnlab, of a piece or of a corpus has other keys"
+        )
 
 
 def _pull_stage(
@@ -155,7 +158,9 @@ def _pull_stage(
     total = sum(segment.size for segment in segments.values())
     if total > limit:
         what = f"{format_quantity(total, 'B')} would be read, and {format_quantity(limit, 'B')} may be"
-        raise StoreError(Problem(remote.url, what, "allow more with --limit if you trust where it comes from"))
+        raise StoreError(
+            Issue("too-large", remote.url, what, "allow more with --limit if you trust where it comes from")
+        )
     if not segments:
         return 0
     with _arrivals(store) as folder:
@@ -177,7 +182,7 @@ def _arrivals(store: "Store") -> Iterator[Path]:
     with files.locked(folder / _LOCK_FILE, wait=False) as acquired:
         if not acquired:
             what = "another lnlab pulls into this store"
-            raise StoreError(Problem(str(store.root), what, "wait until it is done, then pull again"))
+            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
         try:
             yield folder
         except Untrusted:
@@ -248,7 +253,7 @@ def _put(store: "Store", folder: Path, units: Mapping[str, Mapping[str, tuple[Se
     with packs_locked(store.root) as acquired:
         if not acquired:
             what = "another lnlab is changing the packs of this store"
-            raise StoreError(Problem(str(store.root), what, "wait until it is done, then pull again"))
+            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
         for trajectory, stretches in units.items():
             for name, (segment, _) in stretches.items():
                 contents = segment.split((folder / segment.sha256).read_bytes())

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
@@ -136,7 +137,7 @@ def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Calla
             sending.done.unfinished += 1
     if not sending.done.units:
         what = f"no unit of it is finished ({sending.done.unfinished:,} are not)"
-        raise LabError(Problem(stored.spec, what, f"lnlab run {stored.spec} first"))
+        raise LabError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} first"))
     sending.close()
     return sending.done
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.app.locks.row_digests import DIGITS
 from lnlab.app.stores.usage import spec_now
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store.garbage import Removal, remove_garbage
 from lnlab.store.plans import PLAN_FILE, StoredPlan, damaged_plans, plan_tables, plans_newest_first
@@ -73,7 +74,7 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
     if not paths:
         where = ", ".join(place.as_posix() for place in places or DEFAULT_PLACES)
         what = f"there is no spec and no lock in {where}, so that everything would be removed"
-        raise LabError(Problem("lnlab gc", what, "name the specs, the locks, or their folders"))
+        raise LabError(Issue("not-found", "lnlab gc", what, "name the specs, the locks, or their folders"))
     locks = tuple(read_lock(path) for path in paths if path.suffix == LOCK_SUFFIX)
     specs = [path for path in paths if path.suffix != LOCK_SUFFIX]
     texts = {digest_bytes(read_user_file(path, "spec", LARGEST_SPEC)) for path in specs}
@@ -129,9 +130,12 @@ def _keys_of_runs(store: "Store", plan: StoredPlan) -> Mapping[str, Sequence[str
     return {name: runs[name].unique().to_list() for name in ("trajectory", "variant")}
 
 
-def _damaged(sentence: str) -> Problem:
-    return Problem(
-        "", f"{sentence}, so that nobody knows what it needs", "run its spec again first, or remove its folder"
+def _damaged(sentence: str) -> Issue:
+    return Issue(
+        "no-effect",
+        "",
+        f"{sentence}, so that nobody knows what it needs",
+        "run its spec again first, or remove its folder",
     )
 
 

@@ -13,7 +13,8 @@ from lnlab.app.tracing.sources import TracedExperiment
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.compile.front import claim_location
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.words.verdict_words import statistic_text
 from lnlab.select.select import runs_with, select_measured_rows, value_list
@@ -135,7 +136,7 @@ def _number_of(source: TracedExperiment, name: str) -> int:
     if name.isdecimal() and 1 <= int(name) <= len(ids):
         return int(name)
     if name not in ids:
-        raise LabError(Problem(source.name, f"no claim is called '{name}'", nearest(name, ids)))
+        raise LabError(Issue("unknown-name", source.name, f"no claim is called '{name}'", nearest(name, ids)))
     return ids.index(name) + 1
 
 
@@ -167,7 +168,7 @@ def _traced(
             variants=(),
             rows=0,
             first_rows=(),
-            problem="; ".join(map(str, error.problems)),
+            problem="; ".join(map(str, error.issues)),
         )
     columns = [name for name in _ROW_COLUMNS if name in rows.columns and rows[name].null_count() < rows.height]
     return TracedSelection(

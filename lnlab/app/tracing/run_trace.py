@@ -11,7 +11,8 @@ import polars as pl
 from lnlab.app.comparison.sides import variant_names
 from lnlab.app.tracing.sources import TracedExperiment, runs_of_key
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.select import runs_with
 from lnlab.select.settings import NothingSelected
@@ -76,12 +77,12 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
     if not matches:
         what = f"no run in {store.root} or below {reports.as_posix()} has a key that begins so"
         remedy = "lnlab results SPEC --quantity runs --out runs.csv lists those of a spec"
-        raise LabError(Problem(prefix, what, remedy))
+        raise LabError(Issue("out-of-range", prefix, what, remedy))
     if len(matches) > 1:
         first = [f"{match.run[:16]} ({match.name})" for match in list(matches.values())[:_MOST_LISTED]]
         more = f" and {len(matches) - _MOST_LISTED} more" if len(matches) > _MOST_LISTED else ""
         what = f"is the beginning of the keys of {len(matches)} runs"
-        raise LabError(Problem(prefix, what, f"write one of {', '.join(first)}{more}"))
+        raise LabError(Issue("ambiguous", prefix, what, f"write one of {', '.join(first)}{more}"))
     (match,) = matches.values()
     return _trace(match.source(), match.run, store, known)
 

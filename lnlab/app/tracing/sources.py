@@ -13,7 +13,8 @@ import polars as pl
 from lnlab.app.comparison.sides import variant_names
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.compile.front import sound_claims
-from lnlab.errors import LabError, Problem, ReportError, nearest
+from lnlab.errors import LabError, ReportError, nearest
+from lnlab.issues import Issue
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_folder
@@ -93,7 +94,7 @@ def parse_address(text: str) -> ClaimAddress | str:
         return text
     source, separator, claim = text.rpartition(":")
     if not separator or not source or not claim:
-        raise LabError(Problem(text, "is no address", _FORMS))
+        raise LabError(Issue("unknown-name", text, "is no address", _FORMS))
     return ClaimAddress(source, claim)
 
 
@@ -116,7 +117,11 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
             return store_source(store, plan)
     known = [*(path.relative_to(reports).parts[0] for path in reports_below(reports)), *(plan.name for plan in plans)]
     what = f"no report below {reports.as_posix()} and no run in {store.root} is of {name}"
-    raise LabError(Problem(address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)))
+    raise LabError(
+        Issue(
+            "unknown-name", address.source, f"{what}{f', profile {profile}' if profile else ''}", nearest(name, known)
+        )
+    )
 
 
 def report_source(folder: Path) -> TracedExperiment:
@@ -147,12 +152,12 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
             tables = plan_tables(store.root, plan)
             for match in _matches(prefix, tables["runs"], tables["axes"], partial(store_source, store, plan)):
                 matches.setdefault(match.run, match)
-    unreadable: list[Problem] = []
+    unreadable: list[Issue] = []
     for folder in reports_below(reports):
         try:
             _, results, _ = read_folder(folder)
         except ReportError as error:
-            unreadable += error.problems
+            unreadable += error.issues
             continue
         for match in _matches(prefix, _runs_with(results.runs, prefix), results.axes, partial(report_source, folder)):
             matches.setdefault(match.run, match)

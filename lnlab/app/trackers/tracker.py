@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from lnlab.app.trackers.tracked_run import TrackedRun, TrackedVerdicts
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 
 
 class Tracker(Protocol):
@@ -72,10 +73,10 @@ class Destination:
         except Exception as error:
             raise LabError(self.problem(error)) from error
 
-    def problem(self, error: Exception) -> Problem:
+    def problem(self, error: Exception) -> Issue:
         """What a tracker says, as one line."""
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return Problem(f"--export {self}", lines[0].rstrip("."), _REMEDY)
+        return Issue("unreachable", f"--export {self}", lines[0].rstrip("."), _REMEDY)
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.place}" if self.place else self.kind
@@ -93,8 +94,8 @@ def parse_destinations(words: Sequence[str]) -> tuple[Destination, ...]:
 def _parse(word: str) -> Destination:
     kind, _, place = word.partition(":")
     if kind not in _KINDS:
-        raise LabError(Problem("--export", f"'{kind}' is no tracker", nearest(kind, _KINDS)))
+        raise LabError(Issue("unknown-kind", "--export", f"'{kind}' is no tracker", nearest(kind, _KINDS)))
     if find_spec(_KINDS[kind].package) is None:
         what = f"the package {_KINDS[kind].package} is not installed"
-        raise LabError(Problem(f"--export {kind}", what, f"install it with pip install 'lnlab[{kind}]'"))
+        raise LabError(Issue("not-installed", f"--export {kind}", what, f"install it with pip install 'lnlab[{kind}]'"))
     return Destination(kind, place or _KINDS[kind].default)

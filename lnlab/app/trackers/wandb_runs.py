@@ -15,8 +15,9 @@ import wandb
 
 from lnlab.app.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
 from lnlab.app.trackers.tracker import Tracker
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.keys import digest
 from lnlab.tables import ENDED_STATUSES
 
@@ -32,7 +33,7 @@ def open_wandb(place: str, group: str) -> Tracker:
     online = os.environ.get("WANDB_MODE", "online") == "online"
     if online and not wandb.login(prompt=False, verify=False):  # a prompt would stop the run
         remedy = "wandb login first, or set WANDB_MODE=offline and wandb sync later"
-        raise LabError(Problem("--export wandb", "nobody is logged in", remedy))
+        raise LabError(Issue("unreachable", "--export wandb", "nobody is logged in", remedy))
     return WandbRuns(place, group, Path(os.environ.get("WANDB_DIR") or "."))
 
 

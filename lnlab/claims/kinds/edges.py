@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from lnlab.claims.claim import Finding, Verdict, VerdictLabel, claims
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 EDGES_STATISTIC = "edges whose intervention contradicts their observation"
 _DECIDED = {"supported", "contradicted"}
@@ -43,7 +44,7 @@ def edges(verdicts: Sequence[Verdict], *, edges: Edges, at_most: Annotated[int, 
     """
     words = {verdict.claim: verdict.verdict for verdict in verdicts}
     if unknown := [claim for edge in edges for claim in (edge.observed, edge.cut) if claim not in words]:
-        raise LabError(Problem("edges", f"no claim is called '{unknown[0]}'", "name claims of this spec"))
+        raise LabError(Issue("unknown-name", "edges", f"no claim is called '{unknown[0]}'", "name claims of this spec"))
     pairs = [(words[edge.observed], words[edge.cut]) for edge in edges]
     decided = [pair for pair in pairs if set(pair) <= _DECIDED]
     disagreeing = sum(len(set(pair)) == 2 for pair in decided)

@@ -18,7 +18,8 @@ from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.student import HALF_OF_SEEDS
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.run_status import ending_text, run_endings
 from lnlab.select.select import select_measured_rows, why_empty
@@ -51,7 +52,7 @@ def everywhere(
     sides are compared where both finish.
     """
     if equal and (between, at_least, at_most) != (None, None, None):
-        raise LabError(Problem("equal", "declares both a region and that all are equal", "keep one of them"))
+        raise LabError(Issue("conflict", "equal", "declares both a region and that all are equal", "keep one of them"))
     allowed = None if equal else declared_region(between, at_least, at_most)
     holds: SeedCondition = (
         (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))
@@ -83,7 +84,7 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
     sides = [of] if to is None else [of, {**of, **to}]
     side_runs = [run_endings(results, side) for side in sides]
     if any(frame.is_empty() for frame in side_runs):
-        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
+        raise NothingSelected(Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are"))
     all_runs = pl.concat([frame.select("seed", "status", "reason") for frame in side_runs]).sort("seed")
     runs = [leading_runs(results, frame, side) for frame, side in zip(side_runs, sides, strict=True)]
     if to is None:
@@ -124,7 +125,9 @@ def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataF
     if rows.is_empty() and not runs["status"].has_nulls():
         raise NothingSelected(why_empty(results, of))
     if rows["run"].is_duplicated().any():
-        raise LabError(Problem("of", "a run has several numbers", "say which: pin split, statistics, rule or step"))
+        raise LabError(
+            Issue("ambiguous", "of", "a run has several numbers", "say which: pin split, statistics, rule or step")
+        )
     return rows.select("run", "seed", "value")
 
 
@@ -144,7 +147,14 @@ def _differences(
         rows = _rows(results, of, side_runs)
         frames.append(rows.with_columns(at=pl.col("run").replace_strict(position, default="", return_dtype=pl.String)))
     if any(frame.select("seed", "at").is_duplicated().any() for frame in frames):
-        raise LabError(Problem("to", "more than one run is the other of a pair", "let it change what tells them apart"))
+        raise LabError(
+            Issue(
+                "ambiguous",
+                "to",
+                "more than one run is the other of a pair",
+                "let it change what tells them apart",
+            )
+        )
     pairs = frames[0].join(frames[1], on=["seed", "at"], how="inner", suffix="_b", maintain_order="left")
     differences = pairs.with_columns(value=pl.col("value") - pl.col("value_b"))
     return dict(differences.group_by("seed", maintain_order=True).agg("value").iter_rows())

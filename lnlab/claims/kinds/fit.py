@@ -18,7 +18,8 @@ from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, 
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.series import select_series
 from lnlab.specfile.columns import COLUMNS
@@ -120,14 +121,14 @@ def _laws(law: LawName, against: LawName, exponent: float | None) -> tuple[Growt
         LabError: they are the same, or the exponent is missing, is not needed, or makes no law of its own.
     """
     if law == against:
-        raise LabError(Problem("against", f"both laws are {law}", "name two laws"))
+        raise LabError(Issue("conflict", "against", f"both laws are {law}", "name two laws"))
     power = "power" in (law, against)
     if power != (exponent is not None):
         what = "a power law needs its exponent" if power else "neither law is a power"
-        raise LabError(Problem("exponent", what, "give exponent: 0.5, say" if power else "leave it out"))
+        raise LabError(Issue("no-effect", "exponent", what, "give exponent: 0.5, say" if power else "leave it out"))
     if exponent == 0 or (exponent == 1 and "linear" in (law, against)):
         what = f"a power with exponent {exponent:g} is {'a constant' if exponent == 0 else 'linear'}"
-        raise LabError(Problem("exponent", what, "give another"))
+        raise LabError(Issue("conflict", "exponent", what, "give another"))
     return GrowthLaw(law, exponent if law == "power" else None), GrowthLaw(
         against, exponent if against == "power" else None
     )

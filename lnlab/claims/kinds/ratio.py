@@ -15,7 +15,8 @@ from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import contrast_sample, min_seeds
 from lnlab.claims.student import judge_sample
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.reductions import Reduction
 from lnlab.select.series import SeedSeries, select_series
@@ -47,7 +48,7 @@ def ratio(
     or ``share`` a failed seed ranks as the largest number.
     """
     if factor <= 1:
-        raise LabError(Problem("factor", f"{factor:g} leaves no region", "give a factor above 1"))
+        raise LabError(Issue("no-effect", "factor", f"{factor:g} leaves no region", "give a factor above 1"))
     near = None if equals is None else Region(equals / factor, equals * factor)
     allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
     a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)
@@ -76,7 +77,7 @@ def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries,
     """Both series where the ratio within the seed is largest, or smallest, or where it has no logarithm."""
     if a.seeds and b.seeds and a.levels != b.levels:
         raise LabError(
-            Problem("to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
+            Issue("conflict", "to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
         )
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
     has_ratio = pl.min_horizontal("value", "value_b") > 0

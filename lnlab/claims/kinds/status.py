@@ -19,7 +19,8 @@ from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import one_number_per_seed, reason_pending
 from lnlab.claims.student import HALF_OF_SEEDS, fewest_alike, share_interval
 from lnlab.claims.verdict_text import coverage_text
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.early_stops import STOPPED
 from lnlab.select.run_status import ending_text, run_endings
@@ -76,7 +77,7 @@ def status(
     statuses = None if status is None else [status] if isinstance(status, str) else list(status)
     allowed = None if statuses else declared_region(between, at_least, at_most)
     if statuses and (between, at_least, at_most) != (None, None, None):
-        raise LabError(Problem("status", "declares both a status and a region", "keep one of them"))
+        raise LabError(Issue("conflict", "status", "declares both a status and a region", "keep one of them"))
     statement = f"ended {' or '.join(statuses)}" if statuses else f"{of.get('quantity', 'value')} {allowed}"
     sides = [of] if to is None else [of, {**of, **to}]
     tallies = [
@@ -113,14 +114,18 @@ def tally_by_status(results: Results, of: Selection, statuses: Sequence[EndStatu
     """
     runs = run_endings(results, of)
     if runs.is_empty():
-        raise NothingSelected(Problem("of", "no run has all of it", "lnlab plan prints the runs there are"))
+        raise NothingSelected(
+            Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")
+        )
     if runs["seed"].is_duplicated().any():
         differing = [
             f"{axis} ({', '.join(labels)})"
             for axis, labels in varying_columns(results, runs).items()
             if len(labels) > 1
         ]
-        raise LabError(Problem("of", f"a seed has several runs: {'; '.join(differing)}", "select one of each"))
+        raise LabError(
+            Issue("ambiguous", "of", f"a seed has several runs: {'; '.join(differing)}", "select one of each")
+        )
     met: dict[int, bool] = {}
     fates: dict[int, str] = {}
     pending: list[int] = []

@@ -32,7 +32,8 @@ from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes
 from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.run_status import ending_text
 from lnlab.select.settings import NothingSelected
@@ -60,12 +61,16 @@ def table(
     with it above ``beyond``. ``guesses`` are trivial rules whose right cells are reported beside ours.
     """
     if of.get("quantity") != "converged":
-        raise LabError(Problem("of.quantity", f"found {of.get('quantity')!r}", "write quantity: converged"))
+        raise LabError(Issue("wrong-type", "of.quantity", f"found {of.get('quantity')!r}", "write quantity: converged"))
     if beyond < at_most:
-        raise LabError(Problem("beyond", f"{beyond:g} is below at_most, {at_most:g}", "give at least as much"))
+        raise LabError(
+            Issue("out-of-range", "beyond", f"{beyond:g} is below at_most, {at_most:g}", "give at least as much")
+        )
     columns = reproduced_columns(results, cells, of)
     if not columns:
-        raise NothingSelected(Problem("cells", "no run has what a column says", "lnlab plan prints the runs there are"))
+        raise NothingSelected(
+            Issue("empty-selection", "cells", "no run has what a column says", "lnlab plan prints the runs there are")
+        )
     sample = _sample(columns)
     allowed = Region(high=at_most)
     n_columns = len(printed_columns(cells))

@@ -9,7 +9,8 @@ from lnlab.cli.codes import FAILED
 from lnlab.cli.options import Quiet
 from lnlab.app.formats import format_count
 from lnlab.cli.terminal import err, one_line, out
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.files import replacing
 from lnlab.userfiles import read_user_file, user_path
 

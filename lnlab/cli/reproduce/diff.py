@@ -10,7 +10,8 @@ import typer
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.app.comparison.differences import Comparison, SideDifference
@@ -78,7 +79,9 @@ def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Co
         return compare_collections(first, second)
     if either := first or second:
         other = b if first else a
-        raise LabError(Problem(other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}"))
+        raise LabError(
+            Issue("wrong-option", other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}")
+        )
     known = load_registries(plugins) if plugins else None
     with ExitStack() as stack:
         return compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))

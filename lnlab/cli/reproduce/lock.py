@@ -8,7 +8,8 @@ import typer
 from lnlab.app.formats import format_count
 from lnlab.cli.options import Plugins, Quiet
 from lnlab.cli.terminal import err, out
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 LOCK_EXAMPLE = (
@@ -50,9 +51,13 @@ def lock(
     from lnlab.app.request import load_registries
 
     if every_report == bool(specs):
-        raise LabError(Problem("lnlab lock", "name specs, or --all", "lnlab lock specs/xiong_fig3.yaml --profile real"))
+        raise LabError(
+            Issue(
+                "wrong-option", "lnlab lock", "name specs, or --all", "lnlab lock specs/xiong_fig3.yaml --profile real"
+            )
+        )
     if report is not None and len(specs or ()) != 1:
-        raise LabError(Problem("lnlab lock", "--report is of one spec", "name that spec"))
+        raise LabError(Issue("wrong-option", "lnlab lock", "--report is of one spec", "name that spec"))
     if every_report:
         profile = profile or "real"
         from lnlab.app.locks.lock_report import specs_with_reports
@@ -63,12 +68,12 @@ def lock(
             raise LabError(Problem("lnlab lock --all", what, "name the folder of the specs with --folder"))
     known = load_registries(plugins)
     changed = 0
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     for spec in specs or ():
         try:
             written = write_lock(spec, profile, known, folder=report)
         except LabError as error:
-            problems += error.problems
+            problems += error.issues
             continue
         changed += written.changed
         out().print(written.lock.path.as_posix())

@@ -11,7 +11,8 @@ from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.request import open_store, request_for, stored_plan
 from lnlab.cli.options import Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.terminal import err, out
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.project import read_project
 
 PUSH_EXAMPLE = "Example: [bold]lnlab push specs/xiong_fig3.yaml s3://bucket/runs[/bold]"
@@ -99,7 +100,9 @@ def _place(spec: Path, named: str | None) -> str:
     place = named or read_project(spec.parent).remote
     if place is None:
         what = "no place is named, and no lnlab.toml beside the spec or above has one"
-        raise LabError(Problem(str(spec), what, 'name a folder or a URL, or write remote = "..." into lnlab.toml'))
+        raise LabError(
+            Issue("out-of-range", str(spec), what, 'name a folder or a URL, or write remote = "..." into lnlab.toml')
+        )
     return place
 
 

@@ -9,8 +9,9 @@ import typer
 from lnlab.cli.codes import FAILED
 from lnlab.cli.options import AsJsonOption, Quiet
 from lnlab.cli.terminal import err, one_line, out, print_json
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.pool import cores
+from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:

@@ -9,54 +9,75 @@ from lnlab.compile.resolve.choices import Registries, interventions_on
 from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import nearest
-from lnlab.registry import Flaw
+from lnlab.issues import Issue
 
 WITHOUT_FLOAT64 = frozenset({"mps"})
 """Devices without double precision: Apple's GPUs."""
-Check = Callable[[ResolvedSetting, Registries], list[Flaw]]
+Check = Callable[[ResolvedSetting, Registries], list[Issue]]
 
 
-def heads_divide_width(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
+def heads_divide_width(setting: ResolvedSetting, _: Registries) -> list[Issue]:
     """Every head gets the same number of columns."""
     width, heads = setting["model"].get("d_model"), setting["model"].get("heads")
     if not isinstance(width, int) or not isinstance(heads, int) or width % heads == 0:
         return []
     fitting = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0 and n <= 64)
-    return [Flaw(("model", "heads"), f"{heads} heads do not divide d_model {width}", f"these do: {fitting}")]
+    return [
+        Issue("conflict", ("model", "heads"), f"{heads} heads do not divide d_model {width}", f"these do: {fitting}")
+    ]
 
 
-def training_has_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def training_has_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A run with steps needs something that takes them."""
     if setting["train"]["steps"] == 0 or setting["optimizer"] is not None:
         return []
     remedy = f"add an optimizer ({nearest('', registries['optimizer'].entries)}), or leave train.steps out"
-    return [Flaw(("train", "steps"), "training needs an optimizer", remedy)]
+    return [Issue("unknown-name", ("train", "steps"), "training needs an optimizer", remedy)]
 
 
-def schedule_has_an_optimizer(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
+def schedule_has_an_optimizer(setting: ResolvedSetting, _: Registries) -> list[Issue]:
     """A schedule is a factor on an optimizer's rate."""
     if setting["schedule"] is None or setting["optimizer"] is not None:
         return []
-    return [Flaw(("schedule",), "there is no optimizer whose rate it could set", "add an optimizer, or remove it")]
+    return [
+        Issue(
+            "no-effect",
+            ("schedule",),
+            "there is no optimizer whose rate it could set",
+            "add an optimizer, or remove it",
+        )
+    ]
 
 
-def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """What acts on the update needs something that makes one."""
     if setting["optimizer"] is not None:
         return []
     remedy = "add an optimizer, or choose one that acts on the function"
     return [
-        Flaw((INTERVENTIONS,), f"'{intervention['kind']}' acts on the update, and there is no optimizer", remedy)
+        Issue(
+            "conflict",
+            (INTERVENTIONS,),
+            f"'{intervention['kind']}' acts on the update, and there is no optimizer",
+            remedy,
+        )
         for intervention in interventions_on("update", setting, registries)
     ]
 
 
-def device_has_the_precision(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
+def device_has_the_precision(setting: ResolvedSetting, _: Registries) -> list[Issue]:
     """Some devices have no double precision."""
     device, precision = setting["train"]["device"], setting["train"]["precision"]
     if device not in WITHOUT_FLOAT64 or precision != "float64":
         return []
-    return [Flaw(("train", "precision"), f"the device {device} has no float64", "write float32, or train.device: cpu")]
+    return [
+        Issue(
+            "conflict",
+            ("train", "precision"),
+            f"the device {device} has no float64",
+            "write float32, or train.device: cpu",
+        )
+    ]
 
 
 CHECKS: tuple[Check, ...] = (
@@ -70,18 +91,18 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def contradictions(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def contradictions(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """Everything that contradicts itself in one resolved setting; paths are those of the resolved setting."""
     return [flaw for check in CHECKS for flaw in check(setting, registries)]
 
 
-def too_large(setting: ResolvedSetting, registries: Registries, memory: int) -> list[Flaw]:
+def too_large(setting: ResolvedSetting, registries: Registries, memory: int) -> list[Issue]:
     """A setting whose peak is beyond ``memory`` bytes is refused before any work."""
     peak = cost(setting, (), registries).peak_bytes
     if peak <= memory:
         return []
     what = f"one run needs about {_gigabytes(peak)} at its peak, and this machine has {_gigabytes(memory)}"
-    return [Flaw(("model",), what, "make the model, the vocabulary or the batches smaller")]
+    return [Issue("out-of-memory", ("model",), what, "make the model, the vocabulary or the batches smaller")]
 
 
 def _gigabytes(count: int) -> str:

@@ -5,14 +5,14 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import listed
-from lnlab.registry import Flaw
+from lnlab.issues import Issue
 
 _BRANCH_OUTPUTS = {"o", "w2"}
 """The matrices with which the branches end."""
 MATRICES = {"q", "k", "v", "o", "w1", "w2"}
 
 
-def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A mean over positions, or over a batch of them, carries later tokens to earlier positions: the target leaks."""
     causal = registries["model"][setting["model"]["kind"]].facts.causal
     tokenwise = [entry.name for entry in registries["norm"] if entry.facts.statistics == "token"]
@@ -21,11 +21,13 @@ def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries
         kind = setting[stack]["norm"]["kind"]
         if stack in causal and (over := registries["norm"][kind].facts.statistics) != "token":
             what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
-            flaws.append(Flaw((stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}"))
+            flaws.append(
+                Issue("conflict", (stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}")
+            )
     return flaws
 
 
-def averages_tell_sentences_apart(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def averages_tell_sentences_apart(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """The mean over a sentence of what was centred over that sentence is the same for every sentence."""
     model = setting["model"]
     if not registries["model"][model["kind"]].facts.averages(model):
@@ -36,11 +38,13 @@ def averages_tell_sentences_apart(setting: ResolvedSetting, registries: Registri
         coordinatewise = registries["norm"][norm["kind"]].facts.coordinatewise
         if coordinatewise(norm, model["d_model"]) and _normed_part(setting[stack], registries) != "nothing":
             what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
-            flaws.append(Flaw((stack, "norm"), what, "choose another norm, or let the model pool otherwise"))
+            flaws.append(
+                Issue("conflict", (stack, "norm"), what, "choose another norm, or let the model pool otherwise")
+            )
     return flaws
 
 
-def groups_divide_width(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
+def groups_divide_width(setting: ResolvedSetting, _: Registries) -> list[Issue]:
     """Every group of a norm gets the same number of coordinates."""
     width = setting["model"].get("d_model")
     flaws = []
@@ -49,11 +53,11 @@ def groups_divide_width(setting: ResolvedSetting, _: Registries) -> list[Flaw]:
         if isinstance(width, int) and isinstance(groups, int) and width % groups:
             fitting = ", ".join(str(n) for n in range(1, width + 1) if width % n == 0 and n <= 64)
             what = f"{groups} groups do not divide d_model {width}"
-            flaws.append(Flaw((stack, "norm", "groups"), what, f"these do: {fitting}"))
+            flaws.append(Issue("conflict", (stack, "norm", "groups"), what, f"these do: {fitting}"))
     return flaws
 
 
-def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """Gains that were made for a normed stream mean nothing where it is never normed, or the other way round."""
     for init, _ in inits_of(setting["init"], registries):
         required = init.facts.norm_of
@@ -64,22 +68,22 @@ def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> li
                 needs = f"'{init.name}' is made for {_NORMED_PHRASES[required]}"
                 what = f"{needs}, and placement '{kind}' norms {_NORMED_PARTS[normed]}"
                 remedy = "write norm: none" if required == "nothing" else f"choose another placement in the {stack}"
-                return [Flaw(("init",), what, f"choose another init, or {remedy}")]
+                return [Issue("conflict", ("init",), what, f"choose another init, or {remedy}")]
     return []
 
 
-def output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def output_has_its_own_table(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """An output of zeros, or one that is smaller the wider the model is, cannot share its table with an embedding."""
     tied = setting["model"].get("tied", "none")
     for init, _ in inits_of(setting["init"], registries) if tied != "none" else ():
         if "output" in init.facts.zeros or init.facts.untied:
             output = "the output to zero" if "output" in init.facts.zeros else "the output smaller than an embedding"
             what = f"'{init.name}' sets {output}, and 'tied: {tied}' makes its table that of an embedding"
-            return [Flaw(("model", "tied"), what, "write tied: none, or choose another init")]
+            return [Issue("conflict", ("model", "tied"), what, "write tied: none, or choose another init")]
     return []
 
 
-def own_models_initialize_themselves(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def own_models_initialize_themselves(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """The models of lnlab are built without values, and its inits know nothing of the parts of somebody's own model."""
     model = registries["model"][setting["model"]["kind"]]
     keeping = all(init.facts.own for init, _ in inits_of(setting["init"], registries))
@@ -88,12 +92,12 @@ def own_models_initialize_themselves(setting: ResolvedSetting, registries: Regis
     init = setting["init"]["kind"]
     if model.facts.own:
         what = f"'{model.name}' is a model of your own, and '{init}' does not know its parts"
-        return [Flaw(("init",), what, "write init: own, and let the model give itself its first values")]
+        return [Issue("conflict", ("init",), what, "write init: own, and let the model give itself its first values")]
     what = f"'{model.name}' gives itself no values that '{init}' could keep"
-    return [Flaw(("init",), what, "choose another init, or a model of your own")]
+    return [Issue("conflict", ("init",), what, "choose another init, or a model of your own")]
 
 
-def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A matrix of zeros has no direction, and neither has a row of zeros."""
     kind = setting["model"].get("linear", {}).get("kind")
     divided = MATRICES if kind and registries["linear"][kind].facts.normalized else set()
@@ -103,11 +107,11 @@ def nothing_divides_by_zero(setting: ResolvedSetting, registries: Registries) ->
         for word, name, tensors in (("linear", kind, divided), ("fix_norm", "fix_norm", rows)):
             if both := sorted(tensors & set(init.facts.zeros)):
                 what = f"'{name}' divides by the size of {', '.join(both)}, which init '{init.name}' sets to zero"
-                flaws.append(Flaw(("model", word), what, f"choose another {word}, or another init"))
+                flaws.append(Issue("conflict", ("model", word), what, f"choose another {word}, or another init"))
     return flaws
 
 
-def closed_gates_have_something_behind_them(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def closed_gates_have_something_behind_them(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A closed gate before a branch of zeros: neither has a gradient, and nothing in the layer ever moves."""
     zeroed = {tensor for init, _ in inits_of(setting["init"], registries) for tensor in init.facts.zeros}
     flaws = []
@@ -116,22 +120,24 @@ def closed_gates_have_something_behind_them(setting: ResolvedSetting, registries
         gate = registries["placement"][placement["kind"]].facts.gate
         if gate is not None and placement[gate] == 0 and zeroed >= _BRANCH_OUTPUTS:
             what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
-            flaws.append(Flaw((stack, "placement"), what, f"give another '{gate}', or choose another init"))
+            flaws.append(
+                Issue("conflict", (stack, "placement"), what, f"give another '{gate}', or choose another init")
+            )
     return flaws
 
 
-def bounds_are_in_order(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def bounds_are_in_order(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A law has a lower bound below the upper one."""
     flaws = []
     for init, choice in inits_of(setting["init"], registries):
         low, high = init.facts.bounds or ("", "")
         if low and choice[low] >= choice[high]:
             what = f"'{init.name}' would draw between {low} = {choice[low]} and {high} = {choice[high]}"
-            flaws.append(Flaw(("init",), what, f"give a smaller '{low}', or a larger '{high}'"))
+            flaws.append(Issue("out-of-range", ("init",), what, f"give a smaller '{low}', or a larger '{high}'"))
     return flaws
 
 
-def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A model outputs what its task needs: a token at every position of a stack, or a label a sentence."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
     output = model.facts.says
@@ -141,17 +147,17 @@ def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[F
     requested = " or ".join(_output_phrase(word) for word in accepted)
     what = f"'{model.name}' gives {_output_phrase(output)}, and the task '{task.name}' asks for {requested}"
     fitting = listed(entry.name for entry in registries["model"] if entry.facts.says in accepted)
-    return [Flaw(("model",), what, f"these models do: {fitting}, or choose another task")]
+    return [Issue("conflict", ("model",), what, f"these models do: {fitting}, or choose another task")]
 
 
-def every_stack_has_something_to_read(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def every_stack_has_something_to_read(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """An encoder reads sources; running text has none."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
     if task.facts.sources or "encoder" not in model.facts.stacks:
         return []
     what = f"the task '{task.name}' has no sources, and the encoder of '{model.name}' would read nothing"
     fitting = listed(entry.name for entry in registries["model"] if entry.facts.stacks == ("decoder",))
-    return [Flaw(("model",), what, f"these models read one text: {fitting}")]
+    return [Issue("conflict", ("model",), what, f"these models read one text: {fitting}")]
 
 
 GRAPH_CHECKS = (

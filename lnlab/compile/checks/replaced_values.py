@@ -12,16 +12,17 @@ from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.methods import Effect
-from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Flawed, Where
+from lnlab.registry import Flawed
 from lnlab.setting import path_words
 from lnlab.specfile.experiment import SETTING
 
 Paths = set[tuple[str, ...]]
 
 
-def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], registries: Registries) -> Issues:
+def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], registries: Registries) -> list[Issue]:
     """What is wrong with the values that an axis replaces at every point.
 
     A change of the value that an axis sets is not looked at: it is reported as one without effect, or is the axis's.
@@ -30,8 +31,8 @@ def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], 
     base = {key: merged.data[key] for key in SETTING if key in merged.data}
     replaced = [_set_by(grid.axes) for grid in sweep_grids]
     changed = {path_words(change.path) for change in merged.changes}
-    issues: Issues = [
-        (merged.location(flaw.path), flaw)
+    issues: list[Issue] = [
+        flaw.at(merged.location(flaw.path))
         for flaw, path in _flaws(base, resolver)
         if all(_is_below(path, paths) and not _touches(path, _below_any(changed, paths)) for paths in replaced)
     ]
@@ -43,7 +44,7 @@ def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], 
     return issues
 
 
-def _issues_of_effect(effect: Effect, others: Paths, base: Mapping[str, Json], resolver: Resolver) -> Issues:
+def _issues_of_effect(effect: Effect, others: Paths, base: Mapping[str, Json], resolver: Resolver) -> list[Issue]:
     """What is wrong with the parts of a method's value that other axes replace."""
     words = path_words(effect.path)
     if not (replaced := _below_any(others, {words})):
@@ -53,7 +54,7 @@ def _issues_of_effect(effect: Effect, others: Paths, base: Mapping[str, Json], r
     except Flawed:  # reported of the points
         return []
     return [
-        (effect.location.below(flaw.path[len(words) :]), flaw)
+        flaw.at(effect.location.below(flaw.path[len(words) :]))
         for flaw, path in _flaws({**base, words[0]: part}, resolver)
         if _is_below(path, replaced)
     ]
@@ -79,7 +80,7 @@ def _is_below(path: Where, others: Iterable[Where]) -> bool:
     return any(path[: len(other)] == other for other in others)
 
 
-def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Flaw, Where]]:
+def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Issue, Where]]:
     """What is wrong with the values that are written, each with its path as an axis names it.
 
     What is not written is left out, as an axis may set it.

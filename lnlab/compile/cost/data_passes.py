@@ -11,7 +11,8 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.compile.work import DataPass, ResolvedSetting
 from lnlab.facts import DataFacts
-from lnlab.registry import Choice, Entry, Flaw, supplied_parameters
+from lnlab.issues import Issue
+from lnlab.registry import Choice, Entry, supplied_parameters
 
 
 def asks_for_data(entry: Entry[Any]) -> bool:
@@ -44,7 +45,7 @@ def init_passes(choice: Choice, registries: Registries) -> float:
     return sum(float(entry.facts.passes(init)) for entry, init in inits if asks_for_data(entry))
 
 
-def inits_say_what_they_read(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def inits_say_what_they_read(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """An init of unknown cost cannot be planned."""
     silent = [
         entry.name
@@ -52,17 +53,19 @@ def inits_say_what_they_read(setting: ResolvedSetting, registries: Registries) -
         if asks_for_data(entry) and None in (entry.facts.reads, entry.facts.passes)
     ]
     what = "the init '{}' looks at data, and does not say how much"
-    return [Flaw(("init",), what.format(name), "register it with reads= and passes=") for name in silent]
+    return [
+        Issue("unsupported", ("init",), what.format(name), "register it with reads= and passes=") for name in silent
+    ]
 
 
-def what_is_read_has_an_end(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def what_is_read_has_an_end(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """Every batch of an epoch is no batch of a task that has no epochs."""
     task = registries["task"][setting["task"]["kind"]]
     flaws = []
     for entry, init in inits_of(setting["init"], registries):
         if task.facts.endless and reads_all(entry, init):
             what = f"'{entry.name}' reads every training batch, and the task '{task.name}' has no end"
-            flaws.append(Flaw(("init",), what, "choose another init, or a task with a corpus"))
+            flaws.append(Issue("conflict", ("init",), what, "choose another init, or a task with a corpus"))
     return flaws
 
 
@@ -71,7 +74,7 @@ def reads_all(entry: Entry[Any], choice: Choice) -> bool:
     return entry.facts.reads is not None and entry.facts.reads(choice) is None
 
 
-def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A placement that waits for a profile needs the init that takes it, and the other way round."""
     inits = (init for init, _ in inits_of(setting["init"], registries) if _takes_profile(init))
     profilers = {init.facts.profiles: init.name for init in inits}
@@ -84,15 +87,16 @@ def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) 
         word, value = registries["placement"][placement].facts.waits
         remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
         what = f"'{profilers[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
-        flaws.append(Flaw(("init",), what, remedy))
+        flaws.append(Issue("conflict", ("init",), what, remedy))
     return flaws
 
 
-def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A profile is valid for the weights that it was taken of."""
     (outer, _), *inner = inits_of(setting["init"], registries)
     return [
-        Flaw(
+        Issue(
+            "conflict",
             ("init",),
             f"'{outer.name}' would change weights after '{entry.name}' has taken their profile",
             f"write it the other way round: {{kind: {entry.name}, of: {outer.name}}}",
@@ -102,17 +106,22 @@ def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list
     ]
 
 
-def runs_are_continued_outermost(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def runs_are_continued_outermost(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """The weights of another run are taken over last, as the init around them would fill them anew."""
     _, *inner = inits_of(setting["init"], registries)
     return [
-        Flaw(("init",), f"'{entry.name}' is inside another init", f"write {{kind: {entry.name}, of: ...}} outermost")
+        Issue(
+            "conflict",
+            ("init",),
+            f"'{entry.name}' is inside another init",
+            f"write {{kind: {entry.name}, of: ...}} outermost",
+        )
         for entry, _ in inner
         if entry.facts.continues
     ]
 
 
-def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A single token has no variance."""
     task = setting["task"]
     tokens = registries["task"][task["kind"]].facts.tokens
@@ -121,17 +130,20 @@ def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Regis
         kind = setting[stack]["norm"]["kind"]
         if registries["norm"][kind].facts.statistics == "batch":
             what = f"'{kind}' has statistics of a batch, and a batch of '{task['kind']}' may be a single token"
-            flaws.append(Flaw((stack, "norm"), what, "make the batches larger, or choose a norm of a token"))
+            flaws.append(
+                Issue("out-of-range", (stack, "norm"), what, "make the batches larger, or choose a norm of a token")
+            )
     return flaws
 
 
-def what_is_declared_is_there(setting: ResolvedSetting, registries: Registries) -> list[Flaw]:
+def what_is_declared_is_there(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A model is as large as its task declares, although the files that determine it are not read."""
     task = setting["task"]
     nested = registries["task"][task["kind"]].nested
     pieces = [(registry.kind, registry[task[name]["kind"]]) for name, registry in nested.items()]
     return [
-        Flaw(
+        Issue(
+            "conflict",
             ("task", word),
             f"the {kind.replace('_', ' ')} '{entry.name}' has {value}, and {word} is {task[word]}",
             f"write {word}: {value}",
@@ -164,11 +176,11 @@ def _awaits_profile(placement: Choice, registries: Registries) -> str | None:
     return str(placement["kind"]) if word is not None and placement[word] == value else None
 
 
-def _lacks_profile(stack: str, setting: ResolvedSetting, registries: Registries) -> Flaw:
+def _lacks_profile(stack: str, setting: ResolvedSetting, registries: Registries) -> Issue:
     placement = setting[stack]["placement"]["kind"]
     init = setting["init"]["kind"]
     word, value = registries["placement"][placement].facts.waits
     inits = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
     what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
     remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in inits)
-    return Flaw((stack, "placement"), what, f"{remedy}, or give another '{word}'")
+    return Issue("conflict", (stack, "placement"), what, f"{remedy}, or give another '{word}'")

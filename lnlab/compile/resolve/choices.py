@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Flaw, Flawed, Registry
+from lnlab.registry import Choice, Flawed, Registry
 
 Registries = Mapping[str, Registry]  # type: ignore[type-arg]
 
@@ -18,16 +19,16 @@ def resolve_choice(registry: Registry, raw: Json, fields: Collection[str] = ()) 
         Flawed: everything wrong with it, with paths relative to it.
     """
     if isinstance(raw, dict) and "kind" not in raw and (near := closest("kind", raw)):
-        raise Flawed(Flaw((near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
+        raise Flawed(Issue("unknown-key", (near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
     try:
         return registry.resolve(raw)
     except Flawed as error:
-        raise Flawed(*(_suggest_fields(flaw, registry, raw, fields) for flaw in error.flaws)) from error
+        raise Flawed(*(_suggest_fields(flaw, registry, raw, fields) for flaw in error.issues)) from error
 
 
-def _suggest_fields(flaw: Flaw, registry: Registry, raw: Json, fields: Collection[str]) -> Flaw:  # type: ignore[type-arg]
+def _suggest_fields(flaw: Issue, registry: Registry, raw: Json, fields: Collection[str]) -> Issue:  # type: ignore[type-arg]
     """An unknown parameter of the choice itself: the nearest word may be one of the fields."""
-    if len(flaw.path) != 1 or "has no parameter" not in flaw.what:
+    if len(flaw.path) != 1 or flaw.code != "unknown-key":
         return flaw
     known = [*registry[raw if isinstance(raw, str) else raw["kind"]].keywords, *fields]
     return replace(flaw, remedy=nearest(str(flaw.path[0]), known))

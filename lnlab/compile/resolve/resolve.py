@@ -9,8 +9,9 @@ from lnlab.compile.resolve.stacks import STACK_KEYS, resolve_stacks
 from lnlab.compile.resolve.training import resolve_train
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices
 from lnlab.errors import nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.registry import Choice, Flawed
 
 NULLABLE = ("optimizer", "schedule")
 """Choices that may be null: there is none."""
@@ -36,7 +37,7 @@ class _Resolved:
 
     values: dict[str, Json]
     texts: dict[str, str]
-    flaws: tuple[Flaw, ...]
+    flaws: tuple[Issue, ...]
 
 
 class Resolver:
@@ -47,11 +48,11 @@ class Resolver:
         self._cache: dict[tuple[str, ...], _Resolved] = {}
         self._parts: dict[str, SettingPart] = {}
 
-    def setting(self, parts: Mapping[str, SettingPart]) -> tuple[InternedSetting | None, list[Flaw]]:
+    def setting(self, parts: Mapping[str, SettingPart]) -> tuple[InternedSetting | None, list[Issue]]:
         """The resolved setting, or None and every flaw of it."""
         values: dict[str, Json] = {}
         texts: dict[str, str] = {}
-        flaws: list[Flaw] = []
+        flaws: list[Issue] = []
         for key in ("task", "stacks", "init", "optimizer", "schedule", "train", "interventions"):
             resolved = self._stacks(parts) if key == "stacks" else self._part(key, parts.get(key, _ABSENT))
             values |= resolved.values
@@ -77,7 +78,7 @@ class Resolver:
         try:
             parts = [(word, part_of(value)) for word, value in resolve().items()]
         except Flawed as error:
-            return _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.flaws))
+            return _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.issues))
         shared = {word: self._parts.setdefault(part.text, part) for word, part in parts}
         values = {word: part.raw for word, part in shared.items()}
         return _Resolved(values, {word: part.text for word, part in shared.items()}, ())
@@ -91,7 +92,7 @@ class Resolver:
         if key in NULLABLE and raw is None:
             return None
         if key == "task" and not present:
-            raise Flawed(Flaw((), "a task is required", nearest("", self.registries["task"].entries)))
+            raise Flawed(Issue("unknown-name", (), "a task is required", nearest("", self.registries["task"].entries)))
         return resolve_choice(self.registries[key], raw if present else DEFAULT_INIT)
 
     def _interventions(self, raw: Json) -> list[Choice]:
@@ -101,7 +102,7 @@ class Resolver:
             try:
                 interventions.append(resolve_choice(self.registries["intervention"], choice))
             except Flawed as error:
-                flaws += [flaw.below(number) if isinstance(raw, list) else flaw for flaw in error.flaws]
+                flaws += [flaw.below(number) if isinstance(raw, list) else flaw for flaw in error.issues]
         if flaws:
             raise Flawed(*flaws)
         return interventions

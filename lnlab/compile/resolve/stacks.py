@@ -11,8 +11,9 @@ from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.setting_paths import STACK_CHOICES
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import nearest, shown
+from lnlab.issues import Code, Issue, Where
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Flaw, Flawed, Where
+from lnlab.registry import Choice, Flawed
 from lnlab.setting import STACKS
 from lnlab.written_numbers import number_hint, truth_hint
 
@@ -38,7 +39,7 @@ class _StackResolver:
     def __init__(self, raw: Mapping[str, Json], registries: Registries) -> None:
         self.raw = raw
         self.registries = registries
-        self.flaws: list[Flaw] = []
+        self.flaws: list[Issue] = []
         self.long = {stack: self.mapping(stack) for stack in STACKS}
 
     def resolve(self) -> dict[str, Json]:
@@ -48,35 +49,40 @@ class _StackResolver:
         if names:
             for stack in set(STACKS) - set(names):
                 if stack in self.raw:
-                    self.flaw((stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
+                    self.flaw("unsupported", (stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
         elif model is not None and self.registries["model"][model["kind"]].facts.own:
             for word in (word for word in STACK_KEYS[1:] if word in self.raw):
-                self.flaw((word,), f"'{model['kind']}' is a model of your own", f"give it a parameter, as model.{word}")
+                self.flaw(
+                    "unsupported",
+                    (word,),
+                    f"'{model['kind']}' is a model of your own",
+                    f"give it a parameter, as model.{word}",
+                )
         else:
             self.without_model()
         if self.flaws:
             raise Flawed(*self.flaws)
         return {"model": model, **stacks}
 
-    def flaw(self, path: Where, what: str, remedy: str) -> None:
-        self.flaws.append(Flaw(path, what, remedy))
+    def flaw(self, code: Code, path: Where, what: str, remedy: str) -> None:
+        self.flaws.append(Issue(code, path, what, remedy))
 
     def mapping(self, stack: str) -> dict[str, Json]:
         """The mapping under ``encoder`` or ``decoder``, without unknown keys."""
         mapping = self.raw.get(stack, {})
         if not isinstance(mapping, dict):
-            self.flaw((stack,), f"found {canonical(mapping)}", "write a mapping, as in {placement: post}")
+            self.flaw("wrong-type", (stack,), f"found {canonical(mapping)}", "write a mapping, as in {placement: post}")
             return {}
         known = ["layers", *STACK_CHOICES] + [_CROSS] * (stack == "decoder")
         for word in mapping:
             if word not in known:
-                self.flaw((stack, word), f"{UNKNOWN} '{word}'", nearest(word, known))
+                self.flaw("unknown-key", (stack, word), f"{UNKNOWN} '{word}'", nearest(word, known))
         return {word: value for word, value in mapping.items() if word in known}
 
     def model(self) -> tuple[Choice | None, tuple[str, ...]]:
         """The model's choice without ``layers``, and the stacks it has (none where it is flawed)."""
         if "model" not in self.raw:
-            self.flaw(("model",), "a model is required", nearest("", self.registries["model"].entries))
+            self.flaw("missing", ("model",), "a model is required", nearest("", self.registries["model"].entries))
             return None, ()
         raw = self.raw["model"]
         kind = raw.get("kind") if isinstance(raw, dict) else raw
@@ -86,12 +92,15 @@ class _StackResolver:
         try:
             choice = resolve_choice(self.registries["model"], plain, fields=() if own else ("layers",))
         except Flawed as error:
-            self.flaws += [flaw.below("model") for flaw in error.flaws]
+            self.flaws += [flaw.below("model") for flaw in error.issues]
             return None, ()
         names = self.registries["model"][choice["kind"]].facts.stacks
         if not names and not own:
             self.flaw(
-                ("model", "kind"), f"the model '{choice['kind']}' does not say which stacks it has", "register stacks="
+                "unsupported",
+                ("model", "kind"),
+                f"the model '{choice['kind']}' does not say which stacks it has",
+                "register stacks=",
             )
         return choice, names
 
@@ -99,7 +108,7 @@ class _StackResolver:
         try:
             return resolve_choice(self.registries[kind], raw)
         except Flawed as error:
-            self.flaws += [flaw.below(*path) for flaw in error.flaws]
+            self.flaws += [flaw.below(*path) for flaw in error.issues]
             return None
 
     def without_model(self) -> None:
@@ -128,12 +137,12 @@ class _StackResolver:
             elif choice is _ABSENT and word in STACK_DEFAULTS:
                 choice = self.choice(word, (word,), STACK_DEFAULTS[word])
             elif choice is _ABSENT:
-                self.flaw((word,), f"a {word} is required", nearest("", self.registries[word].entries))
+                self.flaw("missing", (word,), f"a {word} is required", nearest("", self.registries[word].entries))
             resolved[word] = choice
         if name == "decoder" and "encoder" in names:
             resolved[_CROSS] = self.truth((name, _CROSS), raw.get(_CROSS, True))
         elif _CROSS in raw:
-            self.flaw((name, _CROSS), "this model has no encoder to attend to", "remove it")
+            self.flaw("unsupported", (name, _CROSS), "this model has no encoder to attend to", "remove it")
         return resolved
 
     def one_form(self, stack: str, word: str, short: Json) -> Json:
@@ -143,22 +152,26 @@ class _StackResolver:
         if short is not _ABSENT:
             written = "model.layers" if word == "layers" else word
             self.flaw(
-                (stack, word), f"'{written}' says it for every stack already", f"keep {written} or {stack}.{word}"
+                "conflict",
+                (stack, word),
+                f"'{written}' says it for every stack already",
+                f"keep {written} or {stack}.{word}",
             )
         return self.long[stack][word]
 
     def layers(self, value: Json, stack: str, long: bool) -> int | None:
         path = (stack, "layers") if long and value is not _ABSENT else ("model", "layers")
         if value is _ABSENT:
-            self.flaw(path, "the number of layers is required", f"add model.layers or {stack}.layers")
+            self.flaw("missing", path, "the number of layers is required", f"add model.layers or {stack}.layers")
         elif isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
             self.flaw(
+                "wrong-type",
                 path,
                 f"found {shown(value)}",
                 _with_hint("give a whole number of layers, from 1", number_hint(value, whole=True)),
             )
         elif value > MOST_LAYERS:
-            self.flaw(path, f"found {int(value):,} layers", f"at most {MOST_LAYERS:,} are planned")
+            self.flaw("out-of-range", path, f"found {int(value):,} layers", f"at most {MOST_LAYERS:,} are planned")
         else:
             return int(value)
         return None
@@ -166,7 +179,7 @@ class _StackResolver:
     def truth(self, path: Where, value: Json) -> bool | None:
         if isinstance(value, bool):
             return value
-        self.flaw(path, f"found {shown(value)}", _with_hint("write true or false", truth_hint(value)))
+        self.flaw("wrong-type", path, f"found {shown(value)}", _with_hint("write true or false", truth_hint(value)))
         return None
 
 

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.errors import shown
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.parameters import integers_of
-from lnlab.registry import Choice, Flaw, Flawed, flaws_of
+from lnlab.registry import Choice, Flawed, parameter_issues
 from lnlab.specfile.moments import At
 
 _Count = Annotated[int, Field(ge=1, lt=2**53)]
@@ -45,7 +46,7 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
         Flawed: everything wrong with it, with paths relative to it.
     """
     if not isinstance(raw, dict):
-        raise Flawed(Flaw((), f"found {shown(raw)}", "write a mapping, as in {steps: 100}"))
+        raise Flawed(Issue("wrong-type", (), f"found {shown(raw)}", "write a mapping, as in {steps: 100}"))
     flaws, epochs = _epochs(raw)
     trains = bool(raw.get("steps")) or epochs is not None
     stop_flaws, stop = _stop(raw.get("stop") or (STOP if trains else None), registries)
@@ -54,7 +55,7 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
     try:
         plain = Train.model_validate_json(json.dumps(integers_of(values)))
     except ValidationError as error:
-        flaws += flaws_of(error, values, dict.fromkeys(TRAIN_KEYS), "train")
+        flaws += parameter_issues(error, values, dict.fromkeys(TRAIN_KEYS), "train")
     if flaws:
         raise Flawed(*flaws)
     resolved = {**plain.model_dump(mode="json"), "stop": stop}
@@ -63,20 +64,20 @@ def resolve_train(raw: Json, registries: Registries) -> dict[str, Any]:
     return resolved if epochs is None else {**resolved, "epochs": epochs}
 
 
-def _epochs(raw: Json) -> tuple[list[Flaw], int | None]:
+def _epochs(raw: Json) -> tuple[list[Issue], int | None]:
     """The number of epochs, if the spec counts the run in epochs."""
     if raw.get("epochs") is None:
         return [], None
     if "steps" in raw:
-        return [Flaw(("epochs",), "a run is given in steps or in epochs", "remove one of them")], None
+        return [Issue("conflict", ("epochs",), "a run is given in steps or in epochs", "remove one of them")], None
     try:
         return [], _EPOCHS.validate_json(json.dumps(integers_of(raw["epochs"])))
     except ValidationError as error:
-        return [flaw.below("epochs") for flaw in flaws_of(error, raw["epochs"], {}, "train")], None
+        return [flaw.below("epochs") for flaw in parameter_issues(error, raw["epochs"], {}, "train")], None
 
 
-def _stop(raw: Json, registries: Registries) -> tuple[list[Flaw], Choice | None]:
+def _stop(raw: Json, registries: Registries) -> tuple[list[Issue], Choice | None]:
     try:
         return [], None if raw is None else resolve_choice(registries["stop"], raw)
     except Flawed as error:
-        return [flaw.below("stop") for flaw in error.flaws], None
+        return [flaw.below("stop") for flaw in error.issues], None

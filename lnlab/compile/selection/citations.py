@@ -12,10 +12,11 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.overlay import Issues, MergedSpec, merge_spec
+from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
 from lnlab.errors import SpecError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.registry import Flaw
+from lnlab.registry import Flawed
 from lnlab.specfile.citations import EVIDENCE, VERDICTS_NAME, citations_of, find_verdicts, specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 
@@ -25,7 +26,7 @@ _Ids = Mapping[str, Json]
 
 def citation_issues(
     requests: ResolvedRequests, merged: MergedSpec, document: SpecDocument, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """What is wrong with the citations of claims: an experiment, a profile or a claim that does not exist."""
     known = specs_at_hand(document.path)
     ids = {}
@@ -39,20 +40,19 @@ def citation_issues(
                 if (name, citation.profile) not in ids:
                     ids[name, citation.profile] = _ids(name, citation.profile, known, document, registries)
                 _refuse_unknown(ids[name, citation.profile], name, citation.claim)
-            except _Uncitable as error:
-                where = (EVIDENCE, name, *error.below)
-                flaw = Flaw((*request.name, *where), error.what, error.remedy)
-                issues.append((merged.location((*request.path, *where)), flaw))
+            except Flawed as error:
+                where = (EVIDENCE, name)
+                location = merged.location((*request.path, *where))
+                issues += [issue.below(*request.name, *where).at(location) for issue in error.issues]
     return issues
 
 
-def _unknown_relatives(merged: MergedSpec, known: Mapping[str, Path]) -> Issues:
+def _unknown_relatives(merged: MergedSpec, known: Mapping[str, Path]) -> list[Issue]:
     """Experiments that the page would name as related, and that do not exist."""
     related = merged.data.get("related")
     return [
-        (
-            merged.location(("related", name)),
-            Flaw(("related",), f"{UNKNOWN} '{name}': there is no such spec", nearest(name, known)),
+        Issue("unknown-key", ("related",), f"{UNKNOWN} '{name}': there is no such spec", nearest(name, known)).at(
+            merged.location(("related", name))
         )
         for name in (related if isinstance(related, dict) else ())
         if name not in known
@@ -77,35 +77,32 @@ def cited_verdicts(inputs: Iterable[Input]) -> list[Input]:
     return [file for file in inputs if Path(file.path).name == VERDICTS_NAME]
 
 
-class _Uncitable(Exception):
-    """What is wrong with a citation; ``below`` is the path from the name of the spec."""
-
-    def __init__(self, what: str, remedy: str, below: tuple[str | int, ...] = ()) -> None:
-        super().__init__(what)
-        self.what = what
-        self.remedy = remedy
-        self.below = below
-
-
 def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocument, registries: Registries) -> _Ids:
     """The claims of an experiment, each with its kind.
 
     Raises:
-        _Uncitable: there is no such spec, it cannot be read, it lacks the profile, or it is the one that cites.
+        Flawed: there is no such spec, it cannot be read, it lacks the profile, or it is the one that cites.
     """
     if name not in known:
-        raise _Uncitable(
-            f"{UNKNOWN} '{name}': there is no such spec, here or among the shipped ones", nearest(name, known)
+        raise Flawed(
+            Issue(
+                "unknown-key",
+                (),
+                f"{UNKNOWN} '{name}': there is no such spec, here or among the shipped ones",
+                nearest(name, known),
+            )
         )
     if known[name].resolve() == document.path.resolve():
-        raise _Uncitable("a spec cannot cite itself", "name a claim of another spec")
+        raise Flawed(Issue("conflict", (), "a spec cannot cite itself", "name a claim of another spec"))
     try:
         other = load_spec(known[name])
     except SpecError as error:
-        raise _Uncitable(f"cannot be read: {error.problems[0]}", f"lnlab check {known[name]}") from error
+        raise Flawed(
+            Issue("unreadable", (), f"cannot be read: {error.issues[0]}", f"lnlab check {known[name]}")
+        ) from error
     profiles = other.data.get("profiles") or {}
     if profile not in profiles:
-        raise _Uncitable(f"'{name}' has no profile '{profile}'", nearest(profile, profiles))
+        raise Flawed(Issue("unknown-name", (), f"'{name}' has no profile '{profile}'", nearest(profile, profiles)))
     claims = with_claims_written_out(merge_spec(other, profile, []), registries).data.get("claims") or []
     return {str(claim["id"]): claim.get("kind") for claim in claims if isinstance(claim, dict) and "id" in claim}
 
@@ -114,9 +111,9 @@ def _refuse_unknown(ids: _Ids, name: str, claim: str) -> None:
     """See to it that a claim exists, and judges runs of its own.
 
     Raises:
-        _Uncitable: it does not.
+        Flawed: it does not.
     """
     if claim not in ids:
-        raise _Uncitable(f"no claim of '{name}' is called '{claim}'", nearest(claim, ids))
+        raise Flawed(Issue("unknown-name", (), f"no claim of '{name}' is called '{claim}'", nearest(claim, ids)))
     if ids[claim] == "cited":
-        raise _Uncitable(f"the claim '{claim}' of '{name}' cites others itself", "cite those")
+        raise Flawed(Issue("conflict", (), f"the claim '{claim}' of '{name}' cites others itself", "cite those"))

@@ -5,9 +5,10 @@ from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.selection import as_list
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.measured.bounded import FRACTIONS
-from lnlab.registry import Choice, Flaw
+from lnlab.registry import Choice
 from lnlab.specfile.about import near_a_bound, reason_against_mean
 from lnlab.specfile.experiment import ClaimText
 from lnlab.specfile.looks import Looks
@@ -17,7 +18,7 @@ AcceptedEdges = tuple[float | None, float | None]
 
 def flaws_of_criterion(
     text: ClaimText, choice: Choice, registries: Registries, looks: Looks, seeds: int
-) -> Iterator[Flaw]:
+) -> Iterator[Issue]:
     """What is wrong with the common fields of a claim, given its kind.
 
     Args:
@@ -31,13 +32,18 @@ def flaws_of_criterion(
     yield from _flaws_of_about(text, choice, facts.about, registries)
     if isinstance(text.law, int | float) and not isinstance(text.law, bool):
         if not facts.law or choice.get("exact"):
-            yield Flaw(("law",), f"a claim of kind {choice['kind']} has no such value", "leave it out")
+            yield Issue("no-effect", ("law",), f"a claim of kind {choice['kind']} has no such value", "leave it out")
         elif (own := _named_value(choice)) is not None and own[1] != text.law:
-            yield Flaw(("law",), f"{own[0]} names {own[1]:g} already", f"leave it out, or say {own[0]}: {text.law:g}")
+            yield Issue(
+                "no-effect",
+                ("law",),
+                f"{own[0]} names {own[1]:g} already",
+                f"leave it out, or say {own[0]}: {text.law:g}",
+            )
     yield from _flaws_of_margin(text, choice, facts.no_effect)
     if isinstance(looks, tuple) and seeds > looks[-1]:
         what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
-        yield Flaw(("looks",), what, "state a new claim, and judge it on fresh seeds (claim_seeds)")
+        yield Issue("conflict", ("looks",), what, "state a new claim, and judge it on fresh seeds (claim_seeds)")
 
 
 def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
@@ -64,12 +70,12 @@ def _names_fraction(of: Json, registries: Registries) -> bool:
 
 def _flaws_of_about(
     text: ClaimText, choice: Choice, possible: tuple[str, ...], registries: Registries
-) -> Iterator[Flaw]:
+) -> Iterator[Issue]:
     if text.about is None:
         return
     if text.about not in possible:
         what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
-        yield Flaw(("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
+        yield Issue("no-effect", ("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
         return
     of = choice.get("of")
     bounded = choice["kind"] == "bound" and _names_fraction(of, registries)
@@ -79,7 +85,7 @@ def _flaws_of_about(
     )
     others = [about for about in ("share", "median") if about in possible]
     if text.about == "mean" and reason and others:
-        yield Flaw(("about",), reason, f"write {' or '.join(others)}")
+        yield Issue("conflict", ("about",), reason, f"write {' or '.join(others)}")
 
 
 def _named_value(choice: Mapping[str, Json]) -> tuple[str, float] | None:
@@ -87,14 +93,19 @@ def _named_value(choice: Mapping[str, Json]) -> tuple[str, float] | None:
     return next(((word, choice[word]) for word in ("equals", "exponent") if choice.get(word) is not None), None)
 
 
-def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Flaw]:
+def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Issue]:
     stated = [word for word in ("no_effect", "zone") if getattr(text, word) is not None]
     if text.margin == "source":
         for word in stated:
-            yield Flaw((word,), "belongs to a margin of ours", "write margin: ours, or leave it out")
+            yield Issue("no-effect", (word,), "belongs to a margin of ours", "write margin: ours, or leave it out")
         return
     if no_effect is None or choice.get("exact") or choice.get("probability") is not None:
-        yield Flaw(("margin",), f"a claim of kind {choice['kind']} has no margin that could be ours", "leave it out")
+        yield Issue(
+            "no-effect",
+            ("margin",),
+            f"a claim of kind {choice['kind']} has no margin that could be ours",
+            "leave it out",
+        )
         return
     if "order" in choice:
         yield from _flaws_of_lead(text, choice)
@@ -103,36 +114,53 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
     null = no_effect(choice) if text.no_effect is None else text.no_effect
     if (low is None) == (high is None):  # a tolerance on both sides, or edges that its kind makes
         for word in stated:
-            yield Flaw((word,), "belongs to a range with one edge", "leave it out, or give at_least or at_most")
+            yield Issue(
+                "no-effect", (word,), "belongs to a range with one edge", "leave it out, or give at_least or at_most"
+            )
         return
     if null is None:
         what = "a margin of ours is measured from the value without an effect, and this quantity has no natural one"
-        yield Flaw(("margin",), what, "add no_effect: ...")
+        yield Issue("missing", ("margin",), what, "add no_effect: ...")
         return
     edge, up = (low, 1) if low is not None else (high or 0.0, -1)
     if up * null > up * edge:
-        yield Flaw(("no_effect",), f"{null:g} lies within the accepted range", "name the value without an effect")
+        yield Issue(
+            "out-of-range",
+            ("no_effect",),
+            f"{null:g} lies within the accepted range",
+            "name the value without an effect",
+        )
     elif text.zone is not None:
         ratio = no_effect(choice) == 1
         if ratio and text.zone <= 1:
-            yield Flaw(("zone",), f"{text.zone:g} leaves no room", "give a factor above 1")
+            yield Issue("out-of-range", ("zone",), f"{text.zone:g} leaves no room", "give a factor above 1")
             return
         far = null * text.zone**up if ratio else null + up * text.zone
         if up * far > up * edge:
-            yield Flaw(("zone",), f"reaches beyond the margin, to {far:g} for {edge:g}", "take at most half the margin")
+            yield Issue(
+                "out-of-range",
+                ("zone",),
+                f"reaches beyond the margin, to {far:g} for {edge:g}",
+                "take at most half the margin",
+            )
 
 
-def _flaws_of_lead(text: ClaimText, choice: Choice) -> Iterator[Flaw]:
+def _flaws_of_lead(text: ClaimText, choice: Choice) -> Iterator[Issue]:
     """What is wrong with a margin of ours of an order, whose edge is its negative ``delta``."""
     delta, zone = choice["delta"], text.zone
     if delta is None or delta >= 0 or "<=" not in choice["order"]:
         what = "an order has a margin of ours only where one value leads by it"
-        yield Flaw(("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
+        yield Issue("no-effect", ("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
     elif text.no_effect is not None:
-        yield Flaw(("no_effect",), "of an order it is no difference", "leave it out")
+        yield Issue("no-effect", ("no_effect",), "of an order it is no difference", "leave it out")
     elif zone is not None and choice["scale"] == "log" and zone <= 1:
-        yield Flaw(("zone",), f"{zone:g} leaves no room", "give a factor above 1")
+        yield Issue("out-of-range", ("zone",), f"{zone:g} leaves no room", "give a factor above 1")
     elif zone is not None and choice["scale"] is not None:
         far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
         if far < edge:
-            yield Flaw(("zone",), f"reaches beyond the margin, to {far:g} for {edge:g}", "take at most half the margin")
+            yield Issue(
+                "out-of-range",
+                ("zone",),
+                f"reaches beyond the margin, to {far:g} for {edge:g}",
+                "take at most half the margin",
+            )

@@ -8,10 +8,11 @@ from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.selection.selection import as_list
 from lnlab.compile.selection.variants import Variants
-from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.registry import Choice, Flawed
 from lnlab.specfile.columns import GRID
 from lnlab.specfile.experiment import Experiment
 
@@ -42,7 +43,14 @@ class Grids:
         """
         for name in as_list(names):
             if name not in self.names:
-                raise Flawed(Flaw((GRID,), f"no grid of the sweep is called '{name}'", nearest(str(name), self.names)))
+                raise Flawed(
+                    Issue(
+                        "unknown-name",
+                        (GRID,),
+                        f"no grid of the sweep is called '{name}'",
+                        nearest(str(name), self.names),
+                    )
+                )
         numbers = {self.names.index(name) for name in as_list(names)}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
         conditions: dict[str, Json] = {}
@@ -54,7 +62,7 @@ class Grids:
         if others:
             differing = ", ".join(sorted({name for n in others for name in self._names_of(n)}))
             what = f"the axes do not tell the runs of '{names}' from those of {differing}"
-            raise Flawed(Flaw((GRID,), what, "name axes instead"))
+            raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
         return conditions
 
     def _names_of(self, number: int) -> set[str]:
@@ -65,12 +73,12 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
     return list({canonical(value): value for value in values}.values())
 
 
-def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> tuple[ResolvedRequests, Issues]:
+def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> tuple[ResolvedRequests, list[Issue]]:
     """The requests with conditions in place of ``grid`` in every selection, and what is wrong with its names.
 
     Those that name a grid wrongly are left out, as whatever else their selections lack follows from it.
     """
-    issues: Issues = []
+    issues: list[Issue] = []
 
     def without_grids(named: list[ResolvedRequest]) -> list[ResolvedRequest]:
         remaining = []
@@ -78,9 +86,9 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
             try:
                 remaining.append(_without_grid(request, grids))
             except Flawed as error:
-                for flaw in error.flaws:
+                for flaw in error.issues:
                     location = merged.location((*request.path, *flaw.path))
-                    issues.append((location, flaw.below(*request.name)))
+                    issues.append(flaw.below(*request.name).at(location))
         return remaining
 
     sections, claims = without_grids(requests.sections), without_grids(requests.claims)
@@ -119,6 +127,6 @@ def _choice_without_grid(stated: Mapping[str, Json], grids: Grids) -> Choice:
         try:
             conditions = grids.conditions(selection[GRID], choice.get("of", ()) if word == "to" else ())
         except Flawed as error:
-            raise Flawed(*(flaw.below(word) for flaw in error.flaws)) from error
+            raise Flawed(*(flaw.below(word) for flaw in error.issues)) from error
         choice[word] = {**conditions, **{key: value for key, value in selection.items() if key != GRID}}
     return choice

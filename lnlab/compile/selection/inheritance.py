@@ -17,8 +17,8 @@ from itertools import product, zip_longest
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.selection import as_list
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Where
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
@@ -50,8 +50,13 @@ class _Claims:
         whole, inherited = self._inherit(claim, section, section_place)
         axes = whole.get(FOR_EACH, {"": ALL})
         if not isinstance(axes, dict) or not axes or [] in axes.values():
-            flaw = Flaw((*place, FOR_EACH), f"found {canonical(axes)}", "write {axis: [value, ...]} or {axis: all}")
-            self.merged.issues.append((self.merged.location(flaw.path), flaw))
+            flaw = Issue(
+                "wrong-type",
+                (*place, FOR_EACH),
+                f"found {canonical(axes)}",
+                "write {axis: [value, ...]} or {axis: all}",
+            )
+            self.merged.issues.append(flaw.at(self.merged.location(flaw.path)))
             whole = {key: value for key, value in whole.items() if key != FOR_EACH}
         for single in _one_for_each(whole, self.merged.data, self.merged.grid_names):
             here: Where = ("claims", len(self.claims))

@@ -8,13 +8,13 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import counts_epochs, probe_count
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
-from lnlab.compile.source_spans import SourceLocation
-from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import listed, nearest
 from lnlab.facts import never
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Entry, Flaw, Where
+from lnlab.registry import Entry
 
 MOST_MEASUREMENTS = 1_000_000
 """That a plan may have: each is a key, a row of the plan's table and an object in memory (half a gigabyte in all)."""
@@ -23,7 +23,7 @@ EVALUATE: Where = ("train", "evaluate")
 
 def probe_time_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Everything that is wrong with where and when the probes are applied."""
     checks = (
         _absent_steps,
@@ -48,23 +48,23 @@ def _timed_probes(
 
 def _absent_steps(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes, and evaluations, at steps that a run does not have."""
-    issues: dict[tuple[Where, str], tuple[SourceLocation, Flaw]] = {}
+    issues: dict[tuple[Where, str], Issue] = {}
     for setting in sweep.settings:
         for path, at, entry in _timed_probes(requests, setting, registries):
             epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
             try:
                 probe_count(entry, at, setting["train"]["steps"], epoch)
             except ValueError as error:
-                flaw = Flaw(path, str(error), "write init, end, or steps that the run has")
-                issues[path, str(error)] = (merged.location(path), flaw)
+                flaw = Issue("unsupported", path, str(error), "write init, end, or steps that the run has")
+                issues[path, str(error)] = flaw.at(merged.location(path))
     return list(issues.values())
 
 
 def measurement_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries, runs: int
-) -> Issues:
+) -> list[Issue]:
     """More measurements than can be planned, counted before one of them is written out.
 
     Args:
@@ -93,7 +93,7 @@ def measurement_issues(
     rounded = -(-every // (scale := 10 ** (len(str(every)) - 1))) * scale
     what = f"{total:,} measurements in {format_runs(runs)}; a plan holds at most {MOST_MEASUREMENTS:,}"
     remedy = f"measure less often, as with {{every: {rounded}}} or {{log: 50}}" if longest[path] else "plan fewer runs"
-    return [(merged.location(path), Flaw(path, what, remedy))]
+    return [Issue("too-large", path, what, remedy).at(merged.location(path))]
 
 
 def format_runs(runs: int) -> str:
@@ -103,25 +103,25 @@ def format_runs(runs: int) -> str:
 
 def _unbounded_reads(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes that would read every batch of a task that has no end."""
     tasks = [registries["task"][kind] for kind in sorted({setting["task"]["kind"] for setting in sweep.settings})]
-    issues: Issues = []
+    issues: list[Issue] = []
     for probe in requests.probes:
         entry = registries["probe"][probe.choice["kind"]]
         for task in tasks:
             if task.facts.endless and reads_all(entry, probe.choice):
                 path = (*probe.path, "batches")
                 what = f"'{task.name}' has no end, and '{entry.name}' reads all of it"
-                issues.append((merged.location(path), Flaw(path, what, "give a number of batches")))
+                issues.append(Issue("unsupported", path, what, "give a number of batches").at(merged.location(path)))
     return issues
 
 
 def _absent_translations(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes of translations where a model or a task has none."""
-    issues: Issues = []
+    issues: list[Issue] = []
     for probe in requests.probes:
         if not registries["probe"][probe.choice["kind"]].facts.translates:
             continue
@@ -130,31 +130,31 @@ def _absent_translations(
             for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
                 path = (*probe.path, "kind")
                 what = f"the {part} '{kind}' translates nothing"
-                issues.append((merged.location(path), Flaw(path, what, nearest("", translating))))
+                issues.append(Issue("unknown-name", path, what, nearest("", translating)).at(merged.location(path)))
     return issues
 
 
 def _absent_causal_stacks(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes of causal stacks on models that have none."""
-    issues: Issues = []
+    issues: list[Issue] = []
     causal = [entry.name for entry in registries["model"] if entry.facts.causal]
     for probe in requests.probes:
         if registries["probe"][probe.choice["kind"]].facts.causal:
             for kind in sorted({setting["model"]["kind"] for setting in sweep.settings} - set(causal)):
                 path = (*probe.path, "kind")
                 what = f"the model '{kind}' has no causal stack"
-                issues.append((merged.location(path), Flaw(path, what, nearest("", causal))))
+                issues.append(Issue("unknown-name", path, what, nearest("", causal)).at(merged.location(path)))
     return issues
 
 
 def _absent_parts(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes of the parts of lnlab's models on models of somebody's own, and of a stream that is not known."""
     own = [s for s in sweep.settings if registries["model"][s["model"]["kind"]].facts.own]
-    flaws: dict[Flaw, None] = {}
+    flaws: dict[Issue, None] = {}
     for probe in requests.probes:
         facts = registries["probe"][probe.choice["kind"]].facts
         for setting in () if facts.any_model(probe.choice) else own:
@@ -163,19 +163,21 @@ def _absent_parts(
             if not facts.any_stream:
                 what = f"with these parameters it reads parts of lnlab's models, and '{kind}' is a model of your own"
                 usable = [e.name for e in registries["probe"] if e.facts.any_stream or e.facts.any_model is not never]
-                flaws[Flaw(path, what, f"choose from {listed(usable, str(probe.choice['kind']))}")] = None
+                flaws[Issue("unsupported", path, what, f"choose from {listed(usable, str(probe.choice['kind']))}")] = (
+                    None
+                )
             elif not registries["model"][kind].facts.stream(setting):
                 what = f"it reads the residual stream, and nothing of that of '{kind}' is known"
                 remedy = "name the modules where it passes: register_model(..., stream={'blocks.{layer}': 'decoder."
-                flaws[Flaw(path, what, f"{remedy}feed_forward.out'}})")] = None
-    return [(merged.location(flaw.path), flaw) for flaw in flaws]
+                flaws[Issue("unsupported", path, what, f"{remedy}feed_forward.out'}})")] = None
+    return [flaw.at(merged.location(flaw.path)) for flaw in flaws]
 
 
 def _absent_precision(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
-) -> Issues:
+) -> list[Issue]:
     """Probes that compute in float64 on a device that has none."""
-    issues: Issues = []
+    issues: list[Issue] = []
     for device in sorted({setting["train"]["device"] for setting in sweep.settings} & WITHOUT_FLOAT64):
         for probe in requests.probes:
             if not registries["probe"][probe.choice["kind"]].facts.in_float32:
@@ -183,5 +185,5 @@ def _absent_precision(
                 what = f"it computes in float64, which the device {device} lacks"
                 usable = listed(entry.name for entry in registries["probe"] if entry.facts.in_float32)
                 remedy = f"write train.device: cpu, or choose from {usable}"
-                issues.append((merged.location(path), Flaw(path, what, remedy)))
+                issues.append(Issue("missing", path, what, remedy).at(merged.location(path)))
     return issues

@@ -17,14 +17,14 @@ from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import nearest
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Where
 from lnlab.setting import MISSING, children, path_words
 from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.values import matches
 
 
-def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:
+def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> Iterator[Issue]:
     """What is wrong with the published tables of a claim or section, and with its candidates; paths are below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
@@ -40,10 +40,10 @@ def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> It
             yield from (flaw.below(*where) for flaw in flaws)
         elif isinstance(owner, dict) and owner.get("guesses"):
             what = "trivial rules are compared with printed cells, and there are none"
-            yield Flaw((*where, "guesses"), what, "add `cells`, or leave `guesses` out")
+            yield Issue("conflict", (*where, "guesses"), what, "add `cells`, or leave `guesses` out")
 
 
-def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Iterator[Flaw]:
+def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Iterator[Issue]:
     across = cells["across"]
     known = _values(across, context)
     if known is None:
@@ -52,12 +52,17 @@ def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Ite
         for word in table["columns"] if known is not None else ():
             if not any(matches(value, word) for value in known or ()):
                 what = f"{UNKNOWN} '{word}': not a value of {across}, the axis named in `across`"
-                yield Flaw(("tables", number, "columns", word), what, nearest(word, map(kind_label, known or ())))
+                yield Issue(
+                    "unknown-key",
+                    ("tables", number, "columns", word),
+                    what,
+                    nearest(word, map(kind_label, known or ())),
+                )
         for path, condition in table["where"].items():
             yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, condition, context))
 
 
-def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> Iterator[Flaw]:
+def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> Iterator[Issue]:
     if path in COLUMNS:
         return
     known = _values(path, context)
@@ -69,10 +74,12 @@ def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> It
     for alternative in as_list(condition):
         if alternative is not None and not any(matches(value, alternative) for value in known):
             word = kind_label(alternative)
-            yield Flaw((path,), f"no run has {path} = {word}", nearest(word, map(kind_label, known)))
+            yield Issue(
+                "empty-selection", (path,), f"no run has {path} = {word}", nearest(word, map(kind_label, known))
+            )
 
 
-def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Flaw]:
+def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Issue]:
     """A trivial rule is about columns of the tables, and names what they name."""
     known: dict[str, list[Json]] = {cells["across"]: [word for table in cells["tables"] for word in table["columns"]]}
     for table in cells["tables"]:
@@ -86,16 +93,18 @@ def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) ->
                     yield flaw.below("guesses", name, number, "where")
 
 
-def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], across: str) -> Flaw | None:
+def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], across: str) -> Issue | None:
     if path not in known:
-        return Flaw((path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known))
+        return Issue(
+            "unknown-key", (path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known)
+        )
     if condition == []:
         return NO_VALUE.below(path)
     axis = f"{path}, the axis named in `across`" if path == across else path
     for alternative in as_list(condition):
         if alternative not in known[path]:
             what = f"{kind_label(alternative)} is not a value of {axis}, in any column of the tables"
-            return Flaw((path,), what, nearest(kind_label(alternative), map(kind_label, known[path])))
+            return Issue("unknown-name", (path,), what, nearest(kind_label(alternative), map(kind_label, known[path])))
     return None
 
 

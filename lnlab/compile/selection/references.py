@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from lnlab.compile.selection.selection import SelectionContext, flaws_of_key, unknown_key
 from lnlab.errors import listed
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, ReferenceGroup, parse_reference
 
@@ -17,7 +17,7 @@ def flaws_of_reference(
     quantities: Collection[Json],
     context: SelectionContext,
     implied: Collection[str] = (),
-) -> Iterator[Flaw]:
+) -> Iterator[Issue]:
     """What is wrong with the reference of a selection; paths begin with ``reference``.
 
     Args:
@@ -31,18 +31,21 @@ def flaws_of_reference(
         to_best = [quantity for quantity in relative if context.against[quantity] == BEST]
         if to_best and not _one_placement_and_init(context):
             what = f"'{to_best[0]}' is measured against a reference, and these variants differ in placement or init"
-            yield Flaw((), what, REMEDY)
+            yield Issue("conflict", (), what, REMEDY)
         return
     if not relative and not any(name in context.against for name in implied):
         known = listed(sorted(context.against))
-        yield Flaw(
-            (REFERENCE,), "nothing selected is measured against a reference", f"leave it out; these are: {known}"
+        yield Issue(
+            "empty-selection",
+            (REFERENCE,),
+            "nothing selected is measured against a reference",
+            f"leave it out; these are: {known}",
         )
         return
     try:
         groups = parse_reference(selection[REFERENCE])
     except ValueError as error:
-        yield Flaw((REFERENCE,), str(error), f"as in {REFERENCE}: {{method: ...}}")
+        yield Issue("conflict", (REFERENCE,), str(error), f"as in {REFERENCE}: {{method: ...}}")
         return
     several = isinstance(selection[REFERENCE], list | tuple)
     for number, group in enumerate(groups):
@@ -50,11 +53,12 @@ def flaws_of_reference(
         yield from (flaw.below(*place) for flaw in _flaws_of_group(group, context))
 
 
-def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterator[Flaw]:
+def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterator[Issue]:
     """What is wrong with one mapping: it names what is no path, or no variant."""
     columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
     yield from (
-        Flaw((path,), "a reference is named by its setting, and this is a column", "leave it out") for path in columns
+        Issue("no-effect", (path,), "a reference is named by its setting, and this is a column", "leave it out")
+        for path in columns
     )
     conditions = {path: value for path, value in group.conditions.items() if path not in columns}
     key_flaws = [flaw for path, value in conditions.items() for flaw in flaws_of_key(path, value, context)]
@@ -64,7 +68,7 @@ def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterato
             yield unknown_key(path, context).below(SAME)
     if not columns and not key_flaws and not context.either(lambda variants: bool(variants.selected(group.conditions))):
         sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
-        yield Flaw((), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
+        yield Issue("empty-selection", (), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
 
 
 def _one_placement_and_init(context: SelectionContext) -> bool:

@@ -1,6 +1,5 @@
 """Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,11 +21,12 @@ from lnlab.compile.selection.selection import (
     open_split,
     unknown_key,
 )
-from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, nearest
 from lnlab.facts import SectionFacts
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Choice, Flaw, Flawed, Where
+from lnlab.registry import Choice, Flawed, parameter_issues
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
@@ -61,14 +61,19 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
         requests.sections += [request] if request else []
         for i, word in enumerate(section.claims):
             if word not in known:
-                flaw = Flaw((*path, "claims"), f"no claim is called '{word}'", nearest(word, known))
-                requests.issues.append((merged.location((*path, "claims", i)), flaw))
+                flaw = Issue("unknown-name", (*path, "claims"), f"no claim is called '{word}'", nearest(word, known))
+                requests.issues.append(flaw.at(merged.location((*path, "claims", i))))
     for number, claim in enumerate(reading.experiment.claims):
         path = reading.path(("claims", number))
         entry = registries["claim"].entries.get(claim.kind)
         if isinstance(claim.law, str) and entry is not None and "law" not in entry.keywords:
-            flaw = Flaw(("claims", claim.id, "law"), f"found '{claim.law}'", "write the value that the sentence names")
-            requests.issues.append((merged.location((*path, "law")), flaw))
+            flaw = Issue(
+                "wrong-type",
+                ("claims", claim.id, "law"),
+                f"found '{claim.law}'",
+                "write the value that the sentence names",
+            )
+            requests.issues.append(flaw.at(merged.location((*path, "law"))))
             continue
         request = _resolve_request(
             requests, "claim", kind_and_parameters(claim), path, merged, registries, ("claims", claim.id)
@@ -78,15 +83,15 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             n = len(reading.experiment.seeds_of_claim(claim.id) or reading.experiment.seeds)
             looks = claim.looks or reading.experiment.looks
             for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
-                requests.issues.append((merged.location((*path, *flaw.path)), flaw.below("claims", claim.id)))
+                requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
         for position, name, requirement, criterion in _requirements(claim, path, merged):
             required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
             requests.requires += [required] if required else []
             for flaw in _flaws_of_required(criterion, required, registries) if required else ():
-                requests.issues.append((merged.location((*position, *flaw.path)), flaw.below(*name)))
+                requests.issues.append(flaw.below(*name).at(merged.location((*position, *flaw.path))))
     for request in (*requests.sections, *requests.claims):
         for flaw in flaws_of_edges(request.choice, known):
-            requests.issues.append((merged.location((*request.path, *flaw.path)), flaw.below(*request.name)))
+            requests.issues.append(flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))))
     return requests
 
 
@@ -96,14 +101,14 @@ def _ids(claims: Json) -> list[str]:
     return [word for word in ids if isinstance(word, str)]
 
 
-def _flaws_of_required(criterion: dict[str, Json], required: ResolvedRequest, registries: Registries) -> Iterator[Flaw]:
+def _flaws_of_required(
+    criterion: dict[str, Json], required: ResolvedRequest, registries: Registries
+) -> Iterator[Issue]:
     """What is wrong with the common fields of a test that a claim requires."""
     try:
         text = ClaimText.model_validate({"id": "it", "says": "it", "kind": required.choice["kind"], **criterion})
     except ValidationError as error:
-        for detail in error.errors(include_url=False):
-            what = f"found {json.dumps(detail['input'], default=str)}"
-            yield Flaw(tuple(detail["loc"][:1]), what, detail["msg"][0].lower() + detail["msg"][1:])
+        yield from parameter_issues(error, criterion, ClaimText.model_fields, "a requirement")
         return
     yield from flaws_of_criterion(text, required.choice, registries, 1, 0)
 
@@ -134,15 +139,17 @@ def _resolve_request(
     try:
         choice = resolve_choice(registries[kind], raw, REQUEST_FIELDS[kind])
     except Flawed as error:
-        requests.issues += [(merged.location((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in error.flaws]
+        requests.issues += [
+            flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in error.issues
+        ]
         return None
     judged = kind == "claim"
     facts = registries[kind][choice["kind"]].facts
     try:
         levels = facts.levels(choice) if judged and facts.levels else []
     except LabError as error:
-        flaws = [Flaw((problem.where,), problem.what, problem.remedy) for problem in error.problems]
-        requests.issues += [(merged.location((*path, *flaw.path)), flaw.below(*(name or path))) for flaw in flaws]
+        flaws = [Issue(problem.code, (problem.where,), problem.what, problem.remedy) for problem in error.issues]
+        requests.issues += [flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in flaws]
         return None
     several = bool(judged and facts.several) or bool(choice.get("exact", False))
     implied = facts.implied if isinstance(facts, SectionFacts) else ()
@@ -151,19 +158,21 @@ def _resolve_request(
     )
 
 
-def selection_issues(requests: ResolvedRequests, context: SelectionContext, merged: MergedSpec) -> Issues:
+def selection_issues(requests: ResolvedRequests, context: SelectionContext, merged: MergedSpec) -> list[Issue]:
     """What is wrong with the selections, now that the settings are known."""
-    issues: Issues = []
+    issues: list[Issue] = []
     for request in (*requests.sections, *requests.claims, *requests.requires):
         for below, flaw in _flaws_of_request(request, context):
             path = (*below, *flaw.path)
             issues.append(
-                (merged.location((*request.path, *path)), Flaw((*request.name, *path), flaw.what, flaw.remedy))
+                Issue(flaw.code, (*request.name, *path), flaw.what, flaw.remedy).at(
+                    merged.location((*request.path, *path))
+                )
             )
     return issues
 
 
-def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> Iterator[tuple[Where, Flaw]]:
+def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> Iterator[tuple[Where, Issue]]:
     """Flaws of one section or claim, each with the parameter that has it.
 
     An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
@@ -177,7 +186,7 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
         yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, context))
     if isinstance(choice.get("theory"), str):
         flaws = flaws_of_selection({"quantity": choice["theory"]}, context)
-        yield from (((), replace(flaw, path=("theory",))) for flaw in flaws)
+        yield from (((), replace(flaw, place=("theory",))) for flaw in flaws)
     unknown = {word: path for word, path in named_paths.items() if not _exists(path, context)}
     yield from (((word,), unknown_key(path, context)) for word, path in unknown.items())
     if unknown:
@@ -188,7 +197,7 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
     if request.levels and isinstance(over, str) and over not in COLUMNS:
         for flaw in flaws_of_key(over, list(request.levels), context):
             flawed = True
-            yield (), replace(flaw, path=("order",))
+            yield (), replace(flaw, place=("order",))
     for word, flaw in _flaws_of_references(request, selections, context):
         flawed = True
         yield (word,), flaw
@@ -206,12 +215,12 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
         and not choice.get("exact")
         and (reason := open_split(first, list(named_paths.values()), context))
     ):
-        yield ("of",), Flaw((), reason, "a claim reads one number of each run")
+        yield ("of",), Issue("conflict", (), reason, "a claim reads one number of each run")
 
 
 def _flaws_of_references(
     request: ResolvedRequest, selections: list[tuple[str, Json]], context: SelectionContext
-) -> Iterator[tuple[str, Flaw]]:
+) -> Iterator[tuple[str, Issue]]:
     """Flaws of the references, each with the selection that has it or lacks it.
 
     Of a claim ``to`` has that of ``of``, unless it names its own.
@@ -235,7 +244,7 @@ def _exists(path: str, context: SelectionContext) -> bool:
 
 def _ambiguous(
     selections: list[tuple[str, Json]], claim_axes: list[str], context: SelectionContext
-) -> Iterator[tuple[Where, Flaw]]:
+) -> Iterator[tuple[Where, Issue]]:
     """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says.
 
     Runs that differ only in what their quantity is taken over have one number.
@@ -245,6 +254,9 @@ def _ambiguous(
         whole = {**first, **selection}
         over = [path for name in as_list(whole.get("quantity")) if (path := context.taken_over.get(name))]
         if both := [path for path in over if path in claim_axes]:
-            yield (word, "quantity"), Flaw((), f"it is taken over {both[0]}, and so is the claim", "keep one of them")
+            yield (
+                (word, "quantity"),
+                Issue("conflict", (), f"it is taken over {both[0]}, and so is the claim", "keep one of them"),
+            )
         elif reason := ambiguity(whole, [*claim_axes, *over], context) or open_split(whole, claim_axes, context):
-            yield (word,), Flaw((), reason, "a claim reads one number per seed and x")
+            yield (word,), Issue("conflict", (), reason, "a claim reads one number per seed and x")

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from lnlab.compile.sweep.overlay import Issues
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.registry import Choice, Where
+from lnlab.registry import Choice
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ class ResolvedRequests:
     sections: list[ResolvedRequest] = field(default_factory=list)
     claims: list[ResolvedRequest] = field(default_factory=list)
     requires: list[ResolvedRequest] = field(default_factory=list)
-    issues: Issues = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)

@@ -7,8 +7,8 @@ from itertools import product
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, listed, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw
 from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import NONE, is_choices
@@ -60,33 +60,35 @@ class SelectionContext:
         return other is not None and predicate(other)
 
 
-NO_VALUE = Flaw((), "found []", "give at least one value, or leave the key out")
+NO_VALUE = Issue("wrong-type", (), "found []", "give at least one value, or leave the key out")
 """Of a condition that nothing meets; nothing would be selected, in silence."""
 
 
-def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list[Flaw]:
+def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list[Issue]:
     """What is wrong with a selection but for its reference; paths are its keys."""
     selection = {key: condition for key, condition in selection.items() if key != REFERENCE}
     flaws = [flaw for key, condition in selection.items() for flaw in flaws_of_key(key, condition, context)]
     if not flaws and not context.either(lambda variants: bool(variants.selected(selection))):
         settings = ", ".join(f"{key} = {kind_label(value)}" for key, value in selection.items() if key not in COLUMNS)
-        flaws.append(Flaw((), f"no run has all of {settings}", "lnlab plan prints the runs there are"))
+        flaws.append(
+            Issue("empty-selection", (), f"no run has all of {settings}", "lnlab plan prints the runs there are")
+        )
     return flaws or _flaws_of_quantity(selection, context)
 
 
-def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list[Flaw]:
+def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list[Issue]:
     """A quantity taken over a path which does not vary here, on a split or at an x that it has not."""
     for name in as_list(selection.get("quantity")):
         path = context.taken_over.get(name) if isinstance(name, str) else None
         if path and path in selection:
-            return [Flaw((path,), f"'{name}' is taken over it", "leave it out")]
+            return [Issue("no-effect", (path,), f"'{name}' is taken over it", "leave it out")]
         if path and not context.either(lambda vs, path=path: _varies(vs, vs.selected(selection), path)):  # type: ignore[misc]
             what = f"'{name}' is taken over {path}, of which these runs have not two values"
-            return [Flaw(("quantity",), what, f"sweep {path}")]
+            return [Issue("conflict", ("quantity",), what, f"sweep {path}")]
         split = selection.get("split")
         if _of_the_curve(name, context) and isinstance(split, str) and split not in context.splits[name]:
             what = f"'{name}' is not measured on split = {split}"
-            return [Flaw(("split",), what, f"there is {' and '.join(context.splits[name])}")]
+            return [Issue("conflict", ("split",), what, f"there is {' and '.join(context.splits[name])}")]
         counted_at = context.counted_at.get(name, ()) if isinstance(name, str) else ()
         for x in as_list(selection.get("x")) if counted_at else []:
             if x is not None and x not in counted_at:
@@ -116,7 +118,7 @@ def open_split(selection: _Selection, claim_axes: Collection[str], context: Sele
     return None
 
 
-def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
+def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[Issue]:
     """What is wrong with one condition; its path begins with the key."""
     if key in COLUMNS:
         if condition == []:
@@ -125,24 +127,24 @@ def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[F
     if key == context.chosen:
         known = ", ".join(kind_label(value) for value, _ in context.variants.at(TIMES))
         what = "is chosen on tuning seeds, and nobody knows it before"
-        return [Flaw((key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
+        return [Issue("no-effect", (key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
     if not context.either(lambda variants: variants.has(key)):
         return [unknown_key(key, context).below(key)]
     known_values = [value for value, _ in context.variants.at(key)]
     if condition == [] and condition not in known_values:
         return [NO_VALUE.below(key)]
     return [
-        Flaw((key,), f"no run has {key} = {kind_label(value)}", _nearest_value(value, known_values))
+        Issue("empty-selection", (key,), f"no run has {key} = {kind_label(value)}", _nearest_value(value, known_values))
         for value in as_list(condition)
         if not context.either(lambda variants, value=value: bool(variants.having(key, value)))  # type: ignore[misc]
     ]
 
 
-def unknown_key(key: str, context: SelectionContext) -> Flaw:
+def unknown_key(key: str, context: SelectionContext) -> Issue:
     """A key that nothing has. There are too many known ones to list them all."""
     close = closest(key, [*COLUMNS, GRID, METHOD, REFERENCE, *context.variants.paths])
     remedy = f"did you mean '{close}'?" if close else f"columns: {', '.join(COLUMNS)}; paths as in model.layers"
-    return Flaw((), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
+    return Issue("unknown-key", (), f"{UNKNOWN} '{key}': neither a column nor a path of any setting", remedy)
 
 
 def _nearest_value(condition: Json, known: list[Json]) -> str:
@@ -150,7 +152,7 @@ def _nearest_value(condition: Json, known: list[Json]) -> str:
     return nearest(condition if isinstance(condition, str) else "", {kind_label(value) for value in known})
 
 
-def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> list[Flaw]:
+def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> list[Issue]:
     """One value of a column with closed words, or whose values the plan knows."""
     if key in ("stack", "sublayer", "tensor", "layer") and context.either(lambda variants: variants.own_sites):
         return []
@@ -163,7 +165,7 @@ def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> li
         known = context.rules
     if key == "stack" and condition in VOCABULARY[key] and not context.either(lambda vs: vs.has(f"{condition}.layers")):
         stacks = [stack for stack in VOCABULARY[key] if context.variants.has(f"{stack}.layers")]
-        return [Flaw((key,), f"no model has a stack '{condition}'", f"there is {' and '.join(stacks)}")]
+        return [Issue("conflict", (key,), f"no model has a stack '{condition}'", f"there is {' and '.join(stacks)}")]
     if key == "layer" and not isinstance(condition, str):
         fits = isinstance(condition, int) and not isinstance(condition, bool) and _layer_exists(condition, context)
         if condition is None or fits:
@@ -182,8 +184,8 @@ def _flaws_of_column(key: str, condition: Json, context: SelectionContext) -> li
     return [_no_such_row(key, condition, _nearest_value(condition, list(known)))]
 
 
-def _no_such_row(key: str, condition: Json, remedy: str) -> Flaw:
-    return Flaw((key,), f"no row has {key} = {kind_label(condition)}", remedy)
+def _no_such_row(key: str, condition: Json, remedy: str) -> Issue:
+    return Issue("empty-selection", (key,), f"no row has {key} = {kind_label(condition)}", remedy)
 
 
 def _layer_exists(layer: int, context: SelectionContext) -> bool:

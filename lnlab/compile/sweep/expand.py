@@ -11,12 +11,13 @@ from operator import itemgetter
 
 from lnlab.compile.interned import SettingPart, part_of
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.source_spans import SourceLocation, about_key
+from lnlab.compile.source_spans import about_key
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.methods import Effect
-from lnlab.compile.sweep.overlay import Issues, MergedSpec
+from lnlab.compile.sweep.overlay import MergedSpec
+from lnlab.issues import Issue, SourceLocation
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Flawed
+from lnlab.registry import Flawed
 from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
@@ -37,7 +38,7 @@ class SweepPoint:
         pairs = zip(self.grid.axes, self.chosen, strict=True)
         return next((axis.values[number] for axis, number in pairs if axis.path == METHOD), None)
 
-    def location(self, flaw: Flaw, merged: MergedSpec) -> SourceLocation:
+    def location(self, flaw: Issue, merged: MergedSpec) -> SourceLocation:
         """Where what is wrong with the point's setting was written: an axis, a method, an overlay or the file."""
         path = flaw.path
         covering = [
@@ -52,7 +53,7 @@ class SweepPoint:
         return effect.key if words == path and about_key(flaw) else effect.location.below(path[len(words) :])
 
 
-def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: Issues) -> Iterator[SweepPoint]:
+def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: list[Issue]) -> Iterator[SweepPoint]:
     """Every point of every grid, in the order of the file, the last axis fastest.
 
     An axis that leads into a number or a list is added to ``issues``, and has no effect.
@@ -84,12 +85,12 @@ def _by_key(grid: SweepGrid) -> dict[str, list[int]]:
 
 
 def _table(
-    base: Mapping[str, SettingPart], key: str, numbers: list[int], grid: SweepGrid, issues: Issues
+    base: Mapping[str, SettingPart], key: str, numbers: list[int], grid: SweepGrid, issues: list[Issue]
 ) -> tuple["itemgetter[Json]", dict[Json, dict[str, SettingPart]]]:
     """The part under ``key``, if there is one, for each combination of the values of its axes."""
     axes = [grid.axes[number] for number in numbers]
     table: dict[Json, dict[str, SettingPart]] = {}
-    issue_by_path: dict[str, tuple[SourceLocation, Flaw]] = {}
+    issue_by_path: dict[str, Issue] = {}
     for combination in product(*(range(len(axis.values)) for axis in axes)):
         raw = base[key].raw if key in base else None
         effects = _effects(axes, combination, key)
@@ -97,7 +98,7 @@ def _table(
             try:
                 raw = set_path(raw, effect.path, effect.value)
             except Flawed as error:
-                issue_by_path.setdefault(effect.path, (effect.location, error.flaws[0].below(effect.path)))
+                issue_by_path.setdefault(effect.path, error.issues[0].below(effect.path).at(effect.location))
         part = {key: part_of(raw)} if effects or key in base else {}
         table[combination if len(combination) > 1 else combination[0]] = part
     issues += issue_by_path.values()

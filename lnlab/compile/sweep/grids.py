@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from lnlab.compile.source_spans import UNKNOWN, SourceLocation
+from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import Effect, method_effects
-from lnlab.compile.sweep.overlay import EXCEPT, Issues, MergedSpec
+from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import listed, nearest
+from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Flawed, Where
+from lnlab.registry import Flawed
 from lnlab.setting import path_words
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.experiment import SETTING
@@ -39,32 +40,39 @@ class SweepGrid:
     without: tuple[Mapping[int, frozenset[int]], ...] = ()
 
 
-def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid], Issues]:
+def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid], list[Issue]]:
     """The grids with pins applied, and what is wrong with them. Without a sweep, one grid without axes."""
     sweep = reading.experiment.sweep
     if sweep is None:
         return [SweepGrid(())], []
-    issues: Issues = []
+    issues: list[Issue] = []
     sweep_grids = [_grid(grid, reading.path(("sweep", number)), merged, issues) for number, grid in enumerate(sweep)]
     for number, grid in enumerate(sweep):
         if METHOD not in grid and any(METHOD in other for other in sweep):
             where = reading.path(("sweep", number))
-            flaw = Flaw(where, f"this grid has no {METHOD}, and another has one", f"add it: {{{METHOD}: [name, ...]}}")
-            issues.append((merged.location(where), flaw))
+            flaw = Issue(
+                "missing",
+                where,
+                f"this grid has no {METHOD}, and another has one",
+                f"add it: {{{METHOD}: [name, ...]}}",
+            )
+            issues.append(flaw.at(merged.location(where)))
     size = sum(prod(len(axis.values) for axis in grid.axes) for grid in sweep_grids)
     if size > MOST_POINTS:
-        flaw = Flaw(("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
-        return [SweepGrid(())], [*issues, (merged.location(("sweep",)), flaw)]
+        flaw = Issue("too-large", ("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
+        return [SweepGrid(())], [*issues, flaw.at(merged.location(("sweep",)))]
     return sweep_grids, issues
 
 
-def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, issues: Issues) -> SweepGrid:
+def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, issues: list[Issue]) -> SweepGrid:
     """One grid, of those of its axes that can be set."""
     written = {path: values for path, values in grid.items() if path != EXCEPT}
     axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
     issues += _set_twice(axes)
     if not written:
-        issues.append((merged.location(where), Flaw(where, "a grid without axes", "write {path: [value, ...]}")))
+        issues.append(
+            Issue("missing", where, "a grid without axes", "write {path: [value, ...]}").at(merged.location(where))
+        )
     without = []
     for number, partial in enumerate(grid.get(EXCEPT, ())):
         exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number), merged)
@@ -73,7 +81,7 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
     return SweepGrid(tuple(axes), tuple(without))
 
 
-def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: Issues) -> SweepAxis | None:
+def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: list[Issue]) -> SweepAxis | None:
     """The axis with its values by the file or a pin, or None; what is wrong is added to ``issues``."""
     key = merged.location((*where, path))
     locations = [merged.location((*where, path, i)) for i in range(len(values))]
@@ -83,10 +91,10 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
         values = pin.value if several else [pin.value]
         locations = [pin.location.below((i,)) if several else pin.location for i in range(len(values))]
     if path != METHOD and (remedy := _remedy_of_path(path, (*SETTING, METHOD, EXCEPT))):
-        issues.append((key, Flaw((), f"unknown key '{path}' in the sweep", remedy)))
+        issues.append(Issue("unknown-key", (), f"unknown key '{path}' in the sweep", remedy).at(key))
         return None
     if not values:
-        issues.append((key, Flaw((), f"the axis '{path}' is empty", "give at least one value")))
+        issues.append(Issue("wrong-length", (), f"the axis '{path}' is empty", "give at least one value").at(key))
     if path == METHOD:
         return _method_axis(values, locations, key, merged, issues)
     effects = [(Effect(path, value, key, location),) for value, location in zip(values, locations, strict=True)]
@@ -94,7 +102,11 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
 
 
 def _method_axis(
-    names: Sequence[Json], locations: Sequence[SourceLocation], key: SourceLocation, merged: MergedSpec, issues: Issues
+    names: Sequence[Json],
+    locations: Sequence[SourceLocation],
+    key: SourceLocation,
+    merged: MergedSpec,
+    issues: list[Issue],
 ) -> SweepAxis:
     """The axis of those names that stand for something, without what cannot be set."""
     effects_by_name: dict[Json, tuple[Effect, ...]] = {}
@@ -102,20 +114,26 @@ def _method_axis(
         try:
             effects = method_effects(name, merged.data, merged.location)
         except Flawed as error:
-            issues += [(location, flaw) for flaw in error.flaws]
+            issues += [flaw.at(location) for flaw in error.issues]
             continue
         for effect in effects:
             if remedy := _remedy_of_path(effect.path):
-                issues.append((effect.key, Flaw((), f"unknown key '{effect.path}' in the method '{name}'", remedy)))
+                issues.append(
+                    Issue("unknown-key", (), f"unknown key '{effect.path}' in the method '{name}'", remedy).at(
+                        effect.key
+                    )
+                )
         effects_by_name[name] = tuple(effect for effect in effects if not _remedy_of_path(effect.path))
     return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
 
-def _set_twice(axes: Sequence[SweepAxis]) -> Issues:
+def _set_twice(axes: Sequence[SweepAxis]) -> list[Issue]:
     """Paths that a grid sweeps although one of its methods sets them."""
     swept = {axis.path: axis.location for axis in axes}
     return [
-        (swept[effect.path], Flaw((), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them"))
+        Issue("duplicate", (), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them").at(
+            swept[effect.path]
+        )
         for axis in axes
         if axis.path == METHOD
         for name, effects in zip(axis.values, axis.effects, strict=True)
@@ -132,20 +150,28 @@ def _remedy_of_path(path: str, known: Sequence[str] = SETTING) -> str | None:
 
 def _issues_of_exception(
     partial: Json, written: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec
-) -> Issues:
+) -> list[Issue]:
     """What is wrong with an exception: it must name axes of its grid, and values that they have in the file."""
     if not isinstance(partial, dict) or not partial:
-        return [(merged.location(where), Flaw(where, "an exception is a partial point", "write {path: value}"))]
-    issues: Issues = []
+        return [
+            Issue("wrong-type", where, "an exception is a partial point", "write {path: value}").at(
+                merged.location(where)
+            )
+        ]
+    issues: list[Issue] = []
     for path, value in partial.items():
         location = merged.location((*where, path))
         if path not in written:
-            flaw = Flaw((*where, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written))
-            issues.append((location, flaw))
+            flaw = Issue(
+                "unknown-key", (*where, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written)
+            )
+            issues.append(flaw.at(location))
         elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):
             known = listed(map(canonical, written[path]), canonical(value))
             issues.append(
-                (location, Flaw((*where, path), f"the axis has no value {canonical(value)}", f"it has {known}"))
+                Issue("wrong-value", (*where, path), f"the axis has no value {canonical(value)}", f"it has {known}").at(
+                    location
+                )
             )
     return issues
 

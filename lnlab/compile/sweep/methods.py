@@ -7,10 +7,10 @@ it has all that the name stands for. The name itself is part of no setting, and 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from lnlab.compile.source_spans import SourceLocation
 from lnlab.errors import nearest
+from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Flawed, Where
+from lnlab.registry import Flawed
 
 METHODS = "methods"
 
@@ -44,6 +44,6 @@ def method_effects(
     if not isinstance(name, str) or name not in known:
         word = f"'{name}'" if isinstance(name, str) else canonical(name)
         remedy = nearest(word, known) if known else f"give it a meaning under '{METHODS}:'"
-        raise Flawed(Flaw((), f"no method is called {word}", remedy))
+        raise Flawed(Issue("unknown-name", (), f"no method is called {word}", remedy))
     locations = {path: location((METHODS, name, path)) for path in known[name]}
     return tuple(Effect(path, value, locations[path], locations[path]) for path, value in known[name].items())

@@ -8,20 +8,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.source_spans import SourceLocation
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.errors import nearest
+from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
-from lnlab.registry import Flaw, Flawed, Where
+from lnlab.registry import Flawed
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.experiment import REPLACEABLE, SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override
 
-Issues = list[tuple[SourceLocation, Flaw]]
 EXCEPT = "except"
-_NO_METHOD = Flaw((), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them")
+_NO_METHOD = Issue(
+    "missing", (), f"no grid of the sweep has a {METHOD}", "name settings under 'methods:' and sweep them"
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class MergedSpec:
     data: dict[str, Json]
     changes: list[_Change] = field(default_factory=list)
     pins: dict[str, _Change] = field(default_factory=dict)
-    issues: Issues = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
     touched: bool = False
     grid_names: tuple[str, ...] = ()
     origins: Mapping[Where, Where] = field(default_factory=dict)
@@ -72,9 +73,9 @@ class MergedSpec:
                 return change.location.below(path[len(words) :])
         return SourceLocation(path)
 
-    def located(self, flaws: Iterable[Flaw]) -> Issues:
-        """Flaws whose paths are those of ``data``, each with where it was written."""
-        return [(self.location(flaw.path), replace(flaw, path=self.stated_path(flaw.path))) for flaw in flaws]
+    def located(self, issues: Iterable[Issue]) -> list[Issue]:
+        """Issues whose paths are those of ``data``, each with where it was written."""
+        return [replace(issue, place=self.stated_path(issue.path)).at(self.location(issue.path)) for issue in issues]
 
 
 def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[Override]) -> MergedSpec:
@@ -91,9 +92,7 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
     changes: list[_Change] = []
     if profile is not None:
         if profile not in profiles:
-            merged.issues.append(
-                (SourceLocation(argument=f"--profile {profile}"), flaw_of_unknown_profile(profile, profiles))
-            )
+            merged.issues.append(unknown_profile(profile, profiles).at(SourceLocation(argument=f"--profile {profile}")))
         changes += _profile_changes(profile, profiles.get(profile, {}))
     from_overrides = [
         _Change(override.path, override.value, SourceLocation(argument=override.where), override.where)
@@ -104,11 +103,11 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
     return merged
 
 
-def flaw_of_unknown_profile(profile: str, profiles: Collection[str]) -> Flaw:
+def unknown_profile(profile: str, profiles: Collection[str]) -> Issue:
     """The flaw of a profile that is not among those of the spec."""
     if not profiles:
-        return Flaw((), "this spec defines no profiles", "leave out --profile")
-    return Flaw((), f"this spec has no profile '{profile}'", nearest(profile, profiles))
+        return Issue("unknown-name", (), "this spec defines no profiles", "leave out --profile")
+    return Issue("unknown-name", (), f"this spec has no profile '{profile}'", nearest(profile, profiles))
 
 
 def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
@@ -120,18 +119,21 @@ def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
     return sorted(changes, key=lambda change: len(path_words(change.path)))
 
 
-def _misplaced(change: _Change) -> tuple[SourceLocation, Flaw] | None:
+def _misplaced(change: _Change) -> Issue | None:
     """The flaw of a change that sets what cannot be set."""
     words = path_words(change.path)
     if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
         return None
     if words[0] in Experiment.model_fields:
         what = f"'{change.path}' cannot be changed by a profile or -s"
-        return change.location, Flaw(
-            (), what, f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}"
-        )
+        return Issue(
+            "unsupported",
+            (),
+            what,
+            f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
+        ).at(change.location)
     remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
-    return change.location, Flaw((), f"unknown key '{change.path}'", remedy)
+    return Issue("unknown-key", (), f"unknown key '{change.path}'", remedy).at(change.location)
 
 
 def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
@@ -148,10 +150,10 @@ def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
         if change.path in swept:
             merged.pins[change.path] = change
         if change.path == METHOD:
-            merged.issues += [] if METHOD in swept else [(change.location, _NO_METHOD)]
+            merged.issues += [] if METHOD in swept else [_NO_METHOD.at(change.location)]
         elif change.path not in swept or not isinstance(change.value, list):
             _set_value(merged, change)
-    merged.issues += [(change.location, flaw) for change in moving if (flaw := _without_effect(change, merged, grids))]
+    merged.issues += [flaw.at(change.location) for change in moving if (flaw := _without_effect(change, merged, grids))]
 
 
 def _list_grids(merged: MergedSpec) -> None:
@@ -192,7 +194,7 @@ def _set_value(merged: MergedSpec, change: _Change) -> None:
         merged.data[first] = set_path(merged.data.get(first), change.path, change.value)
         merged.changes.append(change)
     except Flawed as error:
-        merged.issues += [(change.location, flaw.below(change.path)) for flaw in error.flaws]
+        merged.issues += [flaw.below(change.path).at(change.location) for flaw in error.issues]
 
 
 def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
@@ -202,7 +204,7 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
     return [{path: values for path, values in grid.items() if path != EXCEPT} for grid in grids]
 
 
-def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, Json]]) -> Flaw | None:
+def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, Json]]) -> Issue | None:
     """The flaw of a change that every point of the sweep overwrites, itself or with a path above it."""
     set_by_grids = [set(grid) | _set_by_methods(grid, merged) for grid in grids]
     covering = [path for path in _prefixes(change.path) if grids and all(path in paths for paths in set_by_grids)]
@@ -210,9 +212,9 @@ def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, J
         return None
     if any(covering[0] in grid for grid in grids):
         what = f"'{change.path}' has no effect, because every grid of the sweep sets {covering[0]} whole"
-        return Flaw((), what, f"set {covering[0]}, or write the parameter into the sweep")
+        return Issue("no-effect", (), what, f"set {covering[0]}, or write the parameter into the sweep")
     what = f"'{change.path}' has no effect, because every method of the sweep sets {covering[0]}"
-    return Flaw((), what, "change the methods, or leave it out of them")
+    return Issue("no-effect", (), what, "change the methods, or leave it out of them")
 
 
 def _set_by_methods(grid: Mapping[str, Json], merged: MergedSpec) -> set[str]:

@@ -7,8 +7,8 @@ from lnlab.compile.interned import InternedSetting, interned_parts
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.work import ResolvedSetting
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw
 from lnlab.setting import Setting as Reader
 from lnlab.setting import path_words
 
@@ -35,7 +35,7 @@ class TuningGroup:
         """The number of its setting that has this value; None where the sweep has none."""
         return next((n for candidate, n in self.candidates if canonical(candidate) == canonical(value)), None)
 
-    def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Flaw]]:
+    def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Issue]]:
         """The setting of this group with another value, or None and what is wrong with it."""
         return resolver.setting(interned_parts(self._put(value)))
 

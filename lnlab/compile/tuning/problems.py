@@ -18,8 +18,9 @@ from lnlab.compile.selection.selection import SelectionContext, flaws_of_selecti
 from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.tuning.groups import TuningGroup, tuning_groups
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Flaw, Flawed
+from lnlab.registry import Flawed
 from lnlab.setting import path_words
 
 
@@ -183,36 +184,38 @@ def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
     return variants.selected(of)
 
 
-def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Flaw:
+def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Issue:
     """The flaw where no group decides for these runs, or several do."""
     where = " for " + ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items()) if about else ""
     if not points:
-        return Flaw((SELECT, "of"), f"leaves no run that decides{where}", "pin what these runs have")
+        return Issue(
+            "empty-selection", (SELECT, "of"), f"leaves no run that decides{where}", "pin what these runs have"
+        )
     differing = {axis: dict.fromkeys(kind_label(point[axis]) for point in points) for axis in points[0]}
     axes = ", ".join(f"{axis} ({' or '.join(values)})" for axis, values in differing.items() if len(values) > 1)
     what = f"leaves {len(points)} runs a candidate and seed{where}"
-    return Flaw((SELECT, "of"), what, f"pin {axes}, or name it in by")
+    return Issue("conflict", (SELECT, "of"), what, f"pin {axes}, or name it in by")
 
 
 def _flaws_of_candidates(
     select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep
-) -> Iterator[Flaw]:
+) -> Iterator[Issue]:
     """Candidates that have no order or no multiples, and runs that learn nothing."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if select.numbers and not number:
             flaw = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {kind_label(value)} is none"
-            yield Flaw((SELECT, select.path), flaw, "write best")
+            yield Issue("conflict", (SELECT, select.path), flaw, "write best")
         if select.times != (1,) and (not number or value == 0):
-            yield Flaw((SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
+            yield Issue("conflict", (SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
-        yield Flaw((SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
+        yield Issue("conflict", (SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
 
 
 def _flaws_of_multiples(
     select: ResolvedSelect, problems: Sequence[TuningProblem], registries: Registries
-) -> Iterator[Flaw]:
+) -> Iterator[Issue]:
     """Everything that may be judged must be a setting."""
     resolver = Resolver(registries)
     for problem in problems:
@@ -224,4 +227,6 @@ def _flaws_of_multiples(
                 setting, flaws = group.at(value, resolver)
                 for flaw in flaws if setting is None else contradictions(setting, registries):
                     what = f"{select.path} = {kind_label(value)} would be judged, and {flaw.what}"
-                    yield Flaw((SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy)
+                    yield Issue(
+                        "conflict", (SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy
+                    )

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.overlay import Issues, MergedSpec, grids_of
+from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.errors import nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.registry import Choice, Flaw, Flawed
+from lnlab.registry import Choice, Flawed
 from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.experiment import Experiment, SelectText
 from lnlab.specfile.read import Reading
@@ -46,7 +47,7 @@ class ResolvedSelect:
 
 def resolve_select(
     reading: Reading, merged: MergedSpec, registries: Registries
-) -> tuple[ResolvedSelect | None, Issues]:
+) -> tuple[ResolvedSelect | None, list[Issue]]:
     """What is chosen, or None, and what is wrong with ``select`` whatever the settings are."""
     text = reading.experiment.select
     if text is None:
@@ -61,7 +62,7 @@ def resolve_select(
         try:
             rule = resolve_choice(registries["rule"], rules[path])
         except Flawed as error:
-            flaws += [flaw.below(SELECT, path) for flaw in error.flaws]
+            flaws += [flaw.below(SELECT, path) for flaw in error.issues]
     if flaws:
         return None, merged.located(flaws)
     numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
@@ -76,41 +77,50 @@ def _rules(text: SelectText) -> dict[str, Json]:
     return dict(text.model_extra or {})
 
 
-def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Flaw]:
+def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Issue]:
     """Exactly one axis is chosen."""
     named = list(_rules(text))
     if not named:
-        yield Flaw((SELECT,), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
+        yield Issue("missing", (SELECT,), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
     for path in named:
         if path == METHOD:
-            yield Flaw((SELECT, path), "a method is a name, and no value of a setting", "choose a path of the setting")
+            yield Issue(
+                "conflict",
+                (SELECT, path),
+                "a method is a name, and no value of a setting",
+                "choose a path of the setting",
+            )
         elif path not in axes:
             what = f"{UNKNOWN} '{path}': it is no axis of the sweep, whose values would be the candidates"
-            yield Flaw((SELECT, path), what, nearest(path, [*axes, *SelectText.model_fields]))
+            yield Issue("unknown-key", (SELECT, path), what, nearest(path, [*axes, *SelectText.model_fields]))
     for path in [path for path in named if path in axes][1:]:
-        yield Flaw((SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them")
+        yield Issue(
+            "conflict", (SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them"
+        )
 
 
-def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Flaw]:
+def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Issue]:
     """What is wrong with the fields besides the path."""
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
         what = f"seed {both[0]} chooses, and is judged too"
-        yield Flaw((SELECT, "seeds"), what, "tune on seeds that are not judged")
+        yield Issue("conflict", (SELECT, "seeds"), what, "tune on seeds that are not judged")
     others = [axis for axis in axes if axis not in _rules(text)]
     for number, axis in enumerate(text.by):
         if axis not in others:
             what = "is what is chosen" if axis in axes else "is no axis of the sweep"
-            yield Flaw((SELECT, "by", number), f"'{axis}' {what}", nearest(axis, others))
+            yield Issue("unknown-name", (SELECT, "by", number), f"'{axis}' {what}", nearest(axis, others))
     for key in text.of or {}:
         if key in _rules(text):
-            yield Flaw((SELECT, "of", key), f"'{key}' is what is chosen", "pin the other axes")
+            yield Issue("conflict", (SELECT, "of", key), f"'{key}' is what is chosen", "pin the other axes")
         elif key in COLUMNS:
-            yield Flaw((SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting")
+            yield Issue(
+                "conflict", (SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting"
+            )
 
 
-def _flaws_of_grids(path: str, sweep: Json) -> Iterator[Flaw]:
+def _flaws_of_grids(path: str, sweep: Json) -> Iterator[Issue]:
     """Grids without candidates: it is undefined whether their runs have the chosen value."""
     for number, grid in enumerate(sweep):
         if isinstance(grid, dict) and path not in grid:
             what = f"this grid has no '{path}', which is chosen"
-            yield Flaw(("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
+            yield Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")

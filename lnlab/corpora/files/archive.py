@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from io import BufferedIOBase, RawIOBase
 from pathlib import Path, PurePosixPath
 
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 
 _LARGEST = 1 << 29
 """Bytes that a file, or all that an archive unfolds to, may have."""
@@ -48,8 +49,8 @@ class _Bounded(RawIOBase):
         return block
 
 
-def _too_large(where: str) -> Problem:
-    return Problem(where, f"holds more than {_LARGEST} bytes", "this is no such corpus: get it again")
+def _too_large(where: str) -> Issue:
+    return Issue("too-large", where, f"holds more than {_LARGEST} bytes", "this is no such corpus: get it again")
 
 
 def read_content(path: Path) -> Content:
@@ -63,7 +64,7 @@ def read_content(path: Path) -> Content:
             raise CorpusError(_too_large(str(path)))
         return Content(str(path), path.read_bytes())
     except OSError as error:
-        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+        raise CorpusError(Issue("unreadable", str(path), "cannot be read", str(error))) from error
 
 
 def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, Content]:
@@ -95,9 +96,9 @@ def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, C
                 pass
     except DAMAGES as error:
         what = f"is not a whole .tgz archive ({error or type(error).__name__})"
-        raise CorpusError(Problem(str(path), what, "get it again")) from error
+        raise CorpusError(Issue("damaged", str(path), what, "get it again")) from error
     except OSError as error:
-        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+        raise CorpusError(Issue("unreadable", str(path), "cannot be read", str(error))) from error
     return members
 
 
@@ -120,9 +121,9 @@ def read_zip(path: Path, select: Callable[[str], str | None]) -> dict[str, Conte
                     members[name] = Content(f"{path}: {name}", raw)
     except ZIP_DAMAGES as error:
         what = f"is not a whole .zip archive ({error or type(error).__name__})"
-        raise CorpusError(Problem(str(path), what, "get it again")) from error
+        raise CorpusError(Issue("damaged", str(path), what, "get it again")) from error
     except OSError as error:
-        raise CorpusError(Problem(str(path), "cannot be read", str(error))) from error
+        raise CorpusError(Issue("unreadable", str(path), "cannot be read", str(error))) from error
     return members
 
 
@@ -139,4 +140,6 @@ def _inside(name: str, path: Path) -> PurePosixPath:
 
 
 def _bad_member(path: Path, member: str, fault: str) -> CorpusError:
-    return CorpusError(Problem(str(path), f"the member {member!r} {fault}", "do not use this archive: get it again"))
+    return CorpusError(
+        Issue("damaged", str(path), f"the member {member!r} {fault}", "do not use this archive: get it again")
+    )

@@ -15,8 +15,9 @@ from platformdirs import user_data_path
 
 from lnlab.corpora.corpus import RemoteFile
 from lnlab.corpora.files.http import open_url
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.project import read_project
 from lnlab.registry import Roots
 
@@ -56,9 +57,9 @@ def file_below(roots: Roots, name: str) -> Path | None:
         if not astray and (within or not roots):
             return next((path for path in within if path.is_file()), None)
     except (OSError, RuntimeError, ValueError) as error:
-        raise CorpusError(Problem(repr(name), "is not a path of a file", str(error))) from error
+        raise CorpusError(Issue("not-found", repr(name), "is not a path of a file", str(error))) from error
     remedy = f"put the file into one of {format_roots(roots)}, or name its folder in LNLAB_DATA"
-    raise CorpusError(Problem(repr(name), "leads out of the spec's folder and the data folders", remedy))
+    raise CorpusError(Issue("not-found", repr(name), "leads out of the spec's folder and the data folders", remedy))
 
 
 def named_file(roots: Roots, name: str) -> Path:
@@ -70,7 +71,9 @@ def named_file(roots: Roots, name: str) -> Path:
     path = file_below(roots, name)
     if path is None:
         what = f"there is no such file in any of {format_roots(roots)}"
-        raise CorpusError(Problem(repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA"))
+        raise CorpusError(
+            Issue("not-found", repr(name), what, "paths are relative to the spec's folder or to LNLAB_DATA")
+        )
     return path
 
 
@@ -88,10 +91,12 @@ def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
     path = file_below(roots, name)
     if path is None:
         what = f"'{name}' is in none of {format_roots(roots)}"
-        raise CorpusError(Problem(corpus, what, f"run `lnlab data fetch {corpus}`, or {_or_name(name)} in LNLAB_DATA"))
+        raise CorpusError(
+            Issue("not-found", corpus, what, f"run `lnlab data fetch {corpus}`, or {_or_name(name)} in LNLAB_DATA")
+        )
     if (actual := file_digest(path)) != sha256:
         what = f"the SHA-256 of this file should be {sha256} and is {actual}"
-        raise CorpusError(Problem(str(path), what, f"remove it and run `lnlab data fetch {corpus}`"))
+        raise CorpusError(Issue("no-effect", str(path), what, f"remove it and run `lnlab data fetch {corpus}`"))
     return path
 
 
@@ -143,7 +148,7 @@ def _download(corpus: str, path: Path, remote: RemoteFile, progress: Progress) -
                 raise HTTPException(f"the connection ended after {received} of {remote.size} bytes")
             if sha256 != remote.sha256:
                 what = f"the SHA-256 of this download should be {remote.sha256} and is {sha256}, so it was not kept"
-                raise CorpusError(Problem(remote.url, what, f"try again, or get {corpus} from elsewhere"))
+                raise CorpusError(Issue("not-found", remote.url, what, f"try again, or get {corpus} from elsewhere"))
     except (OSError, HTTPException) as error:
         what = f"cannot be downloaded: {error or type(error).__name__}"
         raise CorpusError(Problem(remote.url, what, f"try again, or {_or_name(path.name)} in LNLAB_DATA")) from error

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 
 from lnlab.corpora.files.archive import Content
-from lnlab.errors import CorpusError, Problem, nearest
+from lnlab.errors import CorpusError, nearest
+from lnlab.issues import Issue
 
 MARK = "@"
 UNPRINTED = re.compile(r"[\x00\x80-\x9f]")
@@ -37,7 +38,7 @@ def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, st
             raise CorpusError(Problem(content.where, f"line {number} has the label '{label}'", nearest(label, names)))
         rows.append((sentence, label))
     if not rows:
-        raise CorpusError(Problem(content.where, "has no sentence", "the file is empty: get it again"))
+        raise CorpusError(Issue("missing", content.where, "has no sentence", "the file is empty: get it again"))
     return rows
 
 
@@ -58,7 +59,7 @@ def latin_1(content: Content) -> str:
         line = text.count("\n", 0, unprintable.start()) + 1
         reason = f"line {line} holds the byte 0x{ord(unprintable[0]):02x}"
     remedy = "convert the file back to Latin-1 (ISO 8859-1), or get it again"
-    raise CorpusError(Problem(content.where, f"is not Latin-1 ({reason})", remedy))
+    raise CorpusError(Issue("not-text", content.where, f"is not Latin-1 ({reason})", remedy))
 
 
 def _is_utf_8(raw: bytes) -> bool:

@@ -8,7 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from lnlab.corpora.corpus import Pair
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 
 _LARGEST = 1 << 31
 """Bytes of text that are read at most, so that a small compressed file cannot fill the memory."""
@@ -41,7 +42,7 @@ def lines_of(path: Path) -> Iterator[str]:
     except (EOFError, zlib.error, OSError) as error:
         damaged = isinstance(error, EOFError | zlib.error | gzip.BadGzipFile)
         what = "is not a whole gzip file" if damaged else "cannot be read"
-        raise CorpusError(Problem(str(path), what, str(error))) from error
+        raise CorpusError(Issue("unreadable", str(path), what, str(error))) from error
 
 
 def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
@@ -55,12 +56,12 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
         number, total = number + 1, total + len(raw)
         if number == 1 and not raw.endswith(NEWLINE) and raw.rstrip(b"\r").count(b"\r") > 1:
             what = "its line ends are CR alone, as on old Macs, so that it is a single line"
-            raise CorpusError(Problem(where, what, "convert its line ends to LF"))
+            raise CorpusError(Issue("damaged", where, what, "convert its line ends to LF"))
         if total > _LARGEST:
-            raise CorpusError(Problem(where, f"holds more than {_LARGEST} bytes of text", "split it"))
+            raise CorpusError(Issue("too-large", where, f"holds more than {_LARGEST} bytes of text", "split it"))
         if len(raw) > _LONGEST:
             what = f"line {number} has more than {_LONGEST} bytes"
-            raise CorpusError(Problem(where, what, "a line is one sentence"))
+            raise CorpusError(Issue("damaged", where, what, "a line is one sentence"))
         yield decoded(raw.removeprefix(BOM) if number == 1 else raw, where, number).strip()
 
 
@@ -78,7 +79,7 @@ def decoded(raw: bytes, where: str, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         bad, reason = error.start, error.reason
     what = f"line {line + raw.count(NEWLINE, 0, bad)} is not UTF-8 ({reason})"
-    raise CorpusError(Problem(where, what, "convert the file to UTF-8"))
+    raise CorpusError(Issue("not-text", where, what, "convert the file to UTF-8"))
 
 
 def read_pairs(source: Path, target: Path) -> list[Pair]:
@@ -103,6 +104,6 @@ def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
             yield one, other
     if sources != targets:
         what = f"{sources} lines, and {targets} in {target}"
-        raise CorpusError(Problem(str(source), what, "both files need the same number of lines"))
+        raise CorpusError(Issue("duplicate", str(source), what, "both files need the same number of lines"))
     if not sources:
-        raise CorpusError(Problem(str(source), f"is empty, and so is {target}", "get both files again"))
+        raise CorpusError(Issue("damaged", str(source), f"is empty, and so is {target}", "get both files again"))

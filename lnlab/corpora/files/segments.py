@@ -15,7 +15,8 @@ from xml.parsers import expat
 from lnlab.corpora.corpus import Pair
 from lnlab.corpora.files.archive import Content
 from lnlab.corpora.files.lines import BOM, decoded
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 
 _LARGEST = 1 << 26
 """Bytes of such a file; the largest known have half a million."""
@@ -51,7 +52,7 @@ class _Reader:
         parser.buffer_text = True
 
     def error_at_line(self, what: str, remedy: str) -> CorpusError:
-        return CorpusError(Problem(self.where, f"line {self.parser.CurrentLineNumber}: {what}", remedy))
+        return CorpusError(Issue("damaged", self.where, f"line {self.parser.CurrentLineNumber}: {what}", remedy))
 
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
@@ -99,11 +100,11 @@ def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument
     raw = content.raw.removeprefix(BOM)
     if len(raw) > _LARGEST:
         raise CorpusError(
-            Problem(where, f"holds more than {_LARGEST} bytes", "this is no test set: get the file again")
+            Issue("too-large", where, f"holds more than {_LARGEST} bytes", "this is no test set: get the file again")
         )
     text = decoded(raw, where)
     if not text.strip():
-        raise CorpusError(Problem(where, "is empty", "get the file again"))
+        raise CorpusError(Issue("damaged", where, "is empty", "get the file again"))
     reader = _Reader(where)
     try:
         reader.parser.Parse(BARE.sub("&amp;", text) if sgml else text, True)
@@ -115,7 +116,7 @@ def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument
             remedy = "the file is cut off: get it again"
         raise CorpusError(Problem(where, what, remedy)) from error
     if not any(document.segments for document in reader.documents):
-        raise CorpusError(Problem(where, "holds no segments (<seg id=...>)", "this is no test set"))
+        raise CorpusError(Issue("damaged", where, "holds no segments (<seg id=...>)", "this is no test set"))
     return reader.documents
 
 
@@ -129,7 +130,7 @@ def segment_pairs(source: Content, target: Content, *, sgml: bool = False) -> li
     if difference := divergence(sources, targets):
         counts = [sum(len(document.segments) for document in side) for side in (sources, targets)]
         what = f"{counts[0]} segments, and {counts[1]} in {target.where}: {difference}"
-        raise CorpusError(Problem(source.where, what, "both files need the same segments: get them again"))
+        raise CorpusError(Issue("duplicate", source.where, what, "both files need the same segments: get them again"))
     return texts(sources, targets)
 
 

@@ -16,7 +16,8 @@ from lnlab.corpora.files.archive import Content, read_archive, read_content
 from lnlab.corpora.files.fetch import file_below
 from lnlab.corpora.files.lines import lines_in
 from lnlab.corpora.files.segments import SegmentedDocument, divergence, segment_pairs, texts
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.registry import Roots
 
 ORIGIN = (
@@ -74,7 +75,7 @@ def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
     members = read_archive(paths[0], select)
     if missing := [name for name in names if name not in members]:
         what = f"this archive has no {', '.join(missing)}"
-        raise CorpusError(Problem(str(paths[0]), what, f"get the one of {ORIGIN}"))
+        raise CorpusError(Issue("damaged", str(paths[0]), what, f"get the one of {ORIGIN}"))
     return members
 
 
@@ -88,9 +89,11 @@ def tagged_pairs(source: Content, target: Content) -> list[Pair]:
     counts = [sum(len(talk.segments) for talk in side) for side in (sources, targets)]
     if counts[0] != counts[1]:
         what = f"{counts[0]} lines of text, and {counts[1]} in {target.where}: {divergence(sources, targets)}"
-        raise CorpusError(Problem(source.where, what, "both files need the same number of lines: get them again"))
+        raise CorpusError(
+            Issue("duplicate", source.where, what, "both files need the same number of lines: get them again")
+        )
     if not counts[0]:
-        raise CorpusError(Problem(source.where, "has no line of text", "get the file again"))
+        raise CorpusError(Issue("damaged", source.where, "has no line of text", "get the file again"))
     return texts(sources, targets)
 
 

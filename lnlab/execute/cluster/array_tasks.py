@@ -17,7 +17,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 GRACE = 120
 """Seconds between SLURM's signal and the end of a task: training runs are saved in that time."""
@@ -132,7 +133,7 @@ def submit_tasks(
         from submitit.core.utils import FailedJobError, FailedSubmissionError  # late: an extra
         from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob  # late: an extra
     except ImportError as error:
-        raise LabError(Problem("--executor slurm", "submitit is not installed", _INSTALL)) from error
+        raise LabError(Issue("not-installed", "--executor slurm", "submitit is not installed", _INSTALL)) from error
     SlurmJob.watcher = SlurmInfoWatcher(delay_s=30)  # ten minutes by default, which is long to wait for a failed task
     try:
         executor = AutoExecutor(logs, cluster=cluster, slurm_max_num_timeout=REQUEUES)
@@ -142,10 +143,14 @@ def submit_tasks(
     except (FailedSubmissionError, FailedJobError, OSError, subprocess.CalledProcessError) as error:
         said = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
         remedy = "give what your cluster wants, as --sbatch partition=short"
-        raise LabError(Problem("--sbatch", f"sbatch refused the tasks: {said[-1].strip()}", remedy)) from error
+        raise LabError(
+            Issue("unreachable", "--sbatch", f"sbatch refused the tasks: {said[-1].strip()}", remedy)
+        ) from error
     except RuntimeError as error:  # submitit finds no srun
         remedy = "call it on a node from which sbatch works"
-        raise LabError(Problem("--executor slurm", "SLURM's commands are not on this machine", remedy)) from error
+        raise LabError(
+            Issue("unreachable", "--executor slurm", "SLURM's commands are not on this machine", remedy)
+        ) from error
     return SubmittedTasks(jobs, logs)
 
 

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.cluster.package import ray
 from lnlab.execute.pool import cores
+from lnlab.issues import Issue
 
 PATIENCE = 5.0
 """Seconds in which a cluster has to take a connection."""
@@ -70,7 +71,7 @@ def connected(address: str | None, workers: int | None) -> Iterator[None]:
         os.environ.setdefault(name, value)
     if ray is None:
         remedy = "install it with pip install 'lnlab[ray]', or leave the option out"
-        raise LabError(Problem("--executor ray", "the package ray is not installed", remedy))
+        raise LabError(Issue("not-installed", "--executor ray", "the package ray is not installed", remedy))
     if ray.is_initialized():
         yield
         return
@@ -107,16 +108,22 @@ def _require_reachable(address: str | None) -> None:
         return
     if "://" in address:
         remedy = "run lnlab on a node of the cluster, with --address auto"
-        raise LabError(Problem(f"--address {address}", "is for Ray Client, through which no worker can be had", remedy))
+        raise LabError(
+            Issue(
+                "unreachable", f"--address {address}", "is for Ray Client, through which no worker can be had", remedy
+            )
+        )
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise LabError(Problem(f"--address {address}", "is no host:port", "write --address HOST:6379, or auto"))
+        raise LabError(
+            Issue("unreachable", f"--address {address}", "is no host:port", "write --address HOST:6379, or auto")
+        )
     try:
         socket.create_connection((host, int(port)), PATIENCE).close()
     except (OSError, OverflowError) as error:
         raise LabError(_unreachable(address, str(error))) from error
 
 
-def _unreachable(address: str, cause: str) -> Problem:
+def _unreachable(address: str, cause: str) -> Issue:
     remedy = "start one with 'ray start --head' and run lnlab on one of its nodes"
-    return Problem(f"--address {address}", f"there is no Ray cluster that can be reached: {cause}", remedy)
+    return Issue("unreachable", f"--address {address}", f"there is no Ray cluster that can be reached: {cause}", remedy)

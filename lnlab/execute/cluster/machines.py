@@ -6,12 +6,13 @@ from pathlib import Path
 
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.cluster.connection import cluster_size
 from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources
 from lnlab.execute.executor import Executor, OpenExecutor
 from lnlab.execute.pool import threads
 from lnlab.execute.unit import OpenUnit
+from lnlab.issues import Issue
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class RayCluster:
         if count := self.requested or cluster_size().cores // threads():
             return count
         remedy = "say how many are wanted with --workers: a cluster that grows by itself starts nodes for them"
-        raise LabError(Problem("--executor ray", "no node of the cluster has a core now", remedy))
+        raise LabError(Issue("unreachable", "--executor ray", "no node of the cluster has a core now", remedy))
 
     @property
     def memory(self) -> int:
@@ -47,7 +48,7 @@ class RayCluster:
         """A GPU where one is wanted; whether torch sees it is found out on its node."""
         if "cuda" in devices and not cluster_size().gpus:
             remedy = "write train.device: cpu, or start a node with ray start --num-gpus"
-            raise LabError(Problem("train.device", "no node of the cluster has a GPU", remedy))
+            raise LabError(Issue("unreachable", "train.device", "no node of the cluster has a GPU", remedy))
 
     def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor:
         """Workers that take a core each, the memory of the largest unit, and a GPU where one is wanted."""
@@ -56,7 +57,7 @@ class RayCluster:
         if largest and needed > largest:
             what = f"one unit needs about {_gigabytes(needed)}, and no node gives more than "
             remedy = "start nodes with more memory (ray start --memory), or take a smaller model"
-            raise LabError(Problem("--executor ray", what + _gigabytes(largest), remedy))
+            raise LabError(Issue("out-of-range", "--executor ray", what + _gigabytes(largest), remedy))
         resources = WorkerResources(needed, int("cuda" in devices))
         limit = None if self.requested else len(plan.units)
 

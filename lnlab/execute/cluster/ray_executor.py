@@ -17,7 +17,7 @@ from typing import Any
 
 from pebble import ProcessExpired
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
 from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences
 from lnlab.execute.cluster.connection import cluster_size
 from lnlab.execute.cluster.package import ray
@@ -26,6 +26,7 @@ from lnlab.execute.cluster.remote_unit import Doorway, pack
 from lnlab.execute.executor import WorkerLost
 from lnlab.execute.pool import threads
 from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
+from lnlab.issues import Issue
 
 AHEAD = 1.0
 """Seconds of work that a worker holds: messages take milliseconds, so that it never waits for one."""
@@ -150,7 +151,9 @@ class RayExecutor:
             if self._false_starts >= FALSE_STARTS or "creation task" in str(error):
                 lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
                 remedy = "install the same lnlab on every node"
-                raise LabError(Problem("--executor ray", f"no worker can begin: {lines[-1]}", remedy)) from error
+                raise LabError(
+                    Issue("duplicate", "--executor ray", f"no worker can begin: {lines[-1]}", remedy)
+                ) from error
             return
         if isinstance(message, Doorway):
             hired.door = message
@@ -160,7 +163,7 @@ class RayExecutor:
         self._false_starts = 0
         if others := differences(message.versions):
             what = f"has {', '.join(others)}, and other software gives other numbers"
-            raise LabError(Problem(f"node {message.host}", what, "install the same versions on every node"))
+            raise LabError(Issue("duplicate", f"node {message.host}", what, "install the same versions on every node"))
         hired.ready = message.shares
         if not message.shares:
             hired.message = hired.handle.open_door.remote(self._open_relay()).future()
@@ -243,4 +246,4 @@ def _on_node(answer: Any, host: str) -> Any:
     """An answer that blames a corpus says where: another node may have it."""
     if not isinstance(answer, Answer) or answer.status != CORPUS:
         return answer
-    return replace(answer, problems=tuple(replace(p, where=f"node {host}: {p.where}") for p in answer.problems))
+    return replace(answer, problems=tuple(replace(p, place=f"node {host}: {p.where}") for p in answer.problems))

@@ -12,9 +12,10 @@ from multiprocessing.connection import Connection, Listener
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from lnlab.errors import LabError, Problem, StoreError
+from lnlab.errors import LabError, StoreError
 from lnlab.execute.cluster.package import ray
 from lnlab.execute.cluster.remote_unit import Doorway
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:  # what it imports takes longer than all that an agent does to begin
     from lnlab.execute.unit import OpenUnit, WorkUnit
@@ -69,7 +70,9 @@ class Relay:
         with self._lock:
             known, unit = self._units.get(key, ("", None))
         if unit is None or known != ticket:
-            raise StoreError(Problem("", "this worker was taken for lost, and its unit was handed to another one"))
+            raise StoreError(
+                Issue("unreachable", "", "this worker was taken for lost, and its unit was handed to another one")
+            )
         return unit
 
     def answer(self, method: str, *arguments: Any) -> tuple[bool, Any]:

@@ -8,7 +8,8 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.sites import Site, parameter_uses
 
 Scope = Literal[
@@ -25,7 +26,9 @@ def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
     """
     selected = {id(p): p for site, p in parameter_uses(model) if p.requires_grad and _SCOPES[scope](site)}
     if not selected:
-        raise LabError(Problem("", f"the scope '{scope}' holds no trained parameter", "choose another scope"))
+        raise LabError(
+            Issue("unsupported", "", f"the scope '{scope}' holds no trained parameter", "choose another scope")
+        )
     return list(selected.values())
 
 

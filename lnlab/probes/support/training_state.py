@@ -5,7 +5,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.probes.probe import State, evaluating
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 
@@ -19,7 +20,9 @@ def require(value: _Value | None, what: str) -> _Value:
         LabError: it is None, as this state does not have it.
     """
     if value is None:
-        raise LabError(Problem("", f"a probe asks for {what}, and this state has none", "measure it while it trains"))
+        raise LabError(
+            Issue("unsupported", "", f"a probe asks for {what}, and this state has none", "measure it while it trains")
+        )
     return value
 
 

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.nn.modes import in_mode
 from lnlab.probes.probe import State
 from lnlab.tasks.decoding import Search, Translator, translate
@@ -37,7 +38,7 @@ def translations_of(state: State, split: str, sentences: int | None, search: Sea
     task, model = state.task, state.model
     if not isinstance(task, Translation) or not isinstance(model, Translator):
         what = f"the model {type(model).__name__} on the task {type(task).__name__} translates nothing"
-        raise LabError(Problem("", what, "measure an encoder_decoder on the task translation"))
+        raise LabError(Issue("unsupported", "", what, "measure an encoder_decoder on the task translation"))
     examples = task.examples(split, sentences)
     with in_mode(model, training=False, remembered=True):
         hypotheses = translate(model, examples.sources, examples.rows, search)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts import training_curves
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
@@ -44,7 +45,9 @@ def curve_y_axis(
     if between is not None:
         if not between[0] < between[1] or (log and between[0] <= 0):
             what = "two positive numbers" if log else "two numbers"
-            raise ReportError(Problem("between", f"found {list(between)}", f"write {what}, the lower one first"))
+            raise ReportError(
+                Issue("wrong-type", "between", f"found {list(between)}", f"write {what}, the lower one first")
+            )
         axis = make_axis(title, between)
         ticks = tuple(tick for tick in axis.ticks if between[0] <= tick <= between[1])
         return replace(axis, domain=between, ticks=ticks)

@@ -9,7 +9,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.lean_svg import lean_svg
 from lnlab.report.charts.stand_ins import with_stand_ins
@@ -60,7 +61,9 @@ def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
         return convert(without_control_characters(spec), vl_version=VEGA_LITE, allowed_base_urls=[], **params)
     except (ValueError, OverflowError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ReportError(Problem("figure", f"cannot be drawn: {what}", "look at the data behind it")) from error
+        raise ReportError(
+            Issue("unsupported", "figure", f"cannot be drawn: {what}", "look at the data behind it")
+        ) from error
 
 
 def _on_white(spec: Mapping[str, Json]) -> dict[str, Json]:

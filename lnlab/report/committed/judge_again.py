@@ -9,7 +9,8 @@ from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
 from lnlab.claims.kept_numbers import judge_kept_numbers
 from lnlab.claims.look_book import LookBook, claim_criterion
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
@@ -66,7 +67,7 @@ def judge_again(
     claims: Sequence[Claim],
     matched: MatchedRuns,
     before: JudgedReport,
-    located: Callable[[Problem], Problem],
+    located: Callable[[Issue], Issue],
     looks: LookBook | None = None,
 ) -> _JudgedClaims:
     """Judge every claim whose rows are complete; others keep their verdict, or are not testable if they changed.

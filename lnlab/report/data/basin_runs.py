@@ -9,7 +9,8 @@ from typing import Literal
 import polars as pl
 
 from lnlab.compile.decisions import Decision, decision_from_json
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
@@ -90,7 +91,7 @@ def tuning_runs(
         return None
     if selection["quantity"] != TUNING_QUANTITY:
         what = f"{over} was chosen on tuning seeds, whose runs are known by {TUNING_QUANTITY} alone"
-        raise ReportError(Problem("quantity", what, f"leave it out, or write {TUNING_QUANTITY}"))
+        raise ReportError(Issue("no-effect", "quantity", what, f"leave it out, or write {TUNING_QUANTITY}"))
     axis_values = _axis_values(results, runs_with(results, {k: v for k, v in selection.items() if k != "quantity"}))
     relevant = [decision for decision in path_decisions if any(_follows(point, decision) for point in axis_values)]
     names = _names(relevant)

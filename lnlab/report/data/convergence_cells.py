@@ -21,7 +21,8 @@ from lnlab.analyse.convergence.published import Printed
 from lnlab.analyse.convergence.rules import Judgement, convergences
 from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.analyse.statistics.intervals import clopper_pearson
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.wording import (
@@ -112,10 +113,12 @@ def convergence_criteria(where: Mapping[str, Json]) -> dict[str, str]:
     """
     criteria = {word: str(where[word]) for word in ("rule", "split", "statistics") if word in where}
     if not {"rule", "split"} <= criteria.keys():
-        raise ReportError(Problem("where", "names no rule or no split", "write where: {rule: learned, split: train}"))
+        raise ReportError(
+            Issue("unknown-name", "where", "names no rule or no split", "write where: {rule: learned, split: train}")
+        )
     if criteria["rule"] not in convergences.entries:
         known = join_words(convergences.entries, "or")
-        raise ReportError(Problem("where.rule", f"found '{criteria['rule']}'", f"write {known}"))
+        raise ReportError(Issue("wrong-type", "where.rule", f"found '{criteria['rule']}'", f"write {known}"))
     return criteria
 
 
@@ -157,7 +160,7 @@ def _values_of_axis(results: Results, axis: str) -> pl.DataFrame:
     rows = results.axes.filter(pl.col("axis") == axis)
     if rows.is_empty():
         known = results.axes["axis"].unique(maintain_order=True)
-        raise ReportError(Problem("across", f"{axis} does not vary", f"name one of {join_words(known)}"))
+        raise ReportError(Issue("no-effect", "across", f"{axis} does not vary", f"name one of {join_words(known)}"))
     short = settings_of(results).short_labels(axis)
     table = rows.select("run", "value", "label").rows()
     names = [(run, axis_value_name(axis, json.loads(value), short[label])) for run, value, label in table]

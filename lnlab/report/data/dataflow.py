@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 
 Operation = Literal["input", "sublayer", "norm", "sum", "factor", "shift"]
 _CODE = re.compile(r"``([^`]+)``")
@@ -120,7 +121,7 @@ def _terms(tree: ast.expr) -> Iterator[ast.expr]:
 
 
 def _problem(what: str) -> ReportError:
-    return ReportError(Problem("placement", what, "write it as in ``x = norm(x + f(x))``"))
+    return ReportError(Issue("unsupported", "placement", what, "write it as in ``x = norm(x + f(x))``"))
 
 
 def main_path(flow: Dataflow) -> tuple[int, ...]:

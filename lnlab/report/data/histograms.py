@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from lnlab.analyse.statistics.medians import histogram_median
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds
@@ -95,7 +96,7 @@ def _drawn_steps(rows: pl.DataFrame) -> list[int]:
     most = min(MAX_HISTOGRAM_STEPS, MAX_POINTS // cells)
     if most < 2 <= len(steps):
         what = f"{cells:,} rows in all panels together, and a page can draw {MAX_POINTS // 2:,}"
-        raise ReportError(Problem("where", what, "select fewer variants, or more octaves in a row"))
+        raise ReportError(Issue("too-large", "where", what, "select fewer variants, or more octaves in a row"))
     places = np.linspace(0, len(steps) - 1, most).round().astype(int) if len(steps) > most else range(len(steps))
     return [steps[place] for place in places]
 

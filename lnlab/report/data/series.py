@@ -7,7 +7,8 @@ import polars as pl
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
@@ -147,7 +148,7 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     seed = first["seed"][0]
     at = f"{x} {first['x'][0]:g}"
     what = f"seed {seed} has {first.height} numbers at {at}: {'; '.join(varying) or 'twice'}"
-    raise ReportError(Problem("where", what, "select one of each"))
+    raise ReportError(Issue("duplicate", "where", what, "select one of each"))
 
 
 def mean_points(seeds: pl.DataFrame, *, log: bool, fraction: bool = False) -> pl.DataFrame:

@@ -154,8 +154,11 @@ def _refuse_two(rows: pl.DataFrame) -> None:
     measured = rows.group_by("run", "step", maintain_order=True).agg(pl.col("measurement").n_unique())
     if not measured.filter(pl.col("measurement") > 1).is_empty():
         raise ReportError(
-            Problem(
-                "where", "a run has several spectra of this matrix, at one step", "list the probe that measures it once"
+            Issue(
+                "ambiguous",
+                "where",
+                "a run has several spectra of this matrix, at one step",
+                "list the probe that measures it once",
             )
         )
 

@@ -11,7 +11,8 @@ from pydantic import Field
 from lnlab.analyse.statistics.intervals import Interval, clopper_pearson, median_interval, t_interval
 from lnlab.claims.bounded import is_fraction
 from lnlab.claims.criterion import FINISHING
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.series import ended_runs, labelled_values
 from lnlab.report.words.wording import join_words
@@ -178,4 +179,4 @@ def _refuse_several(results: Results, selected_rows: pl.DataFrame, paths: tuple[
     row, column, seed = first.select(*paths, "seed").row(0)
     place_text = f"{_spec_text(row)}, {_spec_text(column)}"
     what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
-    raise ReportError(Problem("where", what, "select one of each"))
+    raise ReportError(Issue("duplicate", "where", what, "select one of each"))

@@ -10,7 +10,8 @@ from typing import Literal
 import polars as pl
 
 from lnlab.claims.bounded import is_fraction
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.curve_windows import (
     LEVEL_SCHEMA,
@@ -141,7 +142,7 @@ def _with_x(results: Results, rows: pl.DataFrame, x: CurveAxis) -> pl.DataFrame:
         return rows.with_columns(pl.col("step").cast(pl.Float64).alias("x"))
     shares = epochs_per_update(results, rows)
     if shares.is_empty():
-        raise ReportError(Problem("x", "these runs have no epochs", "write x: step"))
+        raise ReportError(Issue("not-measured", "x", "these runs have no epochs", "write x: step"))
     joined = rows.join(shares, on="variant", maintain_order="left")
     return joined.with_columns((pl.col("step") * pl.col("_share")).alias("x"))
 

@@ -13,7 +13,8 @@ from markupsafe import Markup, escape
 import lnlab
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_label
-from lnlab.errors import LabError, Problem, ReportError
+from lnlab.errors import LabError, ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.data.labels import value_names
@@ -45,10 +46,14 @@ def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
     places = (package / "templates", package.parent / "templates")
     shipped = tuple(place for place in places if (place / "page.html.j2").is_file())[:1]
     if user_folder is not None and not user_folder.is_dir():
-        raise ReportError(Problem(str(user_folder), "is no folder", "name a folder of templates with --templates"))
+        raise ReportError(
+            Issue("not-found", str(user_folder), "is no folder", "name a folder of templates with --templates")
+        )
     if not shipped and (user_folder is None or not (user_folder / "page.html.j2").is_file()):
         where = join_words(map(str, places), "or")
-        raise ReportError(Problem(where, "holds no page.html.j2", "name a folder of templates with --templates"))
+        raise ReportError(
+            Issue("not-found", where, "holds no page.html.j2", "name a folder of templates with --templates")
+        )
     return (*(() if user_folder is None else (user_folder,)), *shipped)
 
 
@@ -86,9 +91,9 @@ def template(folders: Sequence[Path], name: str) -> str | None:
         try:
             return read_user_file(path, "template").decode()
         except LabError as error:
-            raise ReportError(*error.problems) from error
+            raise ReportError(*error.issues) from error
         except UnicodeDecodeError as error:
-            raise ReportError(Problem(str(path), "is not UTF-8", "save it as UTF-8")) from error
+            raise ReportError(Issue("not-text", str(path), "is not UTF-8", "save it as UTF-8")) from error
     return None
 
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.render import svg_to_pdf, to_svg
 
@@ -43,7 +44,9 @@ def drawn_pdf(spec: Mapping[str, Json], width: Width, *, serif: bool = False) ->
     for target in ("column", "text") if width == "column" else ("text",):
         if (svg := _laid_out(plain, POINTS[target] / _SCALE)) is not None:
             return svg_to_pdf(_scaled(svg)), target
-    raise ReportError(Problem("figure", "finds no room in the width of the text", "show fewer panels or series"))
+    raise ReportError(
+        Issue("too-large", "figure", "finds no room in the width of the text", "show fewer panels or series")
+    )
 
 
 def _laid_out(spec: Mapping[str, Json], width: float) -> str | None:

@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from lnlab.claims.claim import Verdict
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files
@@ -66,7 +67,7 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
     reports = [_read(folder) for folder in folders]
     names = [report.facts.name for report in reports]
     for name in {name for name in names if names.count(name) > 1}:
-        raise ReportError(Problem("lnlab paper", f"two reports are of {name}", "name one report a spec"))
+        raise ReportError(Issue("duplicate", "lnlab paper", f"two reports are of {name}", "name one report a spec"))
     references = cited_references(chain.from_iterable(report.texts for report in reports))
     files: dict[str, bytes] = {}
     bodies = []
@@ -87,7 +88,7 @@ def _read(folder: Path) -> _Report:
     for part in parts:
         if part.part.error:
             raise ReportError(
-                Problem(folder.as_posix(), f"section {part.part.number}: {part.part.error}", "mend it first")
+                Issue("failed", folder.as_posix(), f"section {part.part.number}: {part.part.error}", "mend it first")
             )
     return _Report(facts, verdicts, parts)
 

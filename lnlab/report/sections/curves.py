@@ -7,7 +7,8 @@ from typing import Literal
 
 import polars as pl
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts import training_curves
 from lnlab.report.charts.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
@@ -51,7 +52,7 @@ def curves(
     of the words, which is drawn where a loss is. ``between`` are the ends of the vertical axis.
     """
     if unit == "bits" and "nats" not in quantity_with_unit(quantity):
-        raise ReportError(Problem("unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
+        raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
     curves = collect_training_curves(
         results, quantity, where or {}, x, log=scale == "log", per=math.log(2) if unit == "bits" else 1.0
     )

@@ -64,7 +64,7 @@ def _cells(rows: pl.DataFrame) -> pl.DataFrame:
     numbered_rows = number_sublayers(rows.filter(pl.col("index").is_not_null()))
     if numbered_rows["stack"].n_unique() > 1:
         stacks = join_words(numbered_rows["stack"].unique().sort())
-        raise ReportError(Problem("where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
+        raise ReportError(Issue("ambiguous", "where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
     labelled = numbered_rows.rename({"series": "panel"})
     sublayer = pl.col("i").cast(pl.String).alias("series")
     cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
@@ -77,7 +77,7 @@ def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
     """Refuse more cells than a page can draw: with some of them left out it would be another picture."""
     if estimates.height > MAX_POINTS:
         what = f"{estimates.height:,} cells, and a page can draw {MAX_POINTS:,}"
-        raise ReportError(Problem("where", what, "select fewer variants or layers"))
+        raise ReportError(Issue("too-large", "where", what, "select fewer variants or layers"))
 
 
 def _chart(cells: FigureData, quantity: str, finding: str) -> Chart:

@@ -7,7 +7,8 @@ import polars as pl
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.analyse.statistics.slopes import log_slopes
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import logarithmic_axis
@@ -66,7 +67,9 @@ def _collect(results: Results, selection: Mapping[str, Json], over: str) -> Figu
         ReportError: it names none, or several.
     """
     if not isinstance(quantity := selection.get("quantity"), str):
-        raise ReportError(Problem("of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}"))
+        raise ReportError(
+            Issue("missing", "of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}")
+        )
     where = {key: value for key, value in selection.items() if key != "quantity"}
     return collect_series(results, quantity, where, over, log=True, panels=False)
 

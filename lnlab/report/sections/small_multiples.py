@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts import small_multiples as panel_charts
 from lnlab.report.charts.axes import Axis, logarithmic_axis
@@ -89,7 +90,7 @@ def _axis(profiles: Profiles, title: str, between: tuple[float, float] | None) -
         return logarithmic_axis(title, finite_numbers(profiles.points, "estimate", "low", "high", positive=True))
     if not 0 < between[0] < between[1]:
         raise ReportError(
-            Problem("between", f"found {list(between)}", "write two positive numbers, the lower one first")
+            Issue("wrong-type", "between", f"found {list(between)}", "write two positive numbers, the lower one first")
         )
     return replace(logarithmic_axis(title, between), domain=between)
 

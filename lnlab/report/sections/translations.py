@@ -80,7 +80,7 @@ def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> 
     for table, probe in ((rows, "translations"), (scores, "bleu")):
         if table.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
             what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
-            raise ReportError(Problem("probes", what, "ask once, or at different steps"))
+            raise ReportError(Issue("ambiguous", "probes", what, "ask once, or at different steps"))
     return rows, scores
 
 

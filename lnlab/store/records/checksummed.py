@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
 
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest, digest_bytes
 
 
@@ -55,7 +56,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except PermissionError as error:
         remedy = "make it readable, or give another folder with --store"
-        raise StoreError(Problem(str(path), "cannot read: permission denied", remedy)) from error
+        raise StoreError(Issue("unreadable", str(path), "cannot read: permission denied", remedy)) from error
     except FileNotFoundError as error:
         raise CorruptFile(f"{path} is missing") from error
     except OSError as error:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lnlab.errors import Problem, StoreError
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 
 RECORD_FILE = "record.json"
 OUTPUT_FILE = "output.txt"
@@ -29,7 +30,7 @@ def store_root(folder: Path | None = None) -> Path:
     """
     root = Path(folder or os.environ.get("LNLAB_STORE") or ".lnlab").absolute()
     if root.exists() and not root.is_dir():
-        raise StoreError(Problem(str(root), "is a file", "give a folder with --store or LNLAB_STORE"))
+        raise StoreError(Issue("wrong-type", str(root), "is a file", "give a folder with --store or LNLAB_STORE"))
     return root
 
 

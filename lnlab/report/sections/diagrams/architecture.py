@@ -128,5 +128,5 @@ def _formulas(design: Design, formulas: Mapping[str, str]) -> tuple[str, ...]:
     stated = stated_formulas(formulas.get(design.placement, ""))
     if not stated:
         what = f"{design.placement!r} states no formula of a sublayer f in the first line of its documentation"
-        raise ReportError(Problem("placement", what, "write one, such as ``x = norm(x + f(x))``"))
+        raise ReportError(Issue("unsupported", "placement", what, "write one, such as ``x = norm(x + f(x))``"))
     return stated
