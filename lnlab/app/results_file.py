@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from lnlab.app.request import Request, open_store, stored_plan
 from lnlab.app.table_specs import states_results, table_spec
 from lnlab.errors import LabError
-from lnlab.issues import Issue
 from lnlab.files import replacing
+from lnlab.issues import Issue
 from lnlab.printable import shown_path
 
 if TYPE_CHECKING:

@@ -257,7 +257,7 @@ def _judged_at(
             finding = _unmet_requirement(claim, results, look) or finding_of(claim, results, verdicts, look)
             scope_text = claim_scope(claim, results, finding.n)
         except NothingSelected as error:
-            reason = "; ".join(map(str, error.problems))
+            reason = "; ".join(map(str, error.issues))
             finding = Finding("not testable here", claim["kind"], reason)
             scope_text = "none of these runs"
         # A margin set on pilot seeds is judged on others.

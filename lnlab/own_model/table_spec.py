@@ -16,7 +16,7 @@ files.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,6 +29,7 @@ from lnlab.keys import Json, digest
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.opening import from_frame
 from lnlab.recorded.readers import matching, read_tables
+from lnlab.registry import parameter_issues
 from lnlab.report.write import Report
 from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
 
@@ -129,7 +130,7 @@ def read_table_spec(path: Path) -> TableSpec:
         keys = {"": "files", "runs": "runs"}
         placed = (
             Issue(p.code, document.where(("results", keys[p.where])), p.what, p.remedy) if p.where in keys else p
-            for p in error.problems
+            for p in error.issues
         )
         raise SpecError(*placed) from error
     arguments = source.model_dump(exclude={"kind", "files", "runs"})

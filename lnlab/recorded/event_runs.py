@@ -37,7 +37,9 @@ def read_event_run(folder: Path, name: str) -> TrackedFolder:
         from tensorboard.util import tensor_util  # late: of an extra
     except ImportError as error:
         remedy = 'pip install "lnlab[tensorboard]"'
-        raise LabError(Issue("not-installed", str(folder), "holds event files, which TensorBoard reads", remedy)) from error
+        raise LabError(
+            Issue("not-installed", str(folder), "holds event files, which TensorBoard reads", remedy)
+        ) from error
     files = [(path, read_user_file(path, "event file", LARGEST_TABLE)) for path in sorted(folder.glob(f"*{MARK}*"))]
     # Without these sizes it keeps a sample of 10,000 scalars and ten tensors.
     events: Any = EventAccumulator(str(folder), size_guidance={"scalars": 0, "tensors": 0})

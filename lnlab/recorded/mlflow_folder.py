@@ -60,7 +60,9 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
                 points.append((name, int(cells[2]) if len(cells) > 2 else 0, float(cells[1])))
             except (ValueError, IndexError) as error:
                 where = f"{path}:{number}"
-                raise LabError(Issue("unreadable", where, "is no point of a metric", "a line is: moment value step")) from error
+                raise LabError(
+                    Issue("unreadable", where, "is no point of a metric", "a line is: moment value step")
+                ) from error
     status = _STATUSES.get(meta.get("status", 0), "finished")
     frame = pl.DataFrame(points, schema={"name": pl.String, "step": pl.Int64, "value": pl.Float64}, orient="row")
     name = str(meta.get("run_name") or folder.name)

@@ -69,7 +69,9 @@ def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
         # A file may have brackets in its name.
         names = [path] if path.exists() else [Path(name) for name in sorted(glob(str(path)))]  # noqa: PTH207 - with **
         if not names:
-            raise LabError(Issue("not-found", "", f"no file matches '{pattern}'", "name files from the folder of the spec"))
+            raise LabError(
+                Issue("not-found", "", f"no file matches '{pattern}'", "name files from the folder of the spec")
+            )
         found += names
     return list(dict.fromkeys(found))
 
@@ -116,7 +118,9 @@ def read_tables(
         return pl.concat(frames, how="diagonal_relaxed"), digests
     except pl.exceptions.PolarsError as error:
         shown = ", ".join(map(str, paths))
-        raise LabError(Issue("unreadable", shown, "have columns of different kinds", "give them one set of columns")) from error
+        raise LabError(
+            Issue("unreadable", shown, "have columns of different kinds", "give them one set of columns")
+        ) from error
 
 
 def _whole_folders(paths: Sequence[Path]) -> list[Path]:
@@ -131,7 +135,9 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
     holding = event_folders(folder)
     if not holding:
         what = "holds no event file of TensorBoard and no run of MLflow"
-        raise LabError(Issue("unreadable", str(folder), what, f"name files that end with {', '.join(READABLE)}, or their folder"))
+        raise LabError(
+            Issue("unreadable", str(folder), what, f"name files that end with {', '.join(READABLE)}, or their folder")
+        )
     runs: dict[Path, TrackedFolder] = {}
     for path in holding:
         run = read_event_run(path, path.name if path == folder else path.relative_to(folder).as_posix())

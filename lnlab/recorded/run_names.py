@@ -62,7 +62,9 @@ class RunNames:
                 " and ".join(f"{field} '{text}'" for field, text in zip(fields, way, strict=True)) for way in ways
             )
             what = f"the name '{name}' fits '{self.pattern}' in two ways: {shown}"
-            raise LabError(Issue("unreadable", "runs", what, "rename the runs, or write out in the pattern what they share"))
+            raise LabError(
+                Issue("unreadable", "runs", what, "rename the runs, or write out in the pattern what they share")
+            )
         return {field: number_or_word(text) for field, text in zip(fields, ways[0], strict=True)}
 
     def require(self, name: str) -> Mapping[str, Json]:
@@ -74,7 +76,12 @@ class RunNames:
         values = self.read(name)
         if values is None:
             raise LabError(
-                Issue("unreadable", "runs", f"the name '{name}' does not fit '{self.pattern}'", "write a pattern that all fit")
+                Issue(
+                    "unreadable",
+                    "runs",
+                    f"the name '{name}' does not fit '{self.pattern}'",
+                    "write a pattern that all fit",
+                )
             )
         return values
 

@@ -84,7 +84,9 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
     sides = [of] if to is None else [of, {**of, **to}]
     side_runs = [run_endings(results, side) for side in sides]
     if any(frame.is_empty() for frame in side_runs):
-        raise NothingSelected(Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are"))
+        raise NothingSelected(
+            Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")
+        )
     all_runs = pl.concat([frame.select("seed", "status", "reason") for frame in side_runs]).sort("seed")
     runs = [leading_runs(results, frame, side) for frame, side in zip(side_runs, sides, strict=True)]
     if to is None:
