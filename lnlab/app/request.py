@@ -171,7 +171,7 @@ def read_document(request: Request) -> "tuple[SpecDocument, list[Issue]]":
 
 
 @lru_cache(maxsize=1)  # a command reads its spec once for each profile
-def _parsed(text: str, path: Path) -> "tuple[SpecDocument, list[Problem]]":
+def _parsed(text: str, path: Path) -> "tuple[SpecDocument, list[Issue]]":
     from lnlab.specfile.load import parse_leniently
 
     return parse_leniently(text, path)

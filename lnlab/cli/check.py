@@ -10,7 +10,8 @@ from lnlab.app.table_specs import states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import err, one_line, out, print_json
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 
@@ -36,7 +37,7 @@ def check_specs(
     known = load_registries(plugins)
     gc.freeze()  # what was imported stays for good, and need not be looked through for garbage again
     summaries: list[SpecSummary] = []
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     for spec, request in requests.items():
         if spec in tables:
             try:

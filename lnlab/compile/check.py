@@ -39,7 +39,7 @@ from lnlab.specfile.read import read_experiment
 MOST_RUNS = 1_000_000
 PROFILE_POINTS = 100
 """Points that are checked of each profile that is not chosen, and of a spec whose grammar is wrong."""
-Pass = Callable[[Checked], tuple[Checked, Issues]]
+Pass = Callable[[Checked], tuple[Checked, list[Issue]]]
 
 
 def check_spec(
@@ -65,18 +65,18 @@ def check_spec(
     return replace(checked, issues=as_read([*unreadable, *issues], document))
 
 
-def grammar_problems(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Problem]:
+def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Issue]:
     """What is wrong with a spec whatever is registered: its overlays, and its keys and values as the grammar has them.
 
-    They are a part of the problems that ``check_spec`` finds, known before any piece is imported.
+    They are a part of the issues that ``check_spec`` finds, known before any piece is imported.
     """
-    changes, problems = parse_overrides(overrides)
+    changes, unreadable = parse_overrides(overrides)
     merged = with_claims_written_out(merge_spec(document, profile, changes), {})
-    issues = [*merged.issues, *merged.located(read_experiment(merged.data).flaws)]
-    return problems_in_order(document, problems + as_problems(document, issues))
+    issues = [*merged.issues, *merged.located(read_experiment(merged.data).issues)]
+    return as_read([*unreadable, *issues], document)
 
 
-def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[tuple[SourceLocation, Problem]]]:
+def parse_overrides(arguments: Sequence[str]) -> tuple[list[Override], list[Issue]]:
     """The overrides that can be read, and what is wrong with the others."""
     overrides: list[Override] = []
     unreadable: list[Issue] = []
@@ -129,9 +129,9 @@ def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
     return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.issues)]
 
 
-def _resolve(checked: Checked) -> tuple[Checked, Issues]:
+def _resolve(checked: Checked) -> tuple[Checked, list[Issue]]:
     """The settings; of a spec whose grammar is wrong the first ones, as it will be checked again."""
-    limit = PROFILE_POINTS if checked.reading.flaws else checked.limit
+    limit = PROFILE_POINTS if checked.reading.issues else checked.limit
     sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, limit)
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
 

@@ -87,7 +87,7 @@ class Checked:
         """Whether no mistake hides runs: only then is it a mistake of its own that a selection selects none."""
         hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds")
         chosen = self.tuning is not None or self.experiment.select is None
-        grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.flaws)
+        grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.issues)
         return chosen and not (self.merged.issues or self.sweep.issues or self.sweep.cut or grammar)
 
     def point(self, number: int) -> dict[str, Json]:

@@ -61,7 +61,7 @@ class ResolvedSweep:
     inputs: tuple[Input, ...] = ()
     partial: bool = False
     cut: bool = False
-    issues: Issues = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
 
 
 def resolve_sweep(

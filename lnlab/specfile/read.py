@@ -129,7 +129,7 @@ def _issues_of_claims(experiment: Experiment, positions: list[int]) -> list[Issu
     seen = set()
     ids = [claim.id for claim in experiment.claims]
     for word in (word for word in experiment.claim_seeds if word not in ids):
-        issues.append(Issue("unknown-name", ("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))
+        issues.append(Issue("unknown-key", ("claim_seeds", word), f"no claim is called '{word}'", nearest(word, ids)))
     for position, claim in zip(positions, experiment.claims, strict=True):
         if claim.id in seen:
             issues.append(

@@ -58,30 +58,30 @@ def profile_requests(request: Request) -> Iterator[Request]:
     yield from (replace(request, profile=name) for name, lines in named if isinstance(lines, dict))
 
 
-def grammar_mistakes(request: Request) -> list[Problem]:
+def grammar_mistakes(request: Request) -> list[Issue]:
     """Those of the problems of ``check_profiles`` that the grammar alone knows, each once; no piece is imported."""
-    from lnlab.compile.check import grammar_problems
+    from lnlab.compile.check import grammar_issues
 
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     try:
         document, faults = read_document(request)
         places = {fault.where for fault in faults}
         for one in profile_requests(request):
-            found = grammar_problems(document, profile=one.profile, overrides=one.overrides)
+            found = grammar_issues(document, profile=one.profile, overrides=one.overrides)
             problems += [*faults, *(problem for problem in found if problem.where not in places)]
     except LabError as error:
-        return list(error.problems)
+        return list(error.issues)
     return list(dict.fromkeys(problems))
 
 
-def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Problem]]:
+def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Issue]]:
     """The summary of each profile of a request that is right, and every problem of the others, each once."""
     summaries: list[SpecSummary] = []
     problems: list[Issue] = []
     try:
         requests = list(profile_requests(request))
     except LabError as error:
-        return [], list(error.problems)
+        return [], list(error.issues)
     models = BuiltModels(known)
     for profile_request in requests:
         try:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class BuiltModels:
         from lnlab.app.claim_sites import distinct_probes
         from lnlab.execute.meta import INITIALIZED_PARTS, build_rules
 
-        problems: dict[str, list[Problem]] = {variants[-1]: [] for variants in variants_by_parts(plan)}
+        problems: dict[str, list[Issue]] = {variants[-1]: [] for variants in variants_by_parts(plan)}
         sites: dict[str, Sites] = {}
         probes = distinct_probes(plan)
         for variants in variants_by_parts(plan, INITIALIZED_PARTS):
@@ -139,7 +140,7 @@ def _text(setting: "ResolvedSetting", part_names: Sequence[str]) -> str:
 
 
 @contextmanager
-def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: list[Problem]) -> Iterator[None]:
+def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: list[Issue]) -> Iterator[None]:
     """Inside, what cannot be built of a variant is added to the problems, with its line and its point in the sweep."""
     from lnlab.compile.reference.explain import call_label
 
@@ -147,6 +148,6 @@ def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: lis
         yield
     except LabError as error:
         point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
-        for problem in error.problems:
+        for problem in error.issues:
             where = document.where(tuple(problem.where.split(".")))
-            problems.append(replace(problem, where=": ".join(filter(None, (where, point, problem.where)))))
+            problems.append(replace(problem, place=": ".join(filter(None, (where, point, problem.where)))))
