@@ -51,7 +51,9 @@ def init(
     shipped = shipped_specs()
     if plugin:
         if name is not None or repository is not None:
-            raise LabError(Problem("lnlab init", "--plugin stands beside a spec or a repository", "leave it out"))
+            raise LabError(
+                Issue("no-effect", "lnlab init", "--plugin stands beside a spec or a repository", "leave it out")
+            )
         from lnlab.report.page.html import template_folders
 
         for file in ("mine.py", "mine.yaml"):

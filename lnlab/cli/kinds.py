@@ -97,7 +97,7 @@ def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry
     if name not in entries:
         measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
         names = [*entries, *(measured if kind == "quantity" else ())]
-        raise LabError(Problem("lnlab list", f"no {kind} is called '{name}'", nearest(name, names)))
+        raise LabError(Issue("unknown-kind", "lnlab list", f"no {kind} is called '{name}'", nearest(name, names)))
     return entries[name]
 
 

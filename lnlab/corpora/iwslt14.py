@@ -30,7 +30,8 @@ from lnlab.corpora.files.wit3 import (
     tagged_pairs,
 )
 from lnlab.corpora.ted_dev import TED_DEV_FILES as SETS_ALONE
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.registry import Roots
 
 FOLDERS = ("iwslt14.tokenized.de-en", "iwslt14")

@@ -12,7 +12,8 @@ from lnlab.corpora.files.clean import fit_for_training, lowercased
 from lnlab.corpora.files.fetch import format_roots
 from lnlab.corpora.files.parallel import LocatedFiles, States, real_corpus, states_of
 from lnlab.corpora.files.wit3 import LICENCE, ORIGIN, contents, locate_release, set_names, set_pairs
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.registry import Roots
 
 TRAIN, VALIDATION, TEST = ("TED.tst2010", "TED.tst2011"), ("TED.dev2010",), ("TED.tst2012",)

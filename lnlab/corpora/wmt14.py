@@ -23,7 +23,8 @@ from lnlab.corpora.files.fetch import file_below, format_roots
 from lnlab.corpora.files.lines import line_pairs, read_pairs
 from lnlab.corpora.files.parallel import LocatedFiles, Sides, States, real_corpus, states_of, unit_hash
 from lnlab.corpora.files.segments import segment_pairs
-from lnlab.errors import CorpusError, Problem
+from lnlab.errors import CorpusError
+from lnlab.issues import Issue
 from lnlab.registry import Roots
 
 _ORIGIN = (

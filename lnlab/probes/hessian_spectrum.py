@@ -97,7 +97,7 @@ def hessian_spectrum(
         other = "lanczos: papyan" if lanczos != "full" else "tolerance" if tolerance is not None else "relative_error"
         given = "products" if products is not None else "relative_error"
         what = f"hessian_spectrum: '{given}' and '{other}' are two ways to spend products"
-        raise LabError(Problem("", what, "give one of them"))
+        raise LabError(Issue("unsupported", "", what, "give one of them"))
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
         raise LabError(Issue("wrong-type", "", what, f"set batches: {parts}, or fewer parts"))
@@ -134,7 +134,7 @@ def hessian_spectrum(
                     quadratures = list(enumerate(estimate.quadratures, 1))
                 del target  # before the graphs of the next part are built
         except CurvatureError as error:
-            raise LabError(Problem("", f"hessian_spectrum: {error}", error.remedy)) from error
+            raise LabError(Issue("unsupported", "", f"hessian_spectrum: {error}", error.remedy)) from error
         row = {**columns, "part": part, "size": size, "orthogonality_loss": loss}
         for number, q in quadratures:
             for node, weight, residual in zip(q.nodes.tolist(), q.weights.tolist(), q.residuals.tolist(), strict=True):

@@ -60,7 +60,7 @@ def index(
         try:
             text = read_user_file(readme, "README").decode()
         except UnicodeDecodeError as error:
-            raise LabError(Problem(str(readme), "is not UTF-8", "save it as UTF-8")) from error
+            raise LabError(Issue("not-text", str(readme), "is not UTF-8", "save it as UTF-8")) from error
         contents[readme] = with_questions(text, cards, root, readme).encode()
         contents |= pictures(text, cards, root, readme)
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]

@@ -65,7 +65,9 @@ def lock(
         specs = list(specs_with_reports(specs_folder, profile))
         if not specs:
             what = f"no spec in {specs_folder.as_posix()} has a report of profile {profile}"
-            raise LabError(Problem("lnlab lock --all", what, "name the folder of the specs with --folder"))
+            raise LabError(
+                Issue("wrong-option", "lnlab lock --all", what, "name the folder of the specs with --folder")
+            )
     known = load_registries(plugins)
     changed = 0
     problems: list[Issue] = []

@@ -60,14 +60,18 @@ def verify(
     from lnlab.app.locks.verify import verify_locks
 
     if every_lock == bool(paths):
-        raise LabError(Problem("lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml"))
+        raise LabError(
+            Issue("wrong-option", "lnlab verify", "name specs, or --all", "lnlab verify specs/xiong_fig3.yaml")
+        )
     locks = locks_below(locks_folder) if every_lock else [path.with_suffix(".lock") for path in paths or ()]
     if not locks:
         what = f"there is no lock in {locks_folder.as_posix()}"
-        raise LabError(Problem("lnlab verify --all", what, "lnlab lock --all"))
+        raise LabError(Issue("not-found", "lnlab verify --all", what, "lnlab lock --all"))
     for path in locks:
         if not path.is_file():
-            raise LabError(Problem(str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first"))
+            raise LabError(
+                Issue("not-found", str(path), "there is no such lock", f"lnlab lock {path.with_suffix('.yaml')} first")
+            )
 
     def on_report(report: "VerifiedReport") -> None:
         if not as_json:

@@ -151,4 +151,6 @@ def _download(corpus: str, path: Path, remote: RemoteFile, progress: Progress) -
                 raise CorpusError(Issue("not-found", remote.url, what, f"try again, or get {corpus} from elsewhere"))
     except (OSError, HTTPException) as error:
         what = f"cannot be downloaded: {error or type(error).__name__}"
-        raise CorpusError(Problem(remote.url, what, f"try again, or {_or_name(path.name)} in LNLAB_DATA")) from error
+        raise CorpusError(
+            Issue("not-found", remote.url, what, f"try again, or {_or_name(path.name)} in LNLAB_DATA")
+        ) from error

@@ -30,12 +30,16 @@ def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, st
         if not line.strip():
             continue
         if not mark or not label:
-            raise CorpusError(Problem(content.where, f"line {number} has no label", f"a line is sentence{MARK}label"))
+            raise CorpusError(
+                Issue("missing", content.where, f"line {number} has no label", f"a line is sentence{MARK}label")
+            )
         if not sentence:
             what = f"line {number} has no sentence"
-            raise CorpusError(Problem(content.where, what, f"a line is sentence{MARK}label"))
+            raise CorpusError(Issue("missing", content.where, what, f"a line is sentence{MARK}label"))
         if label not in names:
-            raise CorpusError(Problem(content.where, f"line {number} has the label '{label}'", nearest(label, names)))
+            raise CorpusError(
+                Issue("unknown-name", content.where, f"line {number} has the label '{label}'", nearest(label, names))
+            )
         rows.append((sentence, label))
     if not rows:
         raise CorpusError(Issue("missing", content.where, "has no sentence", "the file is empty: get it again"))

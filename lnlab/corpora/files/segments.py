@@ -114,7 +114,7 @@ def documents(content: Content, *, sgml: bool = False) -> list[SegmentedDocument
         remedy = "close every element, and write a bare & as &amp; and a bare < as &lt;"
         if error.code in CUT_OFF:
             remedy = "the file is cut off: get it again"
-        raise CorpusError(Problem(where, what, remedy)) from error
+        raise CorpusError(Issue("damaged", where, what, remedy)) from error
     if not any(document.segments for document in reader.documents):
         raise CorpusError(Issue("damaged", where, "holds no segments (<seg id=...>)", "this is no test set"))
     return reader.documents
