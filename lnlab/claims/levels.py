@@ -8,7 +8,8 @@ import numpy as np
 from lnlab.claims.claim import Finding
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Arm, Sample, exclusion_notes, reason_pending, series_sample
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.select.series import SeedSeries
 
 MIN_LEVELS = 4

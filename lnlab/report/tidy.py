@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.loss_units import fill_units, loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES

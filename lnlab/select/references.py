@@ -6,7 +6,8 @@ init: else adding a strong variant would move the numbers of all others.
 
 from collections.abc import Sequence
 
-from lnlab.errors import LabError, Problem, nearest
+from lnlab.errors import LabError, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.settings import SettingTable, settings_of
 from lnlab.setting import Setting

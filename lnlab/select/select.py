@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from lnlab.errors import Problem, listed, nearest
+from lnlab.errors import listed, nearest
+from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.early_stops import stopped_early
 from lnlab.select.pushdown import condition_of_files

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.select.early_stops import STOPPED, any_unfinished
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import quantity_fact

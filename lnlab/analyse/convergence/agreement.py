@@ -22,7 +22,8 @@ import scipy  # scipy.stats takes long to import, and loads when it is first use
 from lnlab.analyse.convergence.boundary import boundary_index, gap_count
 from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_columns
 from lnlab.analyse.quantities.rates import RATE_PATH
-from lnlab.errors import LabError, Problem
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.select.select import Selection, runs_with, select_measured_rows
 from lnlab.select.settings import settings_of
 from lnlab.tables import Results

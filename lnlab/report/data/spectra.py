@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from lnlab.analyse.quantities.spectra import of_density, spectra_table
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series

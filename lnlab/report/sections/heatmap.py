@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
 from lnlab.report.data.downsample import MAX_POINTS

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.errors import Problem, ReportError
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
