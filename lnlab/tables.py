@@ -4,7 +4,6 @@ Tables are long and narrow: what varies between experiments is a row, never a co
 measured (or has no such coordinate: ``layer`` is null outside layers).
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,6 +11,9 @@ from io import BytesIO
 from typing import Any, TypeVar
 
 import polars as pl
+
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 
 Row = Mapping[str, Any]
 _Computed = TypeVar("_Computed")
@@ -224,7 +226,8 @@ class Results:
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table without rows is present and empty.
         evidence: the table ``evidence``: verdicts of other experiments that claims of this one cite.
-        scans: those of ``tables`` that are too large to be held whole, as they lie in files: with the axes as columns.
+        scans: those of ``tables`` that are too large to be held whole, as they lie in files: called with conditions, a
+            scan has the rows that meet them; unless ``exact``, in any order, and some of them maybe twice.
         derived: rows of quantities that follow from these tables, by name, each built once.
         computed: other values that follow from these tables, by name, see ``once``.
     """
@@ -233,7 +236,7 @@ class Results:
     axes: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     evidence: pl.DataFrame = field(default_factory=lambda: frame("evidence", ()))
-    scans: Mapping[str, pl.LazyFrame] = field(default_factory=dict, compare=False, repr=False)
+    scans: Mapping[str, Callable[..., pl.LazyFrame]] = field(default_factory=dict, compare=False, repr=False)
     derived: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, compare=False, repr=False)
     computed: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -244,15 +247,21 @@ class Results:
         value: _Computed = self.computed[name]
         return value
 
-    def rows(self, table: str, condition: pl.Expr) -> pl.DataFrame:
-        """The rows of a table that meet a condition; of one that lies in files no others are held."""
-        return self.lazy(table).filter(condition).collect(engine="streaming" if table in self.scans else "auto")
+    def rows(self, table: str, *conditions: pl.Expr) -> pl.DataFrame:
+        """The rows of a table that meet all conditions; of one that lies in files no others are held.
+
+        A condition that names columns of the runs alone, or of the rows alone, spares the others from being read.
+
+        Raises:
+            StoreError: the files were removed since these results were read.
+        """
+        if table in self.scans:
+            return read_scan(self.scans[table], *conditions)
+        return self.tables[table].filter(*conditions)
 
     def lazy(self, table: str) -> pl.LazyFrame:
         """The rows of a table, read when they are collected."""
-        if table in self.scans:
-            return self.scans[table].select(pl.exclude(f"^{re.escape(AXIS_PREFIX)}.*$"))
-        return self.tables[table].lazy()
+        return self.scans[table]() if table in self.scans else self.tables[table].lazy()
 
     def frame(self, name: str | None = None) -> pl.DataFrame:
         """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
@@ -286,6 +295,19 @@ def wide_axes(axes: pl.DataFrame, prefix: str = "") -> pl.DataFrame:
         column = rows.select("run", pl.col(value).alias(f"{prefix}{axis}"))
         wide = wide.join(column, on="run", how="left", maintain_order="left")
     return wide
+
+
+def read_scan(scan: Callable[..., pl.LazyFrame], *conditions: pl.Expr) -> pl.DataFrame:
+    """The rows of a scan that meet all conditions.
+
+    Raises:
+        StoreError: its files were removed since.
+    """
+    try:
+        return scan(*conditions).collect(engine="streaming")
+    except OSError as error:
+        what = f"files of these results were removed while they were read ({error.strerror or error})"
+        raise StoreError(Issue("busy", "", what, "do this again")) from error
 
 
 def encode_parquet(rows: pl.DataFrame) -> bytes:

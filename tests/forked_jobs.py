@@ -51,7 +51,7 @@ def _kill_before(operation: int) -> list[None]:
 
 def pack_until(root: str, operation: int) -> int:
     """Pack a store, in small packs, until an operation on a file (0: to the end), and count these."""
-    packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 2, 12_000, 1
+    packing.MIN_LOOSE_TRAJECTORIES, packing.GROUP_STRETCHES, packing.MAX_SMALL_PACKS = 2, 2, 1
     operations = _kill_before(operation)
     packing.pack_store(Path(root))
     return len(operations)

@@ -15,6 +15,8 @@ def measured_quantities(results: Results, names: Collection[str]) -> set[str]:
     for table in QUANTITY_TABLES:
         if table in results.tables and (others := set(names) - known):
             quantity = pl.col("quantity")
-            unique = results.lazy(table).filter(quantity.is_in(others)).select(quantity.unique())
-            known |= set(unique.collect(engine="streaming")["quantity"])
+            named = quantity.is_in(others)
+            scan = results.scans.get(table)
+            rows = results.tables[table].lazy().filter(named) if scan is None else scan(named, exact=False)
+            known |= set(rows.select(quantity.unique()).collect(engine="streaming")["quantity"])
     return known

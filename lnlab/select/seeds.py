@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 
@@ -28,5 +29,5 @@ def _of_seeds(results: Results, seeds: Collection[int]) -> Results:
         runs=runs,
         axes=results.axes.filter(selected),
         tables={name: table.filter(selected) for name, table in results.tables.items()},
-        scans={name: scan.filter(selected) for name, scan in results.scans.items()},
+        scans={name: partial(scan, selected) for name, scan in results.scans.items()},
     )

@@ -9,6 +9,7 @@ measured against (``lnlab.specfile.references``).
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import polars as pl
 
@@ -59,22 +60,46 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
     names = [name for name in value_list(selection.get("quantity")) if isinstance(name, str)]
     measured = pl.col("quantity").is_in(names) if "quantity" in selection else pl.lit(value=True)
     present = [name for name in QUANTITY_TABLES if name in results.tables]
-    conditions = dict.fromkeys(present, measured)
-    if narrowed and (scanned := [name for name in present if name in results.scans]):
-        variants = _variants_of_setting(results, selection) if setting_conditions(selection) else None
-        for name in scanned:
-            conditions[name] = condition_of_files(results, name, measured, selection, variants)
-    parts = [results.rows(name, condition) for name, condition in conditions.items()]
+    parts = []
+    for name in present:
+        in_files = narrowed and name in results.scans
+        conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
+        parts.append(results.rows(name, *conditions))
     parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
-def _variants_of_setting(results: Results, selection: Selection) -> list[str] | None:
-    """The variants that meet the conditions on the setting; None where one of these is no path of it."""
-    try:
-        return settings_of(results).select(setting_conditions(selection))["variant"].to_list()
-    except NothingSelected:
-        return None
+def _conditions_of_files(results: Results, table: str, measured: pl.Expr, selection: Selection) -> list[pl.Expr]:
+    """What all rows meet that a selection takes from a table in files: no others need be held in memory."""
+    conditions = [measured]
+    splits, steps, seeds = (value_list(selection.get(name)) for name in ("split", "step", "seed"))
+    if table == "curves" and all(isinstance(split, str) for split in splits):
+        conditions.append(pl.col("split").is_in(splits))
+    if LAST in steps:  # which step that is, runs decide that the selection leaves out
+        last = _last_steps(results, table, conditions)
+        return [*conditions, pl.col("step").is_in([*filter(_is_whole, steps), *last])]
+    if all(map(_is_whole, steps)):
+        conditions.append(pl.col("step").is_in(steps))
+    if of_setting := setting_conditions(selection):
+        with suppress(NothingSelected):  # it is said where the selection itself is applied
+            conditions.append(pl.col("variant").is_in(settings_of(results).select(of_setting)["variant"].to_list()))
+    if "layer" not in selection and all(map(_is_whole, seeds)):  # the last layer is that of all seeds
+        conditions.append(pl.col("seed").is_in(seeds))
+    return conditions
+
+
+def _last_steps(results: Results, table: str, conditions: Sequence[pl.Expr]) -> set[int]:
+    """Every step that is the last of some group of runs: where whole ones were measured last, or ended."""
+    group = ["run", "quantity", *(["split"] if table == "curves" else [])]
+    latest = results.scans[table](*conditions, exact=False).group_by(group).agg(pl.col("step").max())
+    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(results.runs)
+    runs = results.runs.filter(whole).lazy().select("run", _end="steps")
+    ends = latest.join(runs, on="run").group_by("_end", *group[1:]).agg(pl.col("step").max())
+    return {*ends.collect(engine="streaming")["step"], *results.runs["steps"]}
+
+
+def _is_whole(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFrame:

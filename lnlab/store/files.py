@@ -5,7 +5,6 @@ A file becomes visible under its final name only when it is whole and on the dis
 
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ _REMEDIES = {
     errno.EPERM: "make it writable, or give another folder with --store",
     errno.ENOTDIR: "a file stands where the store needs a folder: move it, or give another folder with --store",
     errno.EEXIST: "a file stands where the store needs a folder: move it, or give another folder with --store",
+    errno.EISDIR: "a folder stands where the store needs a file: move it, or give another folder with --store",
     errno.ENAMETOOLONG: "give a folder with a shorter path with --store",
 }
 
@@ -35,9 +35,6 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 """On Windows: what is written is written as it is."""
 _LOOK = 0.005
 """Seconds between two tries to have a lock that another process has."""
-
-ASIDE_PREFIX = "aside-"
-"""How names begin of what stood in the way: nobody reads it, and nobody removes it."""
 
 
 def nothing(operation: str, path: Path) -> None:
@@ -84,25 +81,6 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def make_way(path: Path) -> None:
-    """Give a file that stands where a folder belongs another name beside it; whatever it is, it is not lost.
-
-    Raises:
-        StoreError: it cannot be renamed.
-    """
-    if path.exists() and not path.is_dir():
-        move_aside(path)
-
-
-def move_aside(path: Path) -> None:
-    """Give what stands in the way another name beside it.
-
-    Raises:
-        StoreError: it cannot be renamed.
-    """
-    rename(path, path.with_name(f"{ASIDE_PREFIX}{path.name}-{secrets.token_hex(4)}"))
-
-
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on the disk.
 
@@ -143,13 +121,9 @@ def append(path: Path, content: bytes) -> None:
 def replace(path: Path, content: bytes) -> None:
     """Put ``content`` under ``path`` at once: readers see the old file or the new one, whole and synced.
 
-    A folder that stands there, which the store never made, is moved aside.
-
     Raises:
         StoreError: it cannot be written; the old file is untouched.
     """
-    if path.is_dir():
-        move_aside(path)
     with files.replacing(path, _operation) as file:
         file.write(content)
 

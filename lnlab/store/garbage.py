@@ -15,8 +15,7 @@ from lnlab.issues import Issue
 from lnlab.store import files
 from lnlab.store.leases import acquire_lease
 from lnlab.store.packing import PackWriter, packs_locked, remove_stretch, replace_packs
-from lnlab.store.packs import HIDDEN_PREFIX, PACKS_FOLDER, Pack, Packs, decode_block, encode_block, read_block
-from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.packs import HIDDEN_PREFIX, PACKS_FOLDER, Packs
 from lnlab.store.records.layout import LEASE_FILE, LOCK_FILE, plan_folder, stretches
 from lnlab.store.records.states import STATES_FOLDER
 
@@ -72,7 +71,7 @@ def _remove_plan(root: Path, digest: str) -> None:
 
 
 def _plans(root: Path) -> set[str]:
-    return {path.name for path in (root / "plans").glob("*") if not path.name.startswith(files.ASIDE_PREFIX)}
+    return {path.name for path in (root / "plans").glob("*")}
 
 
 def _refuse_new_plans(root: Path, present: set[str]) -> None:
@@ -98,40 +97,19 @@ def _remove_trajectory(root: Path, folder: Path) -> bool:
 
 
 def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterator[str]:
-    """Replace the packs that hold something of these trajectories; a sentence for each that cannot be read."""
+    """Replace the packs that hold something of these trajectories; the sentences on those that cannot be read."""
     packs = Packs(root)
     for pack in packs.current():
-        if unwanted.isdisjoint(pack.block_numbers):
+        if unwanted.isdisjoint(pack.holds):
             continue
         _refuse_new_plans(root, present)
-        try:
-            writer = _without(root, pack, unwanted)
-        except CorruptFile as error:
-            yield str(error)
+        kept, damaged = pack.read(pack.holds.keys())
+        if damaged:  # what else a damaged group holds cannot be told from what goes
+            yield from dict.fromkeys(sentence for sentences in damaged.values() for sentence in sentences)
             continue
+        writer = PackWriter(root)
+        for stretch in kept:
+            if stretch.record.trajectory not in unwanted:
+                writer.add(stretch, stretch.tables())
         replace_packs(writer, [pack])
     yield from packs.damaged.values()
-
-
-def _without(root: Path, pack: Pack, unwanted: set[str]) -> PackWriter:
-    """The blocks of a pack without these trajectories.
-
-    Raises:
-        CorruptFile: a block is damaged, so that what else it holds cannot be told from what goes.
-    """
-    writer = PackWriter(root)
-    for number, block in enumerate(pack.blocks):
-        remaining = {key: names for key, names in block.holds.items() if key not in unwanted}
-        content = read_block(pack, number)
-        if len(remaining) == len(block.holds):
-            writer.add(content, remaining)
-        elif remaining:
-            by_stretch = decode_block(content)
-            kept_files = [
-                (trajectory, name, file, by_stretch[trajectory, name][file])
-                for trajectory, names in remaining.items()
-                for name in names
-                for file in by_stretch[trajectory, name]
-            ]
-            writer.add(encode_block(kept_files), remaining)
-    return writer

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,18 @@ import polars as pl
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
 from lnlab.store.missing_work import TrajectoryRequest
 from lnlab.store.outcomes import OUTCOME_COLUMNS, outcome_of_run
+from lnlab.store.packs import TablePack
+from lnlab.store.records.coverage import coverage_of
+from lnlab.store.records.layout import in_stretch_order
 from lnlab.store.records.records import StoreReader, TrajectoryContents
-from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, table_schema
+from lnlab.store.stretch import PackReplaced, Stretch, scan_files
+from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame, read_scan, table_schema
 
 _SCORED_BY = {quantity: kind for kind, quantities in EVALUATIONS.items() for quantity in quantities}
 _BY_MEASUREMENT = [table for table, columns in WRITTEN_BY_WORKERS.items() if "measurement" in columns]
 
-
-SLICE_BYTES = 16 * 1024 * 1024
-"""Bytes of compressed tables after which a slice of the results is full; its rows need some sixty times as much."""
+LARGEST_TABLE_IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of a table's files beyond which it is scanned anew for each question, and never held whole."""
 
 
 @dataclass(frozen=True)
@@ -28,42 +31,17 @@ class _Requests:
 
     Attributes:
         by_trajectory: trajectory -> number of updates of a run -> its measurements, each with its step.
-        owners: ``measurement owner``: the trajectory that takes it for all that need it, the first of them.
+        owner: measurement -> the trajectory that takes it for all that need it, the first of them.
     """
 
     by_trajectory: Mapping[str, Mapping[int, Mapping[str, int]]]
-    owners: pl.DataFrame
+    owner: Mapping[str, str]
 
-
-@dataclass
-class _TrajectoryRows:
-    """The rows and outcomes of many trajectories.
-
-    Attributes:
-        outcomes: trajectory and number of updates -> a row of outcome columns.
-        whole: table -> files whose every row counts.
-        parts: table -> rows of files of which only some count.
-        size: bytes of the files.
-    """
-
-    outcomes: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    whole: dict[str, list[bytes]] = field(default_factory=dict)
-    parts: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
-    size: int = 0
-
-    def add(self, trajectory: str, contents: TrajectoryContents, requests: _Requests) -> None:
-        """Take in what the store holds of a trajectory."""
-        by_steps = requests.by_trajectory[trajectory]
-        for steps, keys in by_steps.items():
-            self.outcomes[trajectory, steps] = outcome_of_run(contents, TrajectoryRequest(steps, keys))
-        _sort_tables(contents, {key for keys in by_steps.values() for key in keys}, self)
-        self.size += sum(len(content) for tables in contents.tables for content in tables.values())
-
-    def rows(self, table: str) -> pl.DataFrame:
-        """Every row of ``table`` that counts."""
-        whole = self.whole.get(table)
-        read = [_read(table, whole)] if whole else []
-        return pl.concat([*read, *self.parts.get(table, []), frame(table, [])])
+    @property
+    def owners(self) -> pl.DataFrame:
+        """``measurement owner``."""
+        columns = {"measurement": list(self.owner.keys()), "owner": list(self.owner.values())}
+        return pl.DataFrame(columns, schema={"measurement": pl.String, "owner": pl.String})
 
 
 def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
@@ -73,98 +51,254 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
         StoreError: this user may not read the store.
     """
     requests = _requests_of(plan["runs"], plan["needs"])
-    trajectory_rows = _TrajectoryRows()
-    for trajectory, contents in StoreReader(root).read_all(requests.by_trajectory):
-        trajectory_rows.add(trajectory, contents, requests)
-    return _joined(plan, requests.owners, trajectory_rows)
+    while True:
+        contents = dict(StoreReader(root).read_all(requests.by_trajectory))
+        try:
+            return _joined(plan, requests, contents)
+        except (PackReplaced, FileNotFoundError):  # the next reader finds the pack that it was replaced by
+            continue
 
 
-def join_slices(root: Path, plan: Mapping[str, pl.DataFrame]) -> Iterator[Results]:
-    """The same results some runs after the others, so that no more than a slice of them is in memory.
-
-    Their rows are in the order of the whole, as the needs of a plan are in the order of its runs.
-
-    Raises:
-        StoreError: this user may not read the store.
-    """
+def _joined(
+    plan: Mapping[str, pl.DataFrame], requests: _Requests, contents: Mapping[str, TrajectoryContents]
+) -> Results:
     runs = plan["runs"]
-    needs = plan["needs"]
-    requests = _requests_of(runs, needs)
-    reader = StoreReader(root)
-    needed = needs.join(requests.owners, on="measurement", how="left")
-    owners = dict(needed.group_by("run").agg(pl.col("owner").unique()).iter_rows())
-    trajectory_rows = _TrajectoryRows()
-    first = 0
-    read = set[str]()
-    for number, (run, trajectory) in enumerate(runs.select("run", "trajectory").iter_rows(), 1):
-        for key in sorted({trajectory, *owners.get(run, ())} - read):
-            trajectory_rows.add(key, reader.read(key), requests)
-            read.add(key)
-        if trajectory_rows.size >= SLICE_BYTES or number == runs.height:
-            part = runs[first:number]
-            of_part = needs.join(part.select("run"), on="run", how="semi", maintain_order="left")
-            axes = plan["axes"].clear()
-            yield _joined({"runs": part, "axes": axes, "needs": of_part}, requests.owners, trajectory_rows)
-            trajectory_rows = _TrajectoryRows()
-            first = number
-            read = set()
-
-
-def _joined(plan: Mapping[str, pl.DataFrame], owners: pl.DataFrame, trajectory_rows: _TrajectoryRows) -> Results:
-    """The results of runs whose trajectories were read."""
-    runs = plan["runs"]
-    needs = plan["needs"]
-    outcomes = pl.DataFrame(
-        [trajectory_rows.outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
+    outcomes = {
+        (trajectory, steps): outcome_of_run(contents[trajectory], TrajectoryRequest(steps, keys))
+        for trajectory, by_steps in requests.by_trajectory.items()
+        for steps, keys in by_steps.items()
+    }
+    columns = pl.DataFrame(
+        [outcomes[key] for key in runs.select("trajectory", "steps").iter_rows()],
         schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}
         | {"done": table_schema("outcomes")["steps"]},
     )
-    run_needs = needs.join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
-    keys = run_needs.select("run", "variant", "seed", "step", "measurement")
-    tables = {table: _rows_of_runs(keys, trajectory_rows.rows(table)) for table in _BY_MEASUREMENT}
-    tables["curves"] = _curves(runs, needs, trajectory_rows.rows("curves"), owners)
-    outcomes = outcomes.with_columns(_last_finite(runs, tables["curves"], outcomes["last_finite_loss"]))
+    run_needs = plan["needs"].join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
+    stored = _StoredRows(contents, requests)
+    scans = {
+        table: _MeasuredRows(stored, table, run_needs.select("run", "variant", "seed", "step", "measurement"))
+        for table in _BY_MEASUREMENT
+    } | {"curves": _Curves(stored, runs, plan["needs"])}
+    large = {table: scan for table, scan in scans.items() if stored.size(table) > LARGEST_TABLE_IN_MEMORY}
+    tables = {table: scan().collect() for table, scan in scans.items() if table not in large}
     tables["needs"] = run_needs.select("run", "variant", "seed", "step", "probe", "measurement")
-    return Results(pl.concat([runs, outcomes], how="horizontal"), plan["axes"], tables)
+    results = Results(runs, plan["axes"], _Tables(tables, large) if large else tables, scans=large)
+    unknown = _lacking_last_loss(runs, columns["last_finite_loss"], contents)
+    last = _last_finite(results, unknown)
+    joined = runs.select("run").join(last, on="run", how="left", maintain_order="left")
+    found = pl.select(pl.coalesce(joined["_last"], columns["last_finite_loss"])).to_series()
+    columns = columns.with_columns(found.alias("last_finite_loss"))
+    return replace(results, runs=pl.concat([runs, columns], how="horizontal"))
 
 
-def _rows_of_runs(keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of every run, in the order of the plan."""
-    return keys.join(rows, on="measurement", how="inner", maintain_order="left_right")
+def _lacking_last_loss(
+    runs: pl.DataFrame, recorded: pl.Series, contents: Mapping[str, TrajectoryContents]
+) -> list[str]:
+    """The runs whose last finite loss the record does not say: there is none, or others trained on from there."""
+    lacking = []
+    named = runs.select("run", "trajectory", "steps").with_columns(recorded.alias("loss"))
+    for run, trajectory, steps, loss in named.iter_rows():
+        coverage = coverage_of(contents[trajectory].records)
+        ended = coverage.end is not None and coverage.end.steps == steps
+        if loss is None or coverage.covered > steps or ended:
+            lacking.append(run)
+    return lacking
 
 
-def _curves(runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
+def _last_finite(results: Results, runs: list[str]) -> pl.DataFrame:
+    """``run _last``: the last finite training loss of these runs, their own."""
+    loss = (pl.col("split") == "train") & (pl.col("quantity") == "loss")
+    losses = results.rows("curves", pl.col("run").is_in(runs), loss, pl.col("value").is_finite())
+    return losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
+
+
+@dataclass(frozen=True)
+class _StoredRows:
+    """What a store holds of the trajectories of a plan."""
+
+    contents: Mapping[str, TrajectoryContents]
+    requests: _Requests
+
+    def size(self, table: str) -> int:
+        """Bytes of the files with rows of a table."""
+        stretches = [stretch for contents in self.contents.values() for stretch in contents.stretches]
+        packs = {id(stretch.pack): stretch.pack for stretch in stretches if stretch.pack is not None}
+        packed = sum(pack.tables[table].size for pack in packs.values() if table in pack.tables)
+        return packed + sum(len(stretch.files.get(f"{table}.parquet", b"")) for stretch in stretches if stretch.files)
+
+    def curves_of(self, trajectory: str) -> list[Stretch]:
+        """The stretches of a trajectory that have curves, in their order."""
+        return [each for each in self.contents[trajectory].stretches if "curves.parquet" in each.record.files]
+
+    def rows(self, table: str, trajectories: Iterable[str]) -> pl.LazyFrame:
+        """The rows of these trajectories that count, those of a trajectory in the order of its stretches."""
+        whole: list[Stretch] = []
+        mixed: list[Stretch] = []
+        parts: list[pl.LazyFrame] = []
+        for trajectory in trajectories:
+            contents = self.contents[trajectory]
+            if table == "curves":
+                stretches = self.curves_of(trajectory)
+                (whole if len({id(stretch.pack) for stretch in stretches}) < 2 else mixed).extend(stretches)
+                continue
+            first = contents.first_holders()
+            asked = {key for keys in self.requests.by_trajectory[trajectory].values() for key in keys}
+            for number, stretch in enumerate(contents.stretches):
+                if f"{table}.parquet" not in stretch.record.files:
+                    continue
+                # of a measurement that two trajectories or stretches hold, one of them has the rows that count
+                own = {key for key in stretch.record.measurements if first[key] == number and key in asked}
+                surplus = [key for key in stretch.record.measurements if key in self.requests.owner and key not in own]
+                if own and surplus:
+                    parts.append(_scan(table, [stretch]).filter(~pl.col("measurement").is_in(surplus)))
+                elif own:
+                    whole.append(stretch)
+        names = table_schema(table).names()
+        if mixed:
+            rank = {name: n for n, name in enumerate(in_stretch_order({each.record.folder.name for each in mixed}))}
+            order = pl.LazyFrame({"stretch": list(rank), "_order": list(rank.values())})
+            parts.append(_scan(table, mixed).join(order, on="stretch").sort("_order", maintain_order=True))
+        return pl.concat(part.select(names) for part in (_scan(table, whole, named=False), *parts))
+
+
+def _scan(table: str, stretches: Iterable[Stretch], *, named: bool = True) -> pl.LazyFrame:
+    """The rows of these stretches, with the column ``stretch`` if ``named``."""
+    loose: dict[str, bytes] = {}
+    packs: dict[int, tuple[TablePack, list[int]]] = {}
+    for stretch in stretches:
+        if stretch.pack is not None:
+            packs.setdefault(id(stretch.pack), (stretch.pack, []))[1].append(stretch.position)
+        elif stretch.files is not None:
+            loose[f"{stretch.record.trajectory}/{stretch.record.folder.name}"] = stretch.files[f"{table}.parquet"]
+    parts = [frame(table, []).lazy().with_columns(stretch=pl.lit("", pl.String))]
+    if loose and not named:  # many files at once
+        parts.append(scan_files(table, loose.values()).with_columns(stretch=pl.lit("")))
+    elif loose:
+        parts += [
+            scan_files(table, [content]).with_columns(stretch=pl.lit(key.partition("/")[2]))
+            for key, content in loose.items()
+        ]
+    columns = [*table_schema(table).names(), "stretch"]
+    parts += [pack.scan(table, sorted(positions)).select(columns) for pack, positions in packs.values()]
+    return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class _MeasuredRows:
+    """The rows of a table of measurements, of every run in the order of the plan; called with conditions on them.
+
+    Attributes:
+        stored: what the store holds.
+        table: its name.
+        keys: ``run variant seed step measurement``.
+    """
+
+    stored: _StoredRows
+    table: str
+    keys: pl.DataFrame
+
+    def __call__(self, *conditions: pl.Expr, exact: bool = True) -> pl.LazyFrame:
+        """The rows that meet these conditions. No file is read of which no run is left."""
+        del exact  # no measurement counts twice
+        on_keys, others = _split(conditions, self.keys.columns)
+        keys = self.keys.filter(*on_keys)
+        owner = self.stored.requests.owner
+        trajectories = dict.fromkeys(owner[key] for key in keys["measurement"].unique(maintain_order=True))
+        rows = self.stored.rows(self.table, trajectories)
+        return keys.lazy().join(rows, on="measurement", maintain_order="left_right").filter(*others)
+
+
+@dataclass(frozen=True)
+class _Curves:
     """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
 
     Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows. What was
-    evaluated once for several trajectories, their initial state, is a row of each of them.
+    evaluated once for several trajectories, their initial state, is a row of each of them. Called with conditions.
     """
-    unique_rows = rows.unique(["trajectory", "step", "split", "quantity"], keep="first", maintain_order=True)
-    quantity = pl.col("quantity")
-    recorded = (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
-    ahead = quantity.is_in(NEXT_UPDATE_CURVES).cast(pl.Int64)
-    named = runs.select("run", "variant", "seed", "trajectory", "steps")
-    trained = named.join(unique_rows.filter(recorded), on="trajectory", maintain_order="left_right")
-    trained = trained.filter(pl.col("step") + ahead <= pl.col("steps"))
-    columns = ("run", "variant", "seed", "step", "trajectory", "split", "quantity", "value")
-    parts = [
-        part.select(columns) for part in (trained, *_evaluated(runs, needs, unique_rows.filter(~recorded), owners))
-    ]
-    order = pl.DataFrame({"run": runs["run"], "_order": range(runs.height)})
-    ordered = pl.concat(parts).join(order, on="run", how="left").sort("_order", "step", maintain_order=True)
-    return ordered.select(columns)
+
+    stored: _StoredRows
+    runs: pl.DataFrame
+    needs: pl.DataFrame
+
+    def __call__(self, *conditions: pl.Expr, exact: bool = True) -> pl.LazyFrame:
+        """The rows that meet these conditions; no file is read of which no run is left.
+
+        Unless ``exact``, they come in any order, and a row that was recorded twice may stand there twice.
+        """
+        named = self.runs.select("run", "variant", "seed", "trajectory", "steps").with_row_index("_order")
+        on_runs, others = _split(conditions, ["run", "variant", "seed"])
+        on_rows, others = _split(others, ["step", "split", "quantity"])
+        if on_runs:
+            named = named.filter(*on_runs)
+        owned = self._owned(named)
+        trajectories = dict.fromkeys([*named["trajectory"], *owned["owner"].unique(maintain_order=True)])
+        rows = self.stored.rows("curves", trajectories).filter(*on_rows)
+        quantity = pl.col("quantity")
+        recorded = (pl.col("split") == "train") & quantity.is_in(RECORDED) & (quantity != "epoch")
+        ahead = quantity.is_in(NEXT_UPDATE_CURVES).cast(pl.Int64)
+        trained = named.lazy().join(rows.filter(recorded), on="trajectory", maintain_order="left_right")
+        columns = ["run", "variant", "seed", "step", "trajectory", "split", "quantity", "value"]
+        trained = trained.filter(pl.col("step") + ahead <= pl.col("steps")).select(*columns, "_order")
+        evaluated = pl.concat(
+            part.select(*columns, "_order") for part in _evaluated(owned.lazy(), rows.filter(~recorded))
+        )
+        if not exact:
+            return pl.concat([trained.select(columns), evaluated.select(columns)]).filter(*others)
+        # within a stretch no update is made twice, so that only evaluations and several stretches need be looked at
+        once = ["_order", "step", "split", "quantity"]
+        evaluated = evaluated.unique(once, keep="first", maintain_order=True)
+        if any(len(self.stored.curves_of(trajectory)) > 1 for trajectory in trajectories):
+            trained = trained.unique(once, keep="first", maintain_order=True)
+        curves = pl.concat([trained, evaluated]).sort("_order", "step", maintain_order=True).select(columns)
+        return curves.filter(*others)
+
+    def _owned(self, runs: pl.DataFrame) -> pl.DataFrame:
+        """``run step split kind variant seed trajectory _order owner``: the evaluations of these runs."""
+        needs = self.needs.join(runs, on="run", how="semi", maintain_order="left")
+        named = runs.select("run", "variant", "seed", "trajectory", "_order")
+        evaluations = _evaluations(needs).join(named, on="run", maintain_order="left")
+        owners = self.stored.requests.owners
+        return evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
 
 
-def _evaluated(
-    runs: pl.DataFrame, needs: pl.DataFrame, rows: pl.DataFrame, owners: pl.DataFrame
-) -> Iterator[pl.DataFrame]:
+def _split(conditions: Iterable[pl.Expr], columns: Iterable[str]) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    """The conditions on nothing but these columns, and the others."""
+    known = set(columns)
+    ours: list[pl.Expr] = []
+    others: list[pl.Expr] = []
+    for condition in conditions:
+        (ours if known.issuperset(condition.meta.root_names()) else others).append(condition)
+    return ours, others
+
+
+class _Tables(Mapping[str, pl.DataFrame]):
+    """Tables some of which lie in files: these are read when they are first asked for."""
+
+    def __init__(self, held: Mapping[str, pl.DataFrame], scans: Mapping[str, Any]) -> None:
+        self._held = dict(held)
+        self._names = [*held, *scans]
+        self._scans = scans
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        if table not in self._held:
+            self._held[table] = read_scan(self._scans[table])
+        return self._held[table]
+
+    def __contains__(self, table: object) -> bool:
+        return table in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _evaluated(owned: pl.LazyFrame, rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
     """What was evaluated where a run needs it, on the trajectory that owns the evaluation: the first that needs it.
 
     How many epochs had passed is a row wherever anything was evaluated.
     """
-    named = runs.select("run", "variant", "seed", "trajectory")
-    evaluations = _evaluations(needs).join(named, on="run", maintain_order="left")
-    owned = evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
     owner_rows = rows.rename({"trajectory": "owner"})
     epochs = pl.col("quantity") == "epoch"
     scores = owner_rows.with_columns(
@@ -173,14 +307,6 @@ def _evaluated(
     yield owned.join(scores, on=["owner", "step", "split", "kind"], maintain_order="left_right").drop("kind")
     evaluated_steps = owned.drop("split", "kind").unique(["run", "step"], keep="first", maintain_order=True)
     yield evaluated_steps.join(owner_rows.filter(epochs), on=["owner", "step"], maintain_order="left_right")
-
-
-def _last_finite(runs: pl.DataFrame, curves: pl.DataFrame, recorded: pl.Series) -> pl.Series:
-    """The last finite training loss of every run: its own, however long the stretch of work that recorded it."""
-    losses = curves.filter(pl.col("split") == "train", pl.col("quantity") == "loss", pl.col("value").is_finite())
-    last = losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
-    joined = runs.select("run").join(last, on="run", how="left", maintain_order="left")
-    return pl.select(pl.coalesce(joined["_last"], recorded)).to_series().alias("last_finite_loss")
 
 
 def _evaluations(needs: pl.DataFrame) -> pl.DataFrame:
@@ -208,8 +334,7 @@ def _requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
         trajectory, steps = of_run[run]
         if owner.setdefault(measurement, trajectory) == trajectory:
             by_trajectory[trajectory][steps][measurement] = step
-    columns = {"measurement": list(owner.keys()), "owner": list(owner.values())}
-    return _Requests(by_trajectory, pl.DataFrame(columns, schema={"measurement": pl.String, "owner": pl.String}))
+    return _Requests(by_trajectory, owner)
 
 
 def trajectory_requests(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, TrajectoryRequest]:
@@ -219,26 +344,3 @@ def trajectory_requests(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, Tr
         measurements = {key: step for keys in by_steps.values() for key, step in keys.items()}
         requests[trajectory] = TrajectoryRequest(max(by_steps), measurements)
     return requests
-
-
-def _sort_tables(contents: TrajectoryContents, keys: set[str], trajectory_rows: _TrajectoryRows) -> None:
-    """Whole files where all they hold counts; else only the rows of measurements that this record holds first."""
-    first = contents.first_holders()
-    for position, (record, tables) in enumerate(zip(contents.records, contents.tables, strict=True)):
-        own = {key for key in record.measurements if first[key] == position and key in keys}
-        for name, content in tables.items():
-            table = name.removesuffix(".parquet")
-            if table not in WRITTEN_BY_WORKERS or table == "outcomes":
-                continue
-            if table == "curves" or len(own) == len(record.measurements):
-                trajectory_rows.whole.setdefault(table, []).append(content)
-            elif own:
-                rows = _read(table, [content]).filter(pl.col("measurement").is_in(sorted(own)))
-                trajectory_rows.parts.setdefault(table, []).append(rows)
-
-
-def _read(table: str, contents: Iterable[bytes]) -> pl.DataFrame:
-    """Files of one table; a column that an older lnlab did not write is null."""
-    return pl.scan_parquet(
-        list(contents), schema=table_schema(table), missing_columns="insert", extra_columns="ignore"
-    ).collect()

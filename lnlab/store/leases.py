@@ -69,9 +69,7 @@ def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease
     content = canonical(identity).encode()
     if not files.create(path, content):
         with files.locked(lock):
-            if path.is_dir():  # never a lease: somebody laid it there
-                files.move_aside(path)
-            elif not _is_void(path):
+            if not _is_void(path):
                 return None
             files.remove(path)
         if not files.create(path, content):  # of all who removed the void lease only one creates the next
@@ -136,7 +134,7 @@ def _read(path: Path) -> bytes | None:
     """
     try:
         return path.read_bytes()
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         return None
     except OSError as error:
         raise files.as_store_error("read", path, error) from error

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lnlab.store.records.coverage import Coverage, coverage_of
-from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
+from lnlab.store.records.record import Record
+from lnlab.store.records.records import StoreReader, TrajectoryContents
 
 _NEVER_MEASURED = "never measured"
 

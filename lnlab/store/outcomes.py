@@ -4,7 +4,8 @@ from typing import Any
 
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
 from lnlab.store.records.coverage import coverage_of
-from lnlab.store.records.records import Record, TrajectoryContents
+from lnlab.store.records.record import Record
+from lnlab.store.records.records import TrajectoryContents
 
 OUTCOME_COLUMNS = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
 

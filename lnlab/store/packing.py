@@ -4,26 +4,34 @@ It may be killed at any point, and may happen while others read and work: a comm
 removed from its folder only when a pack that holds it is on the disk, and where it lies twice it counts once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 
-from lnlab.keys import digest_bytes
+import polars as pl
+
+from lnlab.keys import canonical, digest_bytes
 from lnlab.store import files
 from lnlab.store.leases import acquire_lease
 from lnlab.store.packs import (
-    BLOCKS_FILE,
+    FULL_PACK,
     HIDDEN_PREFIX,
     INDEX_COPY_FILE,
     INDEX_FILE,
     PACKS_FOLDER,
+    RECORD_WEIGHT,
+    RECORDS,
+    RECORDS_SCHEMA,
     Pack,
-    PackBlock,
+    PackedTable,
     Packs,
-    encode_block,
-    read_block,
+    TablePack,
+    packed_schema,
 )
+from lnlab.store.parquet_sizes import row_groups
 from lnlab.store.plans import in_plan_order
 from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.coverage import superseded_records
@@ -36,19 +44,21 @@ from lnlab.store.records.layout import (
     stretches,
     trajectory_folder,
 )
-from lnlab.store.records.records import Record, StoreReader, read_record
+from lnlab.store.records.record import Record, read_record
+from lnlab.store.records.records import StoreReader
+from lnlab.store.stretch import Stretch
+from lnlab.tables import WRITTEN_BY_WORKERS, table_schema
 
 MIN_LOOSE_TRAJECTORIES = 64
 """With fewer finished trajectories outside of packs, there is no pack made of them."""
 
-BLOCK_BYTES = 256 * 1024
-"""Bytes of files after which a block is full: what is lost where a bit flips."""
-
-PACK_BYTES = 64 * 1024 * 1024
-"""Bytes of blocks after which a pack is full; smaller ones are joined."""
+GROUP_STRETCHES = 64
+"""Stretches of a group of rows, about: what is lost where a bit flips."""
 
 MAX_SMALL_PACKS = 16
 """With more packs than this that are not full, they are joined."""
+
+_MOST_GROUP_ROWS = 1 << 16
 
 
 @contextmanager
@@ -130,105 +140,155 @@ def remove_stretch(stretch: Path) -> None:
 
 @dataclass
 class PackWriter:
-    """Blocks that become a pack, and the folders that they replace."""
+    """Stretches that become a pack, and the folders that they replace.
+
+    Attributes:
+        root: the store.
+        weight: rows in memory.
+    """
 
     root: Path
-    blocks: list[bytes] = field(default_factory=list)
-    entries: list[PackBlock] = field(default_factory=list)
-    replaced: list[Path] = field(default_factory=list)
+    weight: int = 0
+    _stretches: dict[tuple[str, str], Stretch] = field(default_factory=dict)
+    _tables: dict[str, dict[int, pl.DataFrame]] = field(default_factory=dict)
+    _replaced: list[Path] = field(default_factory=list)
 
     @property
-    def size(self) -> int:
-        """Bytes of all blocks."""
-        return sum(map(len, self.blocks))
+    def is_full(self) -> bool:
+        """Whether the pack has as many rows as one should."""
+        return self.weight >= FULL_PACK
 
-    def add(self, content: bytes, holds: dict[str, tuple[str, ...]]) -> None:
-        """Add a block."""
-        self.entries.append(PackBlock(self.size, len(content), digest_bytes(content), holds))
-        self.blocks.append(content)
+    def add(self, stretch: Stretch, tables: Mapping[str, pl.DataFrame], replaced: Path | None = None) -> None:
+        """Add a stretch with its rows; one that is there already counts once. ``replaced`` goes when the pack is there.
+
+        The tables have no columns but those of ``tables.table_schema``.
+        """
+        if replaced is not None:
+            self._replaced.append(replaced)
+        key = stretch.record.trajectory, stretch.record.folder.name
+        if key in self._stretches:
+            return
+        for table, rows in tables.items():
+            if rows.height:
+                self._tables.setdefault(table, {})[len(self._stretches)] = rows
+                self.weight += rows.height
+        self._stretches[key] = stretch
+        self.weight += RECORD_WEIGHT
 
     def close(self) -> None:
-        """Make the pack visible, then remove what it replaces."""
-        if not self.blocks:
-            return
-        name = stretch_name(0)
-        hidden = self.root / PACKS_FOLDER / f"{HIDDEN_PREFIX}{name}"
-        index = to_checksummed_json([entry.to_json() for entry in self.entries])
-        files.make_folder(hidden)
-        for file, content in ((BLOCKS_FILE, b"".join(self.blocks)), (INDEX_FILE, index), (INDEX_COPY_FILE, index)):
-            files.write(hidden / file, content)
-        files.sync_folder(hidden)
-        files.rename(hidden, self.root / PACKS_FOLDER / name)
-        for folder in self.replaced:
-            remove_stretch(folder)
-            files.remove_empty(folder.parent)
-        self.blocks = []
-        self.entries = []
-        self.replaced = []
+        """Make the pack visible, then remove what it replaces.
+
+        Raises:
+            StoreError: the store cannot be written; what was finished is kept.
+        """
+        if self._stretches:
+            name = stretch_name(0)
+            hidden = self.root / PACKS_FOLDER / f"{HIDDEN_PREFIX}{name}"
+            files.make_folder(hidden)
+            tables = {RECORDS: self._write(hidden, RECORDS, _records_frame(list(self._stretches.values())))}
+            for table, parts in self._tables.items():
+                tables[table] = self._write(hidden, table, self._packed_rows(table, parts))
+            index = to_checksummed_json(TablePack(hidden, list(self._stretches), tables).to_index())
+            for file in (INDEX_FILE, INDEX_COPY_FILE):
+                files.write(hidden / file, index)
+            files.sync_folder(hidden)
+            files.rename(hidden, self.root / PACKS_FOLDER / name)
+            for folder in self._replaced:
+                remove_stretch(folder)
+                files.remove_empty(folder.parent)
+        self._stretches, self._tables, self._replaced, self.weight = {}, {}, [], 0
+
+    def _packed_rows(self, table: str, parts: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
+        """The rows of a table, each with its trajectory and stretch in front."""
+        keys = list(self._stretches)
+        columns = {"trajectory": [keys[at][0] for at in parts], "stretch": [keys[at][1] for at in parts]}
+        lengths = [rows.height for rows in parts.values()]
+        names = pl.DataFrame(columns).select(pl.all().repeat_by(pl.Series(lengths)).explode())
+        rows = pl.concat(parts.values())
+        return rows.with_columns(names).select(packed_schema(table).names())
+
+    def _write(self, folder: Path, table: str, rows: pl.DataFrame) -> PackedTable:
+        parts = self._tables.get(table, {})
+        numbers = range(len(self._stretches))
+        counts = [1] * len(numbers) if table == RECORDS else [parts[n].height if n in parts else 0 for n in numbers]
+        per_stretch = -(-rows.height // sum(map(bool, counts)))
+        group = min(GROUP_STRETCHES * per_stretch, _MOST_GROUP_ROWS)
+        buffer = BytesIO()
+        rows.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False, row_group_size=group)
+        content = buffer.getvalue()
+        files.write(folder / f"{table}.parquet", content)
+        found, footer = row_groups(content)
+        starts = [0, *(start for start, _ in found[1:]), footer]
+        groups = [
+            (start, end - start, height, digest_bytes(content[start:end]))
+            for (start, end), (_, height) in zip(pairwise(starts), found, strict=True)
+        ]
+        return PackedTable(folder / f"{table}.parquet", counts, groups, content[footer:])
+
+
+def _records_frame(packed: Sequence[Stretch]) -> pl.DataFrame:
+    rows = [
+        (
+            record.trajectory,
+            record.folder.name,
+            record.first_step,
+            record.steps,
+            None if record.asked == record.measurements else list(record.asked),
+            list(record.measurements),
+            canonical(dict(record.outcome)),
+            canonical(dict(record.files)),
+            stretch.output or None,
+        )
+        for stretch in packed
+        for record in (stretch.record,)
+    ]
+    return pl.DataFrame(rows, schema=RECORDS_SCHEMA, orient="row")
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:
     """Put the stretches of these trajectories into packs, in this order."""
     writer = PackWriter(root)
-    pending_files: list[tuple[str, str, str, bytes]] = []
-    folders: list[Path] = []
     for trajectory in trajectories:
         for folder in stretches(trajectory_folder(root, trajectory)):
             with suppress(CorruptFile, FileNotFoundError):
-                contents = _contents(folder)
-                pending_files += [(trajectory, folder.name, name, content) for name, content in contents.items()]
-                folders.append(folder)
-        if sum(len(content) for *_, content in pending_files) >= BLOCK_BYTES:
-            _flush(writer, pending_files, folders)
-            pending_files = []
-            folders = []
-    if pending_files:
-        _flush(writer, pending_files, folders)
+                record = read_record(folder)
+                output = b""
+                with suppress(OSError):
+                    output = (folder / OUTPUT_FILE).read_bytes()
+                stretch = Stretch(record, {name: record.read(name) for name in record.files}, output)
+                if _is_known(stretch):
+                    writer.add(stretch, stretch.tables(), replaced=folder)
+        if writer.is_full:
+            writer.close()
     writer.close()
 
 
-def _flush(writer: PackWriter, pending_files: list[tuple[str, str, str, bytes]], folders: list[Path]) -> None:
-    holds: dict[str, tuple[str, ...]] = {}
-    for folder in folders:
-        holds[folder.parent.name] = (*holds.get(folder.parent.name, ()), folder.name)
-    writer.add(encode_block(pending_files), holds)
-    writer.replaced += folders
-    if writer.size >= PACK_BYTES:
-        writer.close()
-
-
-def _contents(folder: Path) -> dict[str, bytes]:
-    """The files of a committed stretch, verified, and what was printed, which has no digest.
-
-    Raises:
-        Damaged: it is not what was committed.
-        FileNotFoundError: nothing was committed there.
-    """
-    record = read_record(folder)
-    contents = {RECORD_FILE: record.content(), **{name: record.read(name) for name in record.files}}
-    with suppress(OSError):
-        contents[OUTPUT_FILE] = (folder / OUTPUT_FILE).read_bytes()
-    return contents
+def _is_known(stretch: Stretch) -> bool:
+    """Whether this lnlab knows every table and column of a stretch: what a newer one wrote stays as it is."""
+    for name, content in (stretch.files or {}).items():
+        table = name.removesuffix(".parquet")
+        if table not in WRITTEN_BY_WORKERS:
+            return False
+        if not pl.read_parquet_schema(BytesIO(content)).items() <= table_schema(table).items():
+            return False
+    return True
 
 
 def _join(root: Path) -> None:
-    """Make one pack of many that are not full. One with a damaged block stays as it is."""
-    small = [
-        source for source in Packs(root).current() if sum(block.length for block in source.blocks) < PACK_BYTES // 2
-    ]
+    """Make one pack of many that are not full. One with damage stays as it is."""
+    small = [pack for pack in Packs(root).current() if pack.is_small]
     if len(small) <= MAX_SMALL_PACKS:
         return
     writer = PackWriter(root)
-    joined = []
-    for source in small:
-        try:
-            blocks = [read_block(source, number) for number in range(len(source.blocks))]
-        except CorruptFile:
+    joined: list[Pack] = []
+    for pack in small:
+        found, damaged = pack.read(pack.holds)
+        if damaged:
             continue
-        for content, block in zip(blocks, source.blocks, strict=True):
-            writer.add(content, dict(block.holds))
-        joined.append(source)
-        if writer.size >= PACK_BYTES:
+        for stretch in found:
+            writer.add(stretch, stretch.tables())
+        joined.append(pack)
+        if writer.is_full:
             replace_packs(writer, joined)
             joined = []
     replace_packs(writer, joined)

@@ -1,67 +1,292 @@
-"""Packs: the stretches of many finished trajectories in one file, so that a run costs bytes and not files.
+"""Packs: the stretches of many finished trajectories in one Parquet file a table, so that a run costs bytes, not files.
 
-``packs/<name>/blocks`` is blocks end to end, each a Parquet table of files (``trajectory stretch name content``);
-``index.json`` says where each block lies, its digest and what it holds. A block is read and verified by itself, so a
-flipped bit costs the runs of one block. The index lies there twice, as it stands for every block.
+``packs/<name>/<table>.parquet`` has the rows of a table, with ``trajectory`` and ``stretch`` in front, in the order of
+the stretches; ``records.parquet`` has the records and what workers printed. ``index.json`` names the stretches, how
+many rows each has in each table, and the digest of each group of rows: a group is verified before it is read, so a
+flipped bit costs the runs of one group. Without the index or the footer of a file all runs of a pack would be lost, so
+the index lies there twice, and holds the footers.
 
 A pack never changes. It appears under its name at once, by a rename, with everything on the disk, and only then are the
 folders removed that it was made of: a reader that looks at a folder first and at the packs afterwards misses nothing.
 """
 
+import json
 import os
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from lnlab.keys import Json
+from lnlab.store.block_packs import BlockPack
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range, well_formed
+from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.record import Record
+from lnlab.store.stretch import PackReplaced, Stretch
+from lnlab.tables import frame, table_schema
 
 PACKS_FOLDER = "packs"
-BLOCKS_FILE = "blocks"
 INDEX_FILE, INDEX_COPY_FILE = "index.json", "copy.json"
 HIDDEN_PREFIX = "."
 """How the names of folders begin that are not yet packs, or no longer."""
 
-_SCHEMA = pl.Schema({"trajectory": pl.String, "stretch": pl.String, "name": pl.String, "content": pl.Binary})
+FULL_PACK = 4_000_000
+"""Rows after which a pack is full, so that it can be made in some hundred megabytes; smaller packs are joined."""
+RECORD_WEIGHT = 200
+"""How many rows a record counts as: it has the keys of its measurements."""
 
-StretchFiles = dict[str, bytes]
-"""The files of one stretch of work: name -> content."""
-
-
-@dataclass(frozen=True)
-class PackBlock:
-    """Where a block lies in its file, and what it holds: trajectory -> names of stretches."""
-
-    offset: int
-    length: int
-    sha256: str
-    holds: Mapping[str, tuple[str, ...]]
-
-    def to_json(self) -> Json:
-        """As the index has it."""
-        holds = {trajectory: list(names) for trajectory, names in self.holds.items()}
-        return {"offset": self.offset, "length": self.length, "sha256": self.sha256, "holds": holds}
+RECORDS = "records"
+_WINDOW = 64
+"""Stretches that are read together where they are asked for one by one."""
+_STRETCH: dict[str, pl.DataType] = {"trajectory": pl.String(), "stretch": pl.String()}
+_RECORD: dict[str, pl.DataType] = {"first_step": pl.Int64(), "steps": pl.Int64()}
+_RECORD |= {"asked": pl.List(pl.String), "measurements": pl.List(pl.String)}
+_RECORD |= {"outcome": pl.String(), "files": pl.String(), "output": pl.Binary()}
+RECORDS_SCHEMA = pl.Schema({**_STRETCH, **_RECORD})
+"""``asked`` is null where it is ``measurements``; ``outcome`` and ``files`` are JSON."""
 
 
-@dataclass(frozen=True)
-class Pack:
-    """A pack as its index describes it; ``block_numbers``: trajectory -> numbers of the blocks that hold some of it."""
+def packed_schema(table: str) -> pl.Schema:
+    """Columns of a table in a pack."""
+    return RECORDS_SCHEMA if table == RECORDS else pl.Schema({**_STRETCH, **table_schema(table)})
+
+
+@dataclass
+class PackedTable:
+    """One Parquet file of a pack.
+
+    Attributes:
+        path: of the file.
+        rows: how many each stretch has, in the order of the stretches.
+        groups: offset, length, number of rows and SHA-256 of each group of rows; the first begins with the file.
+        footer: what follows the last group.
+    """
+
+    path: Path
+    rows: Sequence[int]
+    groups: Sequence[tuple[int, int, int, str]]
+    footer: bytes
+    row_starts: list[int] = field(init=False, repr=False)
+    group_starts: list[int] = field(init=False, repr=False)
+    _damage: dict[int, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.row_starts = list(accumulate(self.rows, initial=0))
+        self.group_starts = list(accumulate((rows for _, _, rows, _ in self.groups), initial=0))
+
+    @property
+    def size(self) -> int:
+        """Bytes of all groups."""
+        return sum(length for _, length, _, _ in self.groups)
+
+    def groups_of(self, position: int) -> range:
+        """The numbers of the groups that hold rows of a stretch."""
+        first, end = self.row_starts[position], self.row_starts[position + 1]
+        if first == end:
+            return range(0)
+        return range(bisect_right(self.group_starts, first) - 1, bisect_right(self.group_starts, end - 1))
+
+    def damage(self, number: int) -> str:
+        """A sentence if a group is not what was packed, else nothing.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        if number not in self._damage:
+            offset, length, _, sha256 = self.groups[number]
+            try:
+                read_range(self.path, (offset, length), sha256)
+                self._damage[number] = ""
+            except CorruptFile as error:
+                self._damage[number] = str(error)
+        return self._damage[number]
+
+    def source(self) -> Any:
+        """What Polars reads: the file, or its content where the footer is damaged or the name is no UTF-8."""
+        end = self.size
+        with self.path.open("rb") as file:
+            file.seek(end)
+            intact = file.read(len(self.footer) + 1) == self.footer
+        try:
+            name = str(self.path).encode().decode()
+        except UnicodeEncodeError:
+            intact = False
+        return name if intact else read_bytes(self.path)[:end].ljust(end, b"\0") + self.footer
+
+    def scan(self, schema: pl.Schema, positions: Sequence[int], names: Collection[str]) -> pl.LazyFrame:
+        """The rows of these stretches in order; no group is read that holds none of them.
+
+        Args:
+            schema: of the file.
+            positions: of the stretches, all of them intact.
+            names: of these stretches.
+        """
+        file = pl.scan_parquet(
+            self.source(), schema=schema, missing_columns="insert", extra_columns="ignore", glob=False
+        )
+        if len(positions) == len(self.rows):
+            return file
+        runs: list[list[int]] = []
+        for number in sorted({number for position in positions for number in self.groups_of(position)}):
+            if runs and runs[-1][1] == number:
+                runs[-1][1] += 1
+            else:
+                runs.append([number, number + 1])
+        starts = self.group_starts
+        parts = [file.slice(starts[first], starts[end] - starts[first]) for first, end in runs]
+        rows = pl.concat(parts) if parts else pl.LazyFrame(schema=schema)
+        return rows.filter(pl.col("stretch").is_in(list(names)))
+
+
+@dataclass
+class TablePack:
+    """A pack as its index describes it.
+
+    Attributes:
+        folder: of the pack.
+        stretches: trajectory and name of each.
+        tables: its files by table; ``records`` is one of them.
+        holds: trajectory -> the positions of its stretches.
+    """
 
     folder: Path
-    blocks: tuple[PackBlock, ...]
-    block_numbers: Mapping[str, tuple[int, ...]]
+    stretches: Sequence[tuple[str, str]]
+    tables: Mapping[str, PackedTable]
+    holds: dict[str, list[int]] = field(default_factory=dict)
+    _window: tuple[int, dict[int, dict[str, pl.DataFrame]]] | None = None
+
+    @classmethod
+    def of_index(cls, folder: Path, index: Json) -> "TablePack":
+        """The pack that an index describes."""
+        tables = {
+            table: PackedTable(
+                folder / f"{Path(table).name}.parquet", rows, [tuple(group) for group in groups], b64decode(footer)
+            )
+            for table, (rows, groups, footer) in index["tables"].items()
+        }
+        pack = cls(folder, [(trajectory, name) for trajectory, name in index["stretches"]], tables)
+        for position, (trajectory, _) in enumerate(pack.stretches):
+            pack.holds.setdefault(trajectory, []).append(position)
+        return pack
+
+    def to_index(self) -> Json:
+        """What ``of_index`` reads."""
+        return {
+            "stretches": [list(stretch) for stretch in self.stretches],
+            "tables": {
+                name: [list(table.rows), [list(group) for group in table.groups], b64encode(table.footer).decode()]
+                for name, table in self.tables.items()
+            },
+        }
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is joined with others, once there are many."""
+        rows = sum(table.row_starts[-1] for table in self.tables.values())
+        return rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2
+
+    def place(self, trajectory: str) -> int:
+        """Where a trajectory first occurs."""
+        return self.holds[trajectory][0]
+
+    def read(self, trajectories: Collection[str]) -> tuple[list[Stretch], dict[str, list[str]]]:
+        """The stretches of these trajectories, and for each the sentences on what of it is damaged.
+
+        Raises:
+            PackReplaced: the pack is gone.
+            StoreError: this user may not read it.
+        """
+        damaged: dict[str, list[str]] = {}
+        intact = []
+        for position in sorted(p for trajectory in trajectories for p in self.holds.get(trajectory, ())):
+            if sentences := self._damage(position):
+                damaged.setdefault(self.stretches[position][0], []).extend(sentences)
+            else:
+                intact.append(position)
+        try:
+            rows = self.scan(RECORDS, intact).collect()
+        except OSError as error:
+            raise PackReplaced from error
+        records = {(row["trajectory"], row["stretch"]): row for row in rows.iter_rows(named=True)}
+        stretches = [self._stretch(position, records[self.stretches[position]]) for position in intact]
+        return stretches, {trajectory: list(dict.fromkeys(sentences)) for trajectory, sentences in damaged.items()}
+
+    def _damage(self, position: int) -> list[str]:
+        """A sentence for each damaged group of rows without which a stretch is not whole."""
+        sentences = [
+            sentence
+            for table in self.tables.values()
+            for number in table.groups_of(position)
+            if (sentence := table.damage(number))
+        ]
+        if sentences and not self.folder.is_dir():
+            raise PackReplaced
+        return sentences
+
+    def _stretch(self, position: int, row: Mapping[str, Any]) -> Stretch:
+        trajectory, name = self.stretches[position]
+        measurements = tuple(row["measurements"])
+        record = Record(
+            folder=trajectory_folder(self.folder.parent.parent, trajectory) / name,
+            trajectory=trajectory,
+            first_step=row["first_step"],
+            steps=row["steps"],
+            asked=measurements if row["asked"] is None else tuple(row["asked"]),
+            measurements=measurements,
+            outcome=json.loads(row["outcome"]),
+            files=json.loads(row["files"]),
+        )
+        return Stretch(record, None, row["output"] or b"", self, position)
+
+    def scan(self, table: str, positions: Sequence[int]) -> pl.LazyFrame:
+        """The rows of intact stretches at these positions, in order: ``trajectory stretch`` and those of the table."""
+        if table not in self.tables:
+            return pl.LazyFrame(schema=packed_schema(table))
+        names = {self.stretches[position][1] for position in positions}
+        return self.tables[table].scan(packed_schema(table), positions, names)
+
+    def tables_at(self, position: int, tables: Iterable[str]) -> dict[str, pl.DataFrame]:
+        """The rows of one intact stretch; those of its neighbours are read with it.
+
+        Raises:
+            OSError: the pack is gone.
+        """
+        number = position // _WINDOW
+        if self._window is None or self._window[0] != number:
+            end = min((number + 1) * _WINDOW, len(self.stretches))
+            positions = [p for p in range(number * _WINDOW, end) if not self._damage(p)]
+            by_position: dict[int, dict[str, pl.DataFrame]] = {p: {} for p in positions}
+            for name, table in self.tables.items():
+                if name != RECORDS:
+                    rows = self.scan(name, positions).select(table_schema(name).names()).collect()
+                    start = 0
+                    for p in positions:
+                        by_position[p][name] = rows.slice(start, table.rows[p])
+                        start += table.rows[p]
+            self._window = number, by_position
+        return {table: self._window[1][position].get(table, frame(table, [])) for table in tables}
+
+    def sizes(self) -> dict[str, float]:
+        """Trajectory -> its share of the bytes, by the number of its rows."""
+        sizes: dict[str, float] = {}
+        for table in self.tables.values():
+            share = (table.size + len(table.footer)) / table.row_starts[-1]
+            for (trajectory, _), rows in zip(self.stretches, table.rows, strict=True):
+                sizes[trajectory] = sizes.get(trajectory, 0) + share * rows
+        return sizes
 
 
-class _PackReplaced(Exception):
-    """A pack was replaced by another one while it was read."""
+Pack = TablePack | BlockPack
 
 
 @dataclass
 class Packs:
-    """Every pack of a store as it is now; the block read last stays in memory.
+    """Every pack of a store as it is now.
 
     Attributes:
         root: the store.
@@ -71,11 +296,14 @@ class Packs:
     root: Path
     damaged: dict[str, str] = field(default_factory=dict)
     _packs: dict[str, Pack] = field(default_factory=dict)
-    _last: tuple[str, int, dict[tuple[str, str], StretchFiles]] | None = None
 
     def current(self) -> list[Pack]:
         """The packs that lie in the store now, by name."""
-        names = _names(self.root)
+        try:
+            with os.scandir(self.root / PACKS_FOLDER) as entries:
+                names = {entry.name for entry in entries if not entry.name.startswith(HIDDEN_PREFIX)}
+        except (FileNotFoundError, NotADirectoryError):
+            names = set()
         for name in self._packs.keys() - names:
             del self._packs[name]
         for name in sorted(names - self._packs.keys() - self.damaged.keys()):
@@ -88,107 +316,51 @@ class Packs:
 
     def trajectories(self) -> set[str]:
         """Keys of all trajectories of which a pack holds something."""
-        return {key for pack in self.current() for key in pack.block_numbers}
+        return {key for pack in self.current() for key in pack.holds}
 
     def place(self, trajectory: str) -> tuple[str, int]:
-        """Where a trajectory first occurs; read in this order, each block is read once."""
+        """Where a trajectory first occurs; in this order what lies together is read together."""
         for name, pack in sorted(self._packs.items()):
-            if trajectory in pack.block_numbers:
-                return name, pack.block_numbers[trajectory][0]
+            if trajectory in pack.holds:
+                return name, pack.place(trajectory)
         return "", 0
 
-    def stretches(self, trajectory: str) -> tuple[dict[str, StretchFiles], list[str]]:
-        """The stretches of a trajectory by name, and one sentence for each block of it that is damaged.
+    def read(self, trajectories: Collection[str]) -> tuple[list[Stretch], dict[str, list[str]]]:
+        """The stretches of these trajectories, each once, and for each the sentences on what of it is damaged.
 
         Raises:
             StoreError: this user may not read them.
         """
         while True:
+            stretches: dict[tuple[str, str], Stretch] = {}
+            damaged: dict[str, list[str]] = {}
             try:
-                return self._stretches(trajectory)
-            except _PackReplaced:
+                for pack in self.current():
+                    wanted = [key for key in trajectories if key in pack.holds]
+                    found, sentences = pack.read(wanted) if wanted else ([], {})
+                    stretches |= {(each.record.trajectory, each.record.folder.name): each for each in found}
+                    for trajectory, of_pack in sentences.items():
+                        damaged.setdefault(trajectory, []).extend(of_pack)
+            except PackReplaced:
                 continue
-
-    def _stretches(self, trajectory: str) -> tuple[dict[str, StretchFiles], list[str]]:
-        by_name: dict[str, StretchFiles] = {}
-        damaged = []
-        for pack in self.current():
-            for number in pack.block_numbers.get(trajectory, ()):
-                try:
-                    block_stretches = self._block(pack, number)
-                except CorruptFile as error:
-                    if not pack.folder.is_dir():
-                        raise _PackReplaced from error
-                    damaged.append(str(error))
-                    continue
-                names = pack.blocks[number].holds[trajectory]
-                by_name |= {name: block_stretches[trajectory, name] for name in names}
-        return by_name, damaged
-
-    def _block(self, pack: Pack, number: int) -> dict[tuple[str, str], StretchFiles]:
-        if self._last is None or self._last[:2] != (pack.folder.name, number):
-            self._last = pack.folder.name, number, decode_block(read_block(pack, number))
-        return self._last[2]
-
-
-def _names(root: Path) -> set[str]:
-    try:
-        with os.scandir(root / PACKS_FOLDER) as entries:
-            return {entry.name for entry in entries if not entry.name.startswith(HIDDEN_PREFIX)}
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
+            return list(stretches.values()), damaged
 
 
 def read_index(folder: Path) -> Pack:
     """What a pack holds, from whichever index is intact.
 
     Raises:
-        Damaged: neither is.
+        CorruptFile: neither is.
         StoreError: this user may not read it.
     """
     try:
-        blocks = _blocks(folder / INDEX_FILE)
+        return _pack_of(folder, folder / INDEX_FILE)
     except CorruptFile:
-        blocks = _blocks(folder / INDEX_COPY_FILE)
-    block_numbers: dict[str, tuple[int, ...]] = {}
-    for number, block in enumerate(blocks):
-        for trajectory in block.holds:
-            block_numbers[trajectory] = (*block_numbers.get(trajectory, ()), number)
-    return Pack(folder, blocks, block_numbers)
+        return _pack_of(folder, folder / INDEX_COPY_FILE)
 
 
-def _blocks(path: Path) -> tuple[PackBlock, ...]:
-    entries = from_checksummed_json(read_bytes(path), path)
+def _pack_of(folder: Path, path: Path) -> Pack:
+    index = from_checksummed_json(read_bytes(path), path)
     with well_formed(path):
-        return tuple(PackBlock(**{**block, "holds": _tuples(block["holds"])}) for block in entries)
-
-
-def _tuples(holds: Mapping[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    return {trajectory: tuple(names) for trajectory, names in holds.items()}
-
-
-def read_block(pack: Pack, number: int) -> bytes:
-    """The bytes of a block, verified.
-
-    Raises:
-        Damaged: they are not what was packed.
-        StoreError: this user may not read them.
-    """
-    block = pack.blocks[number]
-    return read_range(pack.folder / BLOCKS_FILE, (block.offset, block.length), block.sha256)
-
-
-def encode_block(files: list[tuple[str, str, str, bytes]]) -> bytes:
-    """A block of files, each with its trajectory, stretch and name."""
-    buffer = BytesIO()
-    table = pl.DataFrame(files, schema=_SCHEMA, orient="row")
-    table.write_parquet(buffer, compression="zstd", compression_level=9, statistics=False)
-    return buffer.getvalue()
-
-
-def decode_block(content: bytes) -> dict[tuple[str, str], StretchFiles]:
-    """The stretches of a block: (trajectory, name of the stretch) -> its files."""
-    by_stretch: dict[tuple[str, str], StretchFiles] = {}
-    for trajectory, stretch, name, file_content in pl.read_parquet(BytesIO(content)).iter_rows():
-        by_stretch.setdefault((trajectory, stretch), {})[name] = file_content
-    return by_stretch
+        kind = BlockPack if isinstance(index, list) else TablePack  # a list of blocks: written before 2026-11-26
+        return kind.of_index(folder, index)

@@ -71,6 +71,15 @@ def parquet_sizes(content: bytes) -> ParquetSizes:
     return ParquetSizes(rows, values, unfolded)
 
 
+def row_groups(content: bytes) -> tuple[list[tuple[int, int]], int]:
+    """Where each group of rows of a Parquet file of ours begins and how many rows it has; where the footer begins."""
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    groups = _Headers(content, footer, len(content) - 8).struct().get(4, [])
+    # a column begins with its dictionary, if it has one
+    starts = [min(column[3].get(11, column[3][9]) for column in group[1]) for group in groups]
+    return list(zip(starts, (group[3] for group in groups), strict=True)), footer
+
+
 def _number(fields: Any, name: int) -> int:
     value = fields.get(name) if isinstance(fields, dict) else None
     if type(value) is not int or value < 0:

@@ -109,7 +109,6 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, conte
         StoreError: the store cannot be written.
     """
     folder = plan_folder(root, plan.digest)
-    files.make_way(folder)
     files.make_folder(folder)
     digests = {}
     for table, rows in plan_frames(plan).items():
@@ -188,8 +187,6 @@ def damaged_plans(root: Path) -> list[str]:
     """One sentence for each plan that is not what was stored."""
     messages = []
     for path in sorted((root / "plans").glob("*")):
-        if path.name.startswith(files.ASIDE_PREFIX):
-            continue
         try:
             load_plan(root, path.name)
         except CorruptFile as error:

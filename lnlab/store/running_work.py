@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
@@ -11,9 +10,8 @@ from lnlab.store.leases import lease_holder
 from lnlab.store.process_identity import ProcessIdentity
 from lnlab.store.records.coverage import COMPLETE_STATUSES, coverage_of
 from lnlab.store.records.layout import LEASE_FILE, trajectory_folder
-from lnlab.store.records.records import StoreReader, TrajectoryContents
-
-_CURVES_FILE = "curves.parquet"
+from lnlab.store.records.records import StoreReader
+from lnlab.tables import frame
 
 
 @dataclass(frozen=True)
@@ -45,22 +43,19 @@ def running_work(root: Path, trajectories: Iterable[str]) -> list[RunningWork]:
     running = []
     for trajectory in trajectories:
         if holder := lease_holder(trajectory_folder(root, trajectory) / LEASE_FILE):
-            contents = reader.read(trajectory)
-            complete = [record for record in contents.records if record.outcome["status"] in COMPLETE_STATUSES]
-            seconds = sum(float(record.outcome["seconds"]) for record in complete)
-            steps = coverage_of(contents.records).covered
+            found = reader.read_rows(trajectory)
+            records = [record for record, _ in found]
+            complete = [record for record in records if record.outcome["status"] in COMPLETE_STATUSES]
+            steps = coverage_of(records).covered
+            curves = pl.concat([frame("curves", []), *(tables["curves"] for _, tables in found if "curves" in tables)])
+            losses = curves.filter(pl.col("split") == "train", pl.col("quantity") == "loss", pl.col("step") < steps)
             running.append(
                 RunningWork(
-                    trajectory=trajectory, holder=holder, steps=steps, seconds=seconds, losses=_losses(contents, steps)
+                    trajectory=trajectory,
+                    holder=holder,
+                    steps=steps,
+                    seconds=sum(float(record.outcome["seconds"]) for record in complete),
+                    losses=tuple(losses.unique("step", keep="first", maintain_order=True).sort("step")["value"]),
                 )
             )
     return running
-
-
-def _losses(contents: TrajectoryContents, steps: int) -> tuple[float, ...]:
-    files = [tables[_CURVES_FILE] for tables in contents.tables if _CURVES_FILE in tables]
-    if not files:
-        return ()
-    rows = pl.concat(pl.read_parquet(BytesIO(content)) for content in files)
-    losses = rows.filter(pl.col("split") == "train", pl.col("quantity") == "loss", pl.col("step") < steps)
-    return tuple(losses.unique("step", keep="first", maintain_order=True).sort("step")["value"])

@@ -7,14 +7,14 @@ key that follows from the spec here, so that a manifest can give a setting no ot
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lnlab.keys import canonical, digest, digest_bytes
 from lnlab.store.records.layout import RECORD_FILE
-from lnlab.store.records.records import Record
 from lnlab.store.remote import MANIFESTS, Remote, Untrusted
-from lnlab.tables import WRITTEN_BY_WORKERS
+from lnlab.store.stretch import Stretch
+from lnlab.tables import WRITTEN_BY_WORKERS, encode_parquet
 
 MANIFEST_FORMAT = 1
 LARGEST_MANIFEST = 4 * 1024 * 1024
@@ -55,9 +55,18 @@ class Segment:
         return contents
 
 
-def encode_segment(record: Record, tables: Mapping[str, bytes]) -> tuple[Segment, bytes]:
-    """A stretch of work and its bytes."""
-    files = [(RECORD_FILE, record.content()), *sorted(tables.items())]
+def encode_segment(stretch: Stretch) -> tuple[Segment, bytes]:
+    """A stretch of work and its bytes.
+
+    Raises:
+        PackReplaced: it lay in a pack that is gone.
+    """
+    record, contents = stretch.record, stretch.files
+    if contents is None:
+        # made again of its rows: the bytes that were committed, if this Polars writes what that one wrote
+        contents = {f"{table}.parquet": encode_parquet(rows) for table, rows in stretch.tables().items()}
+        record = replace(record, files={name: digest_bytes(content) for name, content in contents.items()})
+    files = [(RECORD_FILE, record.content()), *sorted(contents.items())]
     content = b"".join(part for _, part in files)
     sizes = tuple((name, len(part)) for name, part in files)
     return Segment(record.folder.name, digest_bytes(content), sizes), content

@@ -11,8 +11,8 @@ from lnlab.compile.digests import unchanged
 from lnlab.errors import StoreError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.store import compact, files, packing, plans, verdicts
-from lnlab.store.join import join_results, join_slices, trajectory_requests
+from lnlab.store import files, packing, plans, verdicts
+from lnlab.store.join import join_results, trajectory_requests
 from lnlab.store.leases import LEASE_PERIOD
 from lnlab.store.missing_work import MissingWork, TrajectoryRequest, find_missing_work
 from lnlab.store.packs import Packs
@@ -25,7 +25,7 @@ from lnlab.store.unit import StoreUnit, UnitOpener
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.compile.plan import Measurement, Plan, Trajectory
+    from lnlab.compile.plan import Plan, Trajectory
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,13 @@ class Store:
         Raises:
             StoreError: this user may not read the store.
         """
-        if compact.has_compacted(self.root, plan.digest):
-            return []
         keys = {t.key: TrajectoryRequest(t.steps, {m.key: m.step for m in t.measurements}) for t in plan.trajectories}
         lacking = find_missing_work(self.root, keys)
         pending = []
         for trajectory in plan.trajectories:
             if miss := lacking.get(trajectory.key):
-                measurements = _missing_measurements(trajectory, miss)
+                missing = set(miss.measurements)
+                measurements = tuple(each for each in trajectory.measurements if each.key in missing)
                 pending.append((replace(trajectory, measurements=measurements), miss.reason))
         return pending
 
@@ -82,9 +81,15 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or the plan is damaged.
         """
-        if compact.has_compacted(self.root, stored.digest):
-            return {}
-        tables = self._tables(stored)
+        if held := self.unsaved.get(stored.digest):
+            tables = held.tables
+        else:
+            try:
+                tables = plans.plan_tables(self.root, stored)
+            except CorruptFile as error:
+                raise StoreError(
+                    Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
+                ) from error
         return find_missing_work(self.root, trajectory_requests(tables["runs"], tables["needs"]))
 
     def state(self, trajectory: str, step: int) -> bytes | None:
@@ -160,29 +165,19 @@ class Store:
             files.touch(plan_folder(self.root, stored.digest) / plans.PLAN_FILE)
 
     def results(self, digest: str) -> Results:
-        """The results of a stored plan so far. A large plan that is complete is compacted on the way.
+        """The results of a stored plan so far.
 
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
         """
         if held := self.unsaved.get(digest):
-            return join_results(self.root, dict(held.tables))
-        whole = compact.read_compacted(self.root, digest)
-        if whole is not None:
-            return whole
+            return join_results(self.root, held.tables)
         try:
-            stored = plans.load_plan(self.root, digest)
+            tables = plans.plan_tables(self.root, plans.load_plan(self.root, digest))
         except CorruptFile as error:
             raise StoreError(
                 Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
             ) from error
-        tables = self._tables(stored)
-        trajectories = set(tables["runs"]["trajectory"])
-        if len(trajectories) > compact.MIN_COMPACTED_TRAJECTORIES and trajectories <= StoreReader(self.root).known():
-            with suppress(StoreError):  # a convenience: the records it would copy are there
-                compact.write_compacted(self.root, digest, tables["axes"], join_slices(self.root, tables))
-            if (whole := compact.read_compacted(self.root, digest)) is not None:
-                return whole
         return join_results(self.root, tables)
 
     def found(self, plan: "Plan") -> Results:
@@ -204,18 +199,3 @@ class Store:
             StoreError: the store cannot be written.
         """
         verdicts.write_verdicts(self.root, digest, judged)
-
-    def _tables(self, stored: StoredPlan) -> dict[str, pl.DataFrame]:
-        if held := self.unsaved.get(stored.digest):
-            return dict(held.tables)
-        try:
-            return plans.plan_tables(self.root, stored)
-        except CorruptFile as error:
-            raise StoreError(
-                Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
-            ) from error
-
-
-def _missing_measurements(trajectory: "Trajectory", miss: MissingWork) -> "tuple[Measurement, ...]":
-    missing = set(miss.measurements)
-    return tuple(measurement for measurement in trajectory.measurements if measurement.key in missing)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from lnlab.store.records.layout import (
     stretches,
     trajectory_folder,
 )
-from lnlab.store.records.records import Record, read_trajectory
+from lnlab.store.records.record import Record
+from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
 from lnlab.tables import Resumed, Row, encode_parquet, frame
 
@@ -68,21 +68,15 @@ class UnitOpener:
         """The lease in a folder, which is removed when what lay in it is packed: then it is made again."""
         for _ in range(MAX_REMOVALS):
             with suppress(files.Vanished):
-                for level in (folder.parent.parent, folder.parent, folder):
-                    files.make_way(level)
                 files.make_folder(folder)
                 return acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
         return None
 
 
 def _clear(folder: Path) -> bytes:
-    """Remove stretches that were never committed (the lease is ours: nobody works there); what they printed last.
-
-    A file that stands where a stretch would is moved aside.
-    """
+    """Remove stretches that were never committed (the lease is ours: nobody works there); what they printed last."""
     printed = b""
     for stretch in stretches(folder):
-        files.make_way(stretch)
         if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
             with suppress(FileNotFoundError):
                 printed = (stretch / OUTPUT_FILE).read_bytes()
@@ -130,13 +124,12 @@ class StoreUnit:
 
     def resume(self, limit: int) -> Resumed | None:
         """The last intact state of at most ``limit`` updates that committed rows reach; this stretch begins there."""
-        contents = read_trajectory(self.root, self.trajectory)
-        state = latest_state(self.folder.parent, min(limit, coverage_of(contents.records).covered))
+        found = StoreReader(self.root).read_rows(self.trajectory)
+        state = latest_state(self.folder.parent, min(limit, coverage_of([record for record, _ in found]).covered))
         if state is None:
             return None
         self._begin(state.step)
-        parts = [tables["curves.parquet"] for tables in contents.tables if "curves.parquet" in tables]
-        rows = pl.concat([pl.read_parquet(BytesIO(part)) for part in parts]) if parts else frame("curves", [])
+        rows = pl.concat([frame("curves", []), *(tables["curves"] for _, tables in found if "curves" in tables)])
         rows = rows.filter(pl.col("step") <= state.step).unique(["step", "split", "quantity"], keep="first")
         return Resumed(state.step, state.content, state.facts, rows.sort("step").to_dicts())
 
@@ -226,7 +219,7 @@ class StoreUnit:
 
     def _write_tables(self, outcome: Row) -> dict[str, str]:
         tables = {"outcomes": frame("outcomes", [outcome])}
-        tables |= {table: pl.concat(parts) for table, parts in self._frames.items()}
+        tables |= {table: pl.concat(parts, rechunk=True) for table, parts in self._frames.items()}
         digests = {}
         for table, rows in tables.items():
             content = encode_parquet(rows)

@@ -9,9 +9,7 @@ from lnlab.store.records.layout import sizes_below
 
 
 def trajectory_sizes(root: Path) -> Mapping[str, int]:
-    """Trajectory -> bytes: those of its folder, and its share of each block of a pack that holds some of it.
-
-    The files of a block are compressed together, so its bytes are divided by the number of stretches.
+    """Trajectory -> bytes: those of its folder, and its share of the packs that hold some of it.
 
     Raises:
         StoreError: this user may not read the store.
@@ -20,8 +18,6 @@ def trajectory_sizes(root: Path) -> Mapping[str, int]:
     for folder in (root / "trajectories").glob("??/*"):
         sizes[folder.name] += sum(sizes_below(folder))
     for pack in Packs(root).current():
-        for block in pack.blocks:
-            stretches = sum(map(len, block.holds.values()))
-            for trajectory, names in block.holds.items():
-                sizes[trajectory] += block.length * len(names) // stretches
+        for trajectory, size in pack.sizes().items():
+            sizes[trajectory] += int(size)
     return sizes

@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "store"))
 from store_toys import outcome_of, plan_of, rows_of
 
 from lnlab import files as whole_files
-from lnlab.store import compact, files
 from lnlab.store.store import Store
 
 STATUS = "import sys; from lnlab.cli import main; sys.exit(main(['status', '--store', sys.argv[1]]))"
@@ -34,8 +33,6 @@ def main(runs: int) -> None:
                 opened.write("sites", rows_of(each))
             opened.commit([each.key for each in unit.measurements], outcome_of(unit))
         show("in folders", store)
-        for whole in store.root.glob(f"plans/*/{compact._PREFIX}*"):  # the copy that the first reader made
-            files.remove(whole)
         begun = perf_counter()
         store.pack()
         print(f"packing: {perf_counter() - begun:.1f} s, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")

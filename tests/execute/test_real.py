@@ -1,6 +1,5 @@
 """The lab's own pieces, tiny: what workers measure is what a direct call measures."""
 
-import polars as pl
 import pytest
 import torch
 
@@ -43,8 +42,8 @@ def units(setting):
 def test_workers_measure_what_a_direct_call_measures(store, units):
     assert sweep(units, store.open_unit, RegistryLoader(), workers=2).ended == {"finished": 2}
     for unit in units:
-        (tables,) = read_trajectory(store.root, unit.key).tables
-        rows = pl.read_parquet(tables["sites.parquet"])
+        (stretch,) = read_trajectory(store.root, unit.key).stretches
+        rows = stretch.tables()["sites"]
         state = build(unit, REGISTRIES)
         for measurement in unit.measurements:
             direct = [row["value"] for row in REGISTRIES["probe"].builder(measurement.probe)(state)]
@@ -85,7 +84,7 @@ def test_workers_start_where_a_direct_call_starts_though_the_init_looks_at_data(
     units = [Trajectory(key, seed, setting, 0, each) for key, seed, each in zip(keys, (1, 2), due, strict=True)]
     assert sweep(units, store.open_unit, RegistryLoader(), workers=1).ended == {"finished": 2}
     for unit in units:
-        rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
+        rows = read_trajectory(store.root, unit.key).stretches[0].tables()["sites"]
         direct = [row["value"] for row in REGISTRIES["probe"].builder(probe)(build(unit, REGISTRIES))]
         assert rows["value"].to_list() == direct
 
@@ -109,6 +108,6 @@ def test_a_users_own_file_is_loaded_in_the_workers(store, units, tmp_path):
     due = Measurement(digest("mine"), 0, {"kind": "answer_of_mine"})
     mine_due = Trajectory(unit.key, unit.seed, unit.setting, 0, (due,))
     assert sweep([mine_due], store.open_unit, RegistryLoader((mine,)), workers=1).ended == {"finished": 1}
-    rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
+    rows = read_trajectory(store.root, unit.key).stretches[0].tables()["sites"]
     assert rows["value"].to_list() == [42.0]
     assert "answer_of_mine" not in REGISTRIES["probe"].entries

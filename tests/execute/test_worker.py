@@ -151,7 +151,7 @@ def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of):
 def test_the_rows_are_those_of_the_probe(store, unit_of):
     unit = unit_of(1, {"kind": "norm", "batches": 2})
     do(store, unit)
-    rows = pl.read_parquet(read_trajectory(store.root, unit.key).tables[0]["sites.parquet"])
+    rows = read_trajectory(store.root, unit.key).stretches[0].tables()["sites"]
     assert rows["quantity"].to_list() == ["norm", "norm", "extra"]
     assert toy_pieces.PROBES["norm"].facts.table == "sites"
 

@@ -22,7 +22,7 @@ SURPLUS = sorted({unit.key for unit in LARGE.trajectories} - {unit.key for unit 
 def two(tmp_path, monkeypatch):
     """Makes a store with two plans that share two trajectories; some packed, some loose, one with a saved state."""
     monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 2)
-    monkeypatch.setattr(packing, "BLOCK_BYTES", 12_000)
+    monkeypatch.setattr(packing, "GROUP_STRETCHES", 2)
     spec = tmp_path / "toy.yaml"
     spec.write_text("title: toy\n")
 
@@ -63,7 +63,7 @@ def test_sizes_are_those_of_the_files(two):
     store = two("store")
     sizes = trajectory_sizes(store.root)
     assert set(sizes) == {unit.key for unit in LARGE.trajectories}
-    stored = sum(path.stat().st_size for path in store.root.rglob("*") if path.is_file() and path.name in ("blocks",))
+    stored = sum(path.stat().st_size for path in (store.root / "packs").rglob("*.parquet"))
     packed = [unit.key for unit in LARGE.trajectories[:5]]
     assert 0.99 * stored <= sum(sizes[key] for key in packed) <= stored
     (loose,) = (store.root / "trajectories").glob("??/*")
@@ -130,10 +130,10 @@ def test_while_packs_are_made_nothing_is_removed(two):
 def test_a_damaged_pack_stays_and_is_named(two):
     store = two("store")
     (pack,) = Packs(store.root).current()
-    blocks = pack.folder / "blocks"
-    content = bytearray(blocks.read_bytes())
-    content[len(content) // 2] ^= 1
-    blocks.write_bytes(content)
+    path = pack.folder / "sites.parquet"
+    content = bytearray(path.read_bytes())
+    content[pack.tables["sites"].size // 2] ^= 1
+    path.write_bytes(content)
     removal = remove_garbage(store.root, [LARGE.digest], SURPLUS)
-    assert [str(blocks) in sentence for sentence in removal.damaged] == [True]
-    assert blocks.read_bytes() == content
+    assert [str(path) in sentence for sentence in removal.damaged] == [True]
+    assert path.read_bytes() == content

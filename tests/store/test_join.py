@@ -19,14 +19,14 @@ from lnlab.tables import WRITTEN_BY_WORKERS, frame, table_schema
 
 
 def join_results(root, plan):
-    """The results at once, which are those of a slice for each run, one after the other."""
+    """The results at once; those of tables that are scanned for each question are the same."""
     whole = join.join_results(root, plan)
-    with patch.object(join, "SLICE_BYTES", 1):
-        slices = list(join.join_slices(root, plan))
-    assert len(slices) == plan["runs"].height
-    assert_frame_equal(pl.concat(part.runs for part in slices), whole.runs)
+    with patch.object(join, "LARGEST_TABLE_IN_MEMORY", -1):
+        scanned = join.join_results(root, plan)
+    assert set(scanned.scans) == set(whole.tables) - {"needs"}
+    assert_frame_equal(scanned.runs, whole.runs)
     for table, rows in whole.tables.items():
-        assert_frame_equal(pl.concat(part.tables[table] for part in slices), rows)
+        assert_frame_equal(scanned.tables[table], rows)
     return whole
 
 

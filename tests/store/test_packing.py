@@ -10,7 +10,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from store_toys import outcome_of, plan_of, record, record_all, trajectory_of
@@ -26,14 +25,14 @@ from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)
-BLOCK_BYTES = packing.BLOCK_BYTES
+GROUP_STRETCHES = packing.GROUP_STRETCHES
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Packs of two trajectories and more, blocks of two."""
+    """Packs of two trajectories and more, groups of two."""
     monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 2)
-    monkeypatch.setattr(packing, "BLOCK_BYTES", 12_000)
+    monkeypatch.setattr(packing, "GROUP_STRETCHES", 2)
 
 
 def loose(root):
@@ -55,7 +54,7 @@ def same(one, two):
 def held(root, plan):
     """Records and verified tables of every trajectory, as a reader sees them."""
     found = [read_trajectory(root, each.key) for each in plan.trajectories]
-    return [(each.records, each.tables, each.damaged) for each in found]
+    return [(each.records, [stretch.tables() for stretch in each.stretches], each.damaged) for each in found]
 
 
 def test_packed_and_loose_are_the_same_to_every_reader(full, root, plan):
@@ -63,8 +62,13 @@ def test_packed_and_loose_are_the_same_to_every_reader(full, root, plan):
     full.pack()
     assert loose(root) == []
     assert len(packs(root)) == 1
-    assert len(Packs(root).current()[0].blocks) == 2
-    assert held(root, plan) == before
+    assert len(Packs(root).current()[0].tables["sites"].groups) == 2
+    for (records, tables, damaged), known in zip(held(root, plan), before, strict=True):
+        assert (records, damaged) == (known[0], known[2])
+        assert [each.keys() for each in tables] == [each.keys() for each in known[1]]
+        for one, other in zip(tables, known[1], strict=True):
+            for name, rows in one.items():
+                assert_frame_equal(rows, other[name])
     same(full.results(plan.digest), seen)
     assert full.held() == keys
     assert full.pending(plan) == []
@@ -76,7 +80,7 @@ def test_packed_and_loose_are_the_same_to_every_reader(full, root, plan):
 
 def test_a_packed_run_costs_bytes_and_no_files(store, root, monkeypatch):
     """In folders eighty runs of two measurements are 241 files of 7.8 kB a run; 5,000 of them may take 10 MB."""
-    monkeypatch.setattr(packing, "BLOCK_BYTES", BLOCK_BYTES)
+    monkeypatch.setattr(packing, "GROUP_STRETCHES", GROUP_STRETCHES)
     record_all(store, plan_of(variants=8, seeds=10))
     store.pack()
     files_in_all, size = store.size()
@@ -124,7 +128,7 @@ def test_many_small_packs_become_one_and_readers_see_no_difference(store, root, 
             record(store, unit)
         store.pack()
         assert reader.trajectories() == {unit.key for unit in plan.trajectories[: n + 2]}
-        assert all(reader.stretches(unit.key)[0] for unit in plan.trajectories[: n + 2])
+        assert all(reader.read([unit.key])[0] for unit in plan.trajectories[: n + 2])
     assert len(packs(root)) == 1
     assert sorted(path.name for path in (root / "packs").iterdir()) == [".lock", packs(root)[0].name]
     assert store.results(plan.digest).tables["sites"].height == 48
@@ -136,24 +140,33 @@ def flip(path, bit):
     path.write_bytes(content)
 
 
-def test_a_flipped_bit_anywhere_is_found_and_costs_one_block_which_a_rerun_computes(full, root, plan):
+def test_a_flipped_bit_anywhere_is_found_and_costs_one_group_which_a_rerun_computes(full, root, plan):
     whole = results_digest(full.results(plan.digest))
     full.pack()
-    (folder,) = packs(root)
-    shutil.copytree(folder, root / "copy")
+    (pack,) = Packs(root).current()
+    shutil.copytree(pack.folder, root / "copy")
     draw = random.Random(3)
     for _ in range(60):
-        flip(folder / "blocks", draw.randrange(8 * (folder / "blocks").stat().st_size))
+        table = pack.tables[draw.choice(["records", "sites", "outcomes"])]
+        flip(table.path, draw.randrange(8 * table.size))
         lacking = full.pending(plan)
         assert len(lacking) == 2
-        assert all(f"file damaged: {folder}/blocks is truncated or altered from byte" in why for _, why in lacking)
-        assert full.results(plan.digest).runs["status"].null_count() == 2
-        shutil.copy(root / "copy/blocks", folder / "blocks")
+        assert all(f"file damaged: {table.path} is truncated or altered from byte" in why for _, why in lacking)
+        results = full.results(plan.digest)
+        assert results.runs["status"].null_count() == 2
+        assert results.tables["sites"].height == 12
+        shutil.copy(root / "copy" / table.path.name, table.path)
+    for table in pack.tables.values():
+        for _ in range(20):
+            flip(table.path, 8 * table.size + draw.randrange(8 * len(table.footer)))
+            assert full.pending(plan) == []
+            assert results_digest(full.results(plan.digest)) == whole
+            shutil.copy(root / "copy" / table.path.name, table.path)
     for name in ("index.json", "copy.json"):
-        flip(folder / name, 777)
+        flip(pack.folder / name, 777)
         assert full.pending(plan) == []
-        shutil.copy(root / "copy" / name, folder / name)
-    flip(folder / "blocks", 8000)
+        shutil.copy(root / "copy" / name, pack.folder / name)
+    flip(pack.folder / "sites.parquet", 800)
     record_all(full, plan)
     full.pack()
     assert full.pending(plan) == []
@@ -220,8 +233,7 @@ def test_stretches_that_overlap_after_damage_and_a_rerun_are_dropped(store, root
     assert found.damaged == []
     assert not damaged.exists()
     assert [(r.first_step, r.steps) for r in found.records] == [(0, 4), (4, 8), (8, 12)]
-    steps = {row["step"] for tables in found.tables for row in pl.read_parquet(tables["curves.parquet"]).to_dicts()}
-    assert steps == set(range(12))
+    assert {step for each in found.stretches for step in each.tables()["curves"]["step"]} == set(range(12))
     again = store.open_unit(unit.key)
     assert again.settled(12)
     again.abandon()
@@ -295,7 +307,7 @@ PACKER = """
 import sys, time
 from pathlib import Path
 from lnlab.store import packing
-packing.MIN_LOOSE_TRAJECTORIES, packing.BLOCK_BYTES, packing.MAX_SMALL_PACKS = 1, 12_000, 2
+packing.MIN_LOOSE_TRAJECTORIES, packing.GROUP_STRETCHES, packing.MAX_SMALL_PACKS = 1, 2, 2
 while not Path(sys.argv[2]).exists():
     packing.pack_store(Path(sys.argv[1]))
     time.sleep(0.002)
@@ -349,8 +361,8 @@ def test_what_a_worker_printed_is_packed_too(store, root):
         unit.output.write_text(f"seed {seed}\n")
         unit.commit([], outcome_of(trajectory_of(1, seed), "failed", "no"))
     store.pack()
-    (contents,) = Packs(root).stretches(trajectory_of(1, 2).key)[0].values()
-    assert contents["output.txt"] == b"seed 2\n"
+    (stretch,), _ = Packs(root).read([trajectory_of(1, 2).key])
+    assert stretch.output == b"seed 2\n"
 
 
 def test_an_empty_store_is_left_empty(store, root):

@@ -11,7 +11,8 @@ from lnlab.errors import StoreError
 from lnlab.keys import digest_bytes
 from lnlab.store.records.checksummed import CorruptFile, to_checksummed_json
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import read_record, read_trajectory
+from lnlab.store.records.record import read_record
+from lnlab.store.records.records import read_trajectory
 
 UNIT, OTHER = trajectory_of(1, 1), trajectory_of(1, 2)
 

@@ -2,17 +2,16 @@
 
 import errno
 import os
-from io import BytesIO
 from pathlib import Path
 
-import polars as pl
 import pytest
 from store_toys import outcome_of, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.records import Record, read_trajectory
+from lnlab.store.records.record import Record
+from lnlab.store.records.records import read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
 
 UNIT = trajectory_of(1, 1)
@@ -123,8 +122,8 @@ def train(store, stops, target, of=UNIT):
 
 def rows(root, of=UNIT):
     """Steps of the committed curve, stretch by stretch."""
-    tables = [tables["curves.parquet"] for tables in read_trajectory(root, of.key).tables if "curves.parquet" in tables]
-    found = [row for table in tables for row in pl.read_parquet(BytesIO(table)).to_dicts()]
+    tables = [stretch.tables() for stretch in read_trajectory(root, of.key).stretches]
+    found = [row for each in tables if "curves" in each for row in each["curves"].to_dicts()]
     assert all(row["value"] == row["step"] / 7 for row in found)
     return [row["step"] for row in found]
 

@@ -5,7 +5,6 @@ import os
 import pickle
 from pathlib import Path
 
-import polars as pl
 import pytest
 from store_toys import outcome_of, plan_of, record, rows_of, trajectory_of
 
@@ -69,8 +68,8 @@ def test_same_rows_same_bytes_but_for_the_outcome(store, root, tmp_path):
 
 def test_nan_null_and_the_smallest_numbers_survive(store, root):
     record(store, UNIT)
-    (tables,) = read_trajectory(root, UNIT.key).tables
-    rows = pl.read_parquet(tables["sites.parquet"])
+    (stretch,) = read_trajectory(root, UNIT.key).stretches
+    rows = stretch.tables()["sites"]
     expected = [row["value"] for each in UNIT.measurements for row in rows_of(each)]
     assert [repr(value) for value in rows["value"]] == [repr(value) for value in expected]
     assert rows["stack"].null_count() == rows.height

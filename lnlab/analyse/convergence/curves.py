@@ -232,7 +232,7 @@ def _starts(results: Results) -> dict[str, float]:
 def _exploded(results: Results) -> set[str]:
     """The runs of which some loss is not finite: nothing but that ends a run for good."""
     losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])
-    return set(results.rows("curves", losses & ~pl.col("value").is_finite())["run"])
+    return set(results.rows("curves", losses, ~pl.col("value").is_finite())["run"])
 
 
 def _points(results: Results, quantity: str, split: str) -> dict[str, _Points]:

@@ -18,12 +18,12 @@ from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.missing_work import TrajectoryRequest, missing_of_request
-from lnlab.store.packing import BLOCK_BYTES, PACK_BYTES, PackWriter, packs_locked
-from lnlab.store.packs import encode_block
+from lnlab.store.packing import PackWriter, packs_locked
 from lnlab.store.records.layout import in_stretch_order, trajectory_folder
-from lnlab.store.records.records import Record, StoreReader, TrajectoryContents
+from lnlab.store.records.records import StoreReader, TrajectoryContents
 from lnlab.store.remote import Remote, Untrusted, segment_place
 from lnlab.store.segments import MOST_MANIFESTS, Segment, manifest_names, question_of, read_manifest
+from lnlab.store.stretch import Stretch
 from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 if TYPE_CHECKING:
@@ -218,8 +218,8 @@ def _fetch(remote: Remote, folder: Path, segments: Mapping[str, Segment], report
 
 def _checked(
     store: "Store", folder: Path, trajectory: str, stretches: Mapping[str, tuple[Segment, str]]
-) -> list[tuple[Record, dict[str, bytes]]]:
-    """The records and tables of a unit, once its rows are those of its records.
+) -> list[Stretch]:
+    """The stretches of a unit, once its rows are those of its records.
 
     Raises:
         Untrusted: they are not.
@@ -235,41 +235,24 @@ def _checked(
     return checked
 
 
-def _adds(
-    arrived: list[tuple[Record, dict[str, bytes]]], stored: TrajectoryContents, request: TrajectoryRequest
-) -> bool:
+def _adds(arrived: list[Stretch], stored: TrajectoryContents, request: TrajectoryRequest) -> bool:
     """Whether a unit lacks less with these stretches than without them."""
     before = missing_of_request(stored, request)
-    by_name = {record.folder.name: record for record in [*stored.records, *(record for record, _ in arrived)]}
-    records = [by_name[name] for name in in_stretch_order(by_name)]
-    after = missing_of_request(TrajectoryContents(records), request)
+    by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *arrived]}
+    after = missing_of_request(TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)]), request)
     return before is not None and (after is None or len(after.measurements) < len(before.measurements))
 
 
 def _put(store: "Store", folder: Path, units: Mapping[str, Mapping[str, tuple[Segment, str]]]) -> None:
     """Make what was checked visible, as packs, each of them at once."""
     writer = PackWriter(store.root)
-    pending: list[tuple[str, str, str, bytes]] = []
     with packs_locked(store.root) as acquired:
         if not acquired:
             what = "another lnlab is changing the packs of this store"
             raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
         for trajectory, stretches in units.items():
-            for name, (segment, _) in stretches.items():
-                contents = segment.split((folder / segment.sha256).read_bytes())
-                pending += [(trajectory, name, file, content) for file, content in contents.items()]
-            if sum(len(content) for *_, content in pending) >= BLOCK_BYTES:
-                _flush(writer, pending)
-                pending = []
-            if writer.size >= PACK_BYTES:
+            for stretch in _checked(store, folder, trajectory, stretches):
+                writer.add(stretch, stretch.tables())
+            if writer.is_full:
                 writer.close()
-        if pending:
-            _flush(writer, pending)
         writer.close()
-
-
-def _flush(writer: PackWriter, entries: list[tuple[str, str, str, bytes]]) -> None:
-    holds: dict[str, tuple[str, ...]] = {}
-    for trajectory, stretch in dict.fromkeys((entry[0], entry[1]) for entry in entries):
-        holds[trajectory] = (*holds.get(trajectory, ()), stretch)
-    writer.add(encode_block(entries), holds)

@@ -21,6 +21,7 @@ from lnlab.store.segments import (
     question_of,
     read_manifest,
 )
+from lnlab.store.stretch import PackReplaced
 
 if TYPE_CHECKING:
     from lnlab.store.store import Store
@@ -57,24 +58,33 @@ class _Sending:
     remote: Remote
     question: str
     report: Callable[[int], None]
-    listed: dict[str, set[str]]
+    listed: dict[str, dict[str, Segment]]
     done: Push = field(default_factory=Push)
     _pending: list[tuple[str, bytes]] = field(default_factory=list)
     _unlisted: dict[str, list[Segment]] = field(default_factory=dict)
     _there: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, trajectory: str, contents: TrajectoryContents) -> None:
-        """Send the segments of a unit that are not there, and list it."""
-        self.done.units += 1
+        """Send the segments of a unit that are not there, and list it.
+
+        Raises:
+            PackReplaced: it lay in a pack that is gone; nothing was added.
+        """
+        listed = self.listed.get(trajectory, {})
         segments = []
-        for record, tables in zip(contents.records, contents.tables, strict=True):
-            if record.outcome["status"] not in COMPLETE_STATUSES:
+        pending = []
+        for stretch in contents.stretches:
+            if stretch.record.outcome["status"] not in COMPLETE_STATUSES:
                 continue  # a failed attempt, which says nothing to others
-            segment, content = encode_segment(record, tables)
+            segment = listed.get(stretch.record.folder.name)
+            if segment is None or self._size_there(segment) != segment.size:
+                segment, content = encode_segment(stretch)
+                if self._size_there(segment) != segment.size:
+                    pending.append((segment.sha256, content))
             segments.append(segment)
-            if self._folder(segment.sha256).get(segment.sha256) != len(content):
-                self._pending.append((segment.sha256, content))
-        if not {segment.sha256 for segment in segments} <= self.listed.get(trajectory, set()):
+        self.done.units += 1
+        self._pending += pending
+        if any(segment != listed.get(segment.stretch) for segment in segments):
             self._unlisted[trajectory] = segments
         if sum(len(content) for _, content in self._pending) >= BATCH_BYTES:
             self._flush()
@@ -89,11 +99,11 @@ class _Sending:
             self.remote.write(f"{MANIFESTS}/{self.question}/{digest_bytes(content)}", content)
             self._unlisted = {}
 
-    def _folder(self, sha256: str) -> dict[str, int]:
-        prefix = sha256[:2]
+    def _size_there(self, segment: Segment) -> int | None:
+        prefix = segment.sha256[:2]
         if prefix not in self._there:
-            self._there[prefix] = self.remote.digests(segment_place(sha256).rpartition("/")[0])
-        return self._there[prefix]
+            self._there[prefix] = self.remote.digests(segment_place(segment.sha256).rpartition("/")[0])
+        return self._there[prefix].get(segment.sha256)
 
     def _flush(self) -> None:
         with ThreadPoolExecutor(TRANSFER_THREADS) as threads:
@@ -123,18 +133,25 @@ def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Calla
         StoreError: the store cannot be read, or the place cannot be written, or what lists its units is altered.
     """
     question = question_of(stored.text, stored.profile, stored.overrides)
-    listed: dict[str, set[str]] = {}
+    listed: dict[str, dict[str, Segment]] = {}
     for name, size in manifest_names(remote, question):
         for trajectory, segments in read_manifest(remote, name, size).items():
-            listed.setdefault(trajectory, set()).update(segment.sha256 for segment in segments)
+            listed.setdefault(trajectory, {}).update({segment.stretch: segment for segment in segments})
     sending = _Sending(remote, question, report, listed)
     reader = StoreReader(store.root)
-    for trajectory, steps in sorted(_units(store, stored)):
+    waiting = sorted(_units(store, stored), reverse=True)
+    while waiting:
+        trajectory, steps = waiting[-1]
         contents = reader.read(trajectory)
         if missing_of_request(contents, TrajectoryRequest(steps)) is None:
-            sending.add(trajectory, contents)
+            try:
+                sending.add(trajectory, contents)
+            except PackReplaced:
+                reader = StoreReader(store.root)
+                continue
         else:
             sending.done.unfinished += 1
+        waiting.pop()
     if not sending.done.units:
         what = f"no unit of it is finished ({sending.done.unfinished:,} are not)"
         raise LabError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} first"))

@@ -12,7 +12,8 @@ from lnlab.store.parquet_sizes import Unsized, parquet_sizes
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json
 from lnlab.store.records.coverage import COMPLETE_STATUSES
 from lnlab.store.records.layout import RECORD_FILE
-from lnlab.store.records.records import Record
+from lnlab.store.records.record import Record
+from lnlab.store.stretch import Stretch
 from lnlab.tables import table_schema
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Refused(Exception):
     """A unit is not what it says; the message says where."""
 
 
-def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> tuple[Record, dict[str, bytes]]:
-    """The record and the tables of a stretch of work, once the rows are those that the record says.
+def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> Stretch:
+    """A stretch of work, once its rows are those that its record says.
 
     Args:
         folder: where it would lie in the store.
@@ -59,7 +60,7 @@ def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> tuple[Record
         if digest_bytes(content) != record.files[name]:
             raise Refused(f"{where}/{name}: its rows are not those of its record")
         _check_rows(f"{where}/{name}", name.removesuffix(".parquet"), content, record)
-    return record, tables
+    return Stretch(record, tables)
 
 
 def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lnlab.store.records.records import Record
+from lnlab.store.records.record import Record
 
 COMPLETE_STATUSES = ("finished", "diverged", "interrupted")
 """How a stretch may end whose updates are there; one that failed may lack rows of its last."""

@@ -1,69 +1,20 @@
-"""What was committed: a stretch of work on a trajectory, with the digest of every file. Readers believe only this."""
+"""What the store holds of trajectories, from folders and packs: every byte that is read is verified first."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import polars as pl
 
 from lnlab.store.packs import Packs
-from lnlab.store.records.checksummed import (
-    CorruptFile,
-    from_checksummed_json,
-    read_bytes,
-    read_checked,
-    to_checksummed_json,
-    well_formed,
-)
-from lnlab.store.records.layout import OUTPUT_FILE, RECORD_FILE, in_stretch_order, stretches, trajectory_folder
+from lnlab.store.records.checksummed import CorruptFile
+from lnlab.store.records.layout import OUTPUT_FILE, in_stretch_order, stretches, trajectory_folder
+from lnlab.store.records.record import Record, read_record
+from lnlab.store.stretch import PackReplaced, Stretch
 
-
-@dataclass(frozen=True)
-class Record:
-    """One committed stretch of work.
-
-    Attributes:
-        folder: where its files lie.
-        trajectory: key of the trajectory.
-        first_step: updates done when it began.
-        steps: updates done when it ended.
-        asked: measurements that were requested.
-        measurements: measurements that were taken, and are here whole.
-        outcome: its row of ``outcomes``.
-        files: file name -> SHA-256.
-    """
-
-    folder: Path
-    trajectory: str
-    first_step: int
-    steps: int
-    asked: tuple[str, ...]
-    measurements: tuple[str, ...]
-    outcome: Mapping[str, Any]
-    files: Mapping[str, str]
-
-    @property
-    def finished(self) -> bool:
-        """Whether nothing went wrong."""
-        return bool(self.outcome["status"] == "finished")
-
-    @property
-    def ends(self) -> bool:
-        """Whether the trajectory came to its own end here: it diverged, or a rule stopped it, which gives a reason."""
-        return self.outcome["status"] == "diverged" or (self.finished and self.outcome["reason"] is not None)
-
-    def content(self) -> bytes:
-        """The bytes of ``record.json``."""
-        fields = ("trajectory", "first_step", "steps", "asked", "measurements", "outcome", "files")
-        return to_checksummed_json({name: getattr(self, name) for name in fields})
-
-    def read(self, name: str) -> bytes:
-        """One of its files.
-
-        Raises:
-            Damaged: it is not what was committed.
-        """
-        return read_checked(self.folder / Path(name).name, self.files[name])  # never outside its folder
+_TOGETHER = 2_000
+"""Trajectories that are read together, as the files of those in folders are held in memory."""
 
 
 @dataclass
@@ -71,14 +22,17 @@ class TrajectoryContents:
     """What the store holds of one trajectory.
 
     Attributes:
-        records: the intact ones, in their one order.
-        tables: for each of these, file name -> bytes, verified.
+        stretches: the intact ones, in their one order.
         damaged: one sentence for each that is not.
+        records: of the stretches.
     """
 
-    records: list[Record] = field(default_factory=list)
-    tables: list[dict[str, bytes]] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
+    records: list[Record] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.records = [stretch.record for stretch in self.stretches]
 
     def first_holders(self) -> dict[str, int]:
         """Measurement -> the number of the first record that holds it: taken twice, it counts once."""
@@ -86,34 +40,8 @@ class TrajectoryContents:
         return {measurement: n for n in order for measurement in self.records[n].measurements}
 
 
-def read_record(folder: Path) -> Record:
-    """The record of a stretch of work.
-
-    Raises:
-        Damaged: it is not what was committed.
-        FileNotFoundError: nothing was committed there.
-    """
-    path = folder / RECORD_FILE
-    if folder.is_file():
-        raise CorruptFile(f"{folder} is a file where a folder belongs")
-    if not path.exists():
-        raise FileNotFoundError(path)
-    return _record(folder, read_bytes(path))
-
-
-def _record(folder: Path, content: bytes) -> Record:
-    path = folder / RECORD_FILE
-    fields = from_checksummed_json(content, path)
-    with well_formed(path):
-        if fields["trajectory"] != folder.parent.name:
-            raise CorruptFile(f"{path} belongs to another trajectory")
-        fields["asked"] = tuple(fields["asked"])
-        fields["measurements"] = tuple(fields["measurements"])
-        return Record(folder=folder, **fields)
-
-
 def read_trajectory(root: Path, trajectory: str) -> TrajectoryContents:
-    """Every record of a trajectory, each file read and verified.
+    """What a store holds of a trajectory.
 
     Raises:
         StoreError: this user may not read it.
@@ -132,42 +60,68 @@ class StoreReader:
         """Keys of all trajectories of which something may lie in the store."""
         return {folder.name for folder in (self.root / "trajectories").glob("??/*")} | self.packs.trajectories()
 
+    def read(self, trajectory: str) -> TrajectoryContents:
+        """What the store holds of one trajectory.
+
+        Raises:
+            StoreError: this user may not read it.
+        """
+        return self._read([trajectory])[trajectory]
+
     def read_all(self, trajectories: Iterable[str]) -> Iterator[tuple[str, TrajectoryContents]]:
-        """What lies in the store of these trajectories, in the order in which they are quickly read.
+        """What the store holds of these trajectories, in the order in which they are quickly read.
 
         Raises:
             StoreError: this user may not read it.
         """
         self.packs.current()
-        for trajectory in sorted(trajectories, key=self.packs.place):
-            yield trajectory, self.read(trajectory)
+        ordered = sorted(trajectories, key=self.packs.place)
+        for first in range(0, len(ordered), _TOGETHER):
+            yield from self._read(ordered[first : first + _TOGETHER]).items()
 
-    def read(self, trajectory: str) -> TrajectoryContents:
-        """Every record of a trajectory, each file read and verified.
+    def _read(self, trajectories: Sequence[str]) -> dict[str, TrajectoryContents]:
+        """The folders first, then the packs: what is moved meanwhile is in one of them."""
+        intact: dict[str, dict[str, Stretch]] = {}
+        damaged: dict[str, list[tuple[str, str]]] = {}
+        for trajectory in trajectories:
+            intact[trajectory], damaged[trajectory] = self._read_folder(trajectory)
+        packed, damaged_groups = self.packs.read(trajectories)
+        for stretch in packed:
+            intact[stretch.record.trajectory].setdefault(stretch.record.folder.name, stretch)
+        contents = {}
+        for trajectory in trajectories:
+            found = intact[trajectory]
+            # a stretch that is damaged in its folder may be intact in a pack
+            sentences = [sentence for name, sentence in damaged[trajectory] if name not in found]
+            ordered = [found[name] for name in in_stretch_order(found)]
+            contents[trajectory] = TrajectoryContents(ordered, [*sentences, *damaged_groups.get(trajectory, ())])
+        return contents
 
-        The folder first, then the packs: what is moved meanwhile is in one of them.
+    def _read_folder(self, trajectory: str) -> tuple[dict[str, Stretch], list[tuple[str, str]]]:
+        """The intact stretches in the folder of a trajectory by name, and name and damage of the others."""
+        intact = {}
+        damaged = []
+        for folder in stretches(trajectory_folder(self.root, trajectory)):
+            try:
+                record = read_record(folder)
+                intact[folder.name] = Stretch(record, {name: record.read(name) for name in record.files})
+            except FileNotFoundError:  # nothing was committed there
+                continue
+            except CorruptFile as error:
+                damaged.append((folder.name, str(error)))
+        return intact, damaged
+
+    def read_rows(self, trajectory: str) -> list[tuple[Record, dict[str, pl.DataFrame]]]:
+        """The records of a trajectory, each with its rows by table.
 
         Raises:
             StoreError: this user may not read it.
         """
-        folder = trajectory_folder(self.root, trajectory)
-        intact: dict[str, tuple[Record, dict[str, bytes]]] = {}
-        damaged = {"": f"{folder} is a file where a folder belongs"} if folder.is_file() else {}
-        for stretch in stretches(folder):
+        while True:
             try:
-                record = read_record(stretch)
-                intact[stretch.name] = record, {name: record.read(name) for name in record.files}
-            except FileNotFoundError:
-                continue
-            except CorruptFile as error:
-                damaged[stretch.name] = str(error)
-        packed, damaged_blocks = self.packs.stretches(trajectory)
-        for name in packed.keys() - intact.keys():
-            record = _record(folder / name, packed[name][RECORD_FILE])
-            intact[name] = record, {file: packed[name][file] for file in record.files}
-        sentences = [*(damaged[name] for name in sorted(damaged.keys() - intact.keys())), *damaged_blocks]
-        ordered = [intact[name] for name in in_stretch_order(intact)]
-        return TrajectoryContents([record for record, _ in ordered], [tables for _, tables in ordered], sentences)
+                return [(stretch.record, stretch.tables()) for stretch in self.read(trajectory).stretches]
+            except PackReplaced:
+                self.packs = Packs(self.root)
 
     def printed(self, trajectory: str) -> str:
         """What the worker of a trajectory printed last, of a stretch that was never committed as well; or nothing.
@@ -175,10 +129,10 @@ class StoreReader:
         Raises:
             StoreError: this user may not read it.
         """
-        packed, _ = self.packs.stretches(trajectory)
-        outputs = {name: files[OUTPUT_FILE] for name, files in packed.items() if OUTPUT_FILE in files}
-        for stretch in stretches(trajectory_folder(self.root, trajectory)):
+        packed, _ = self.packs.read([trajectory])
+        outputs = {stretch.record.folder.name: stretch.output for stretch in packed if stretch.output}
+        for folder in stretches(trajectory_folder(self.root, trajectory)):
             with suppress(OSError):
-                outputs[stretch.name] = (stretch / OUTPUT_FILE).read_bytes()
+                outputs[folder.name] = (folder / OUTPUT_FILE).read_bytes()
         last = in_stretch_order(outputs)[-1:]
         return outputs[last[0]].decode(errors="replace") if last else ""

@@ -45,7 +45,6 @@ def save_state(trajectory: Path, state: SavedState) -> None:
         StoreError: the store cannot be written; the state is not there.
     """
     folder = trajectory / STATES_FOLDER
-    files.make_way(folder)
     files.make_folder(folder)
     files.replace(folder / f"{state.step}.safetensors", state.content)
     entry = {"step": state.step, "sha256": digest_bytes(state.content), "facts": state.facts}

@@ -1,0 +1,55 @@
+"""A stretch of work as it lies in a store: its record, and its rows in files or in a pack of tables."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from lnlab.store.records.record import Record
+from lnlab.tables import table_schema
+
+if TYPE_CHECKING:
+    from lnlab.store.packs import TablePack
+
+
+class PackReplaced(Exception):
+    """A pack was replaced by another one while it was read."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One committed stretch of work.
+
+    Attributes:
+        record: of the stretch.
+        files: file name -> verified bytes, where it lies in files of its own; None where it lies in a pack of tables.
+        output: what the worker printed last.
+        pack: the pack of tables that holds its rows.
+        position: its number in that pack.
+    """
+
+    record: Record
+    files: Mapping[str, bytes] | None
+    output: bytes = b""
+    pack: "TablePack | None" = None
+    position: int = 0
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Its rows by table; a table without rows is there if it was written.
+
+        Raises:
+            PackReplaced: it lay in a pack that is gone.
+        """
+        names = [name.removesuffix(".parquet") for name in self.record.files]
+        if self.pack is not None:
+            try:
+                return self.pack.tables_at(self.position, names)
+            except OSError as error:
+                raise PackReplaced from error
+        return {name: scan_files(name, [(self.files or {})[f"{name}.parquet"]]).collect() for name in names}
+
+
+def scan_files(table: str, contents: Iterable[bytes]) -> pl.LazyFrame:
+    """The rows of files of one table; a column that an older lnlab did not write is null."""
+    return pl.scan_parquet(list(contents), schema=table_schema(table), missing_columns="insert", extra_columns="ignore")
