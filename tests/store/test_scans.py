@@ -10,6 +10,7 @@ from store_toys import outcome_of, plan_of, record, record_all, rows_of, traject
 from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import select_measured_rows
 from lnlab.errors import StoreError
+from lnlab.report.tidy import tidy_rows
 from lnlab.store import join, packing
 from lnlab.store.packs import PackedTable, Packs
 from lnlab.store.records.layout import trajectory_folder
@@ -222,3 +223,12 @@ def test_curves_of_a_trajectory_in_a_pack_and_a_folder_have_each_step_once_the_f
     record(store, trajectory_of(2, 2))
     store.pack()
     assert join.join_results(root, plan).runs["last_finite_loss"].to_list() == [2.0, 2.0]
+
+
+def test_a_table_that_is_read_from_files_has_the_axes_beside_it_like_one_that_is_held(
+    packed, scanned, plan, monkeypatch
+):
+    monkeypatch.setattr(join, "LARGEST_TABLE_IN_MEMORY", 1 << 30)
+    held = tidy_rows(packed.results(plan.digest)).collect()
+    assert "model.layers" in held.columns
+    assert_frame_equal(tidy_rows(scanned).collect(), held)
