@@ -17,7 +17,6 @@ from lnlab.errors import listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.early_stops import stopped_early
-from lnlab.select.pushdown import condition_of_files
 from lnlab.select.quantity import quantities, quantity_fact
 from lnlab.select.references import NoReference
 from lnlab.select.settings import NothingSelected, settings_of

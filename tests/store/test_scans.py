@@ -7,10 +7,10 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_toys import outcome_of, plan_of, record, record_all, rows_of, trajectory_of
 
-from lnlab.select.seeds import results_of_seeds
-from lnlab.select.select import select_measured_rows
 from lnlab.errors import StoreError
 from lnlab.report.tidy import tidy_rows
+from lnlab.select.seeds import results_of_seeds
+from lnlab.select.select import select_measured_rows
 from lnlab.store import join, packing
 from lnlab.store.packs import PackedTable, Packs
 from lnlab.store.records.layout import trajectory_folder
