@@ -1,40 +1,100 @@
-"""A part of a report as one frozen value, made of frames alone; page, notebook, figures and tables all render it."""
+"""What a section returns: figures as typed data, tables, and what both read. Pages, notebooks and papers render it.
 
+A section selects rows, names what they are, and returns a type of ``report/figures``. The type draws it and says it in
+words, so that captions, alternative texts and notebooks speak of a statistic in one way.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
 
 import polars as pl
 
 from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Registry
+from lnlab.report.data.downsample import thin_points
+from lnlab.report.data.figure import FigureData
 from lnlab.report.table import Grid
+from lnlab.report.words.quantity_words import quantity_name
+from lnlab.report.words.statistic import GEOMETRIC_MEAN, Statistic
 
 
-@dataclass(frozen=True)
-class Chart:
-    """A Vega-Lite drawing with everything a reader needs who cannot see it.
+@dataclass(frozen=True, kw_only=True)
+class Figure(ABC):
+    """A figure as typed data: what is drawn, of which statistic, and what a reader needs who cannot see it.
 
     Attributes:
-        spec: Vega-Lite whose layers read the named data set ``points`` (and ``seeds``, where single seeds are drawn).
-        points: what is drawn, one row a mark: the table behind the figure.
-        seeds: the replicates behind ``points``: ``panel series line x seed value``.
+        data: the numbers, over seeds and of each seed.
         headings: heading of each column of ``points`` that the folded table shows, in order.
-        alt: the drawing in words.
-        caption: what, units, the statistic of the band and its n, what was dropped or thinned.
-        log: whether means and intervals were taken on the logarithmic scale.
-        statistic: over seeds: the mean with its interval, or the median between the lowest and the highest.
+        shows: ``Line chart of the loss, against training step t``: the drawing in a few words.
+        finding: one sentence computed from the numbers.
+        subject: the first sentence of the caption, without its full stop: what is drawn against what, with its unit.
+        statistic: over replicates; None of a drawing that has none.
+        replicate: what a replicate is, in the singular, and of what it is one.
+        notes: sentences of the caption after that of the statistic.
+        seeds_drawn: whether each number of ``seeds`` has a mark.
     """
 
-    spec: Mapping[str, Json]
-    points: pl.DataFrame
-    seeds: pl.DataFrame
+    data: FigureData
     headings: Mapping[str, str]
-    alt: str
-    caption: str
-    log: bool
-    statistic: Literal["mean", "median"] = "mean"
+    shows: str
+    finding: str
+    subject: str
+    statistic: Statistic | None
+    replicate: tuple[str, str] = ("seed", "")
+    notes: tuple[str, ...] = ()
+    seeds_drawn: bool = False
+
+    @abstractmethod
+    def drawing(self) -> Mapping[str, Json]:
+        """Vega-Lite whose layers read the named data set ``points`` (and ``seeds``, where single seeds are drawn)."""
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """What shows the statistic, and what shows its spread, as the caption calls them."""
+        return "Lines", "band"
+
+    @cached_property
+    def spec(self) -> Mapping[str, Json]:
+        """The drawing, made once."""
+        return self.drawing()
+
+    @property
+    def points(self) -> pl.DataFrame:
+        """One row a mark: the table behind the figure."""
+        return self.data.points
+
+    @property
+    def seeds(self) -> pl.DataFrame:
+        """The replicates behind ``points``: ``panel series line x seed value``."""
+        return self.data.seeds
+
+    @property
+    def log(self) -> bool:
+        """Whether means and intervals were taken on the logarithmic scale."""
+        return self.statistic == GEOMETRIC_MEAN
+
+    @property
+    def alt(self) -> str:
+        """The drawing in words."""
+        return f"{self.shows}. {self.finding}."
+
+    @property
+    def caption(self) -> str:
+        """What, units, the statistic and its n, and what is left out or thinned."""
+        statistic = ""
+        if self.statistic is not None and not self.points.is_empty():
+            of, among = self.replicate
+            statistic = self.statistic.sentence(self.points, *self.marks, of=of, among=among)
+        thinned = thin_points(self.seeds if self.seeds_drawn else self.points)[1]
+        sentences = (f"{self.subject}.", statistic, *self.notes, *self.data.left_out, thinned)
+        return " ".join(filter(None, sentences))
+
+    def section(self, *tables: "Table") -> "Section":
+        """The section that shows this figure, and tables beside it."""
+        return Section(self.finding, (self,), tables, missing=self.data.missing, rows=self.data.rows)
 
 
 @dataclass(frozen=True)
@@ -43,7 +103,7 @@ class Table:
 
     Attributes:
         rows: exact, for machines: one row an entry.
-        headings: as in ``Chart``.
+        headings: as in ``Figure``.
         caption: what, units, the statistic and its n.
         grid: how readers see it (its caption is not read), where that is not ``rows`` as they are.
     """
@@ -59,18 +119,28 @@ class Section:
     """The content of a section: its finding, figures and tables.
 
     Attributes:
-        finding: one sentence computed from the numbers; the heading.
-        charts: the drawings, in order.
+        finding: one sentence computed from the numbers; the heading where the spec writes none.
+        charts: the figures, in order.
         tables: tables that stand by themselves, in order.
         missing: which runs are not in it and why, or nothing.
         rows: the stored rows it read, by table; a report keeps these and no others.
     """
 
     finding: str
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     missing: str = ""
     rows: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def empty_section(data: FigureData, finding: str) -> Section:
+    """The section where there is nothing to draw."""
+    return Section(finding, missing=" ".join(filter(None, (data.missing, *data.left_out))), rows=data.rows)
+
+
+def unmeasured(data: FigureData, quantity: str) -> Section:
+    """The section of a quantity that has no number yet."""
+    return empty_section(data, f"Nothing of the {quantity_name(quantity)} has been measured yet")
 
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)

@@ -5,12 +5,14 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 import vl_convert
 
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
 from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.figures.drawing import Diagram, diagram_data
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.theme import COLOURS, DASHES, SHAPES, series_style
@@ -74,7 +76,8 @@ def test_a_drawing_that_is_not_valid_is_an_error_with_a_reason():
 
 def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results):
     good, other = build_parts(replace(facts, sections=facts.sections[:2]), results)
-    broken = replace(good.section.charts[0], spec={"layer": [{"mark": {"type": "no such mark"}}]})
+    drawn = {"layer": [{"mark": {"type": "no such mark"}}]}
+    broken = Diagram(data=diagram_data(pl.DataFrame()), drawn=drawn, subject="", shows="", finding="", headings={})
     shown = draw_parts([replace(good, section=replace(good.section, charts=(broken,))), other])
     assert "cannot be drawn" in shown[0].part.error
     assert shown[0].part.section is None
@@ -131,7 +134,7 @@ def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
         {"panel": p, "series": "s", "line": 0, "x": n, "estimate": n, "low": n, "high": n, "n": 2} for p, n in rows
     ]
     laws = [{"law": "1", "label": "1", "x": n, "y": 1, "last": n == 3} for n in (1, 2, 3)]
-    spec = line_charts.profile_chart(["a", "b"], x, y, series_style(["s"], [0]), laws) | {
+    spec = line_charts.lines_chart(["a", "b"], x, y, series_style(["s"], [0]), laws=laws) | {
         "datasets": {"points": values}
     }
     text = vl_convert.vegalite_to_svg(spec, vl_version=render.VEGA_LITE, allowed_base_urls=[])

@@ -49,7 +49,7 @@ def test_a_drawing_shows_line_and_mark_of_each_series_and_no_second_legend():
         for n in (1, 2, 3)
     ]
     style = series_style(["Post-LN", 'it\'s \\ "odd"'], [0, 1])
-    spec = line_charts.profile_chart([], x, y, style) | {"datasets": {"points": rows}}
+    spec = line_charts.lines_chart([], x, y, style) | {"datasets": {"points": rows}}
     svg = render.to_svg(spec)
     texts = re.findall(r">([^<>]+)</text>", svg)
     assert texts.count("Post-LN") == 1

@@ -11,9 +11,10 @@ from scipy import stats
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
+from lnlab.report.figures.findings import change_in_words, exponent_in_words, exponent_range, size_exponents
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.depth_profile import _change, depth_profile
-from lnlab.report.sections.size_plot import _exponent_text, exponent_range, size_exponents, size_plot
+from lnlab.report.sections.depth_profile import depth_profile
+from lnlab.report.sections.size_plot import size_plot
 from lnlab.tables import Results
 
 FULL = {"decoder.cross_attention": True, "model.tied": "target"}
@@ -137,7 +138,7 @@ def test_a_variant_without_any_run_is_said_to_have_none(results):
 )
 def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, text):
     pairs = [(2.0, 2.0 * ratio) for ratio in ratios]
-    assert _change(pairs, "A", " over layers", log=True) == text
+    assert change_in_words(pairs, "A", " over layers", log=True) == text
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_a_curve_is_level_only_where_its_whole_interval_is(ratios, text):
 )
 def test_a_difference_is_level_only_where_its_whole_interval_is(ends, text):
     start = 2.0
-    assert _change([(start, end) for end in ends], "A", "", log=False) == text
+    assert change_in_words([(start, end) for end in ends], "A", "", log=False) == text
 
 
 def test_one_seed_has_no_band_and_says_so(results):
@@ -339,4 +340,4 @@ def test_a_closed_form_is_a_thin_line_through_its_own_numbers(results):
     ],
 )
 def test_an_exponent_is_level_only_where_its_interval_moves_little_over_the_sizes(slopes, text):
-    assert _exponent_text(slopes, 4.0).startswith(f"{text} (exponent ")
+    assert exponent_in_words(slopes, 4.0).startswith(f"{text} (exponent ")

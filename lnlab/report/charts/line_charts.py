@@ -1,7 +1,7 @@
 """The shapes of drawings: names and axes in, Vega-Lite out. What is drawn is read from named data sets."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -15,49 +15,82 @@ _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
 """Of spectra, two beside each other."""
 _PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
-_THREE, _SHORTEST = ".3~r", "~r"
+Rows = Sequence[Mapping[str, Json]]
 
 
-def profile_chart(
+def lines_chart(
     panels: Sequence[str],
     x: Axis,
     y: Axis,
     style: SeriesStyle,
-    laws: Sequence[Mapping[str, Json]] = (),
     *,
-    bars: bool = False,
+    spread: Literal["band", "bars"] = "band",
+    outlines: bool = False,
+    dots: bool = False,
+    laws: Rows = (),
+    fits: Rows = (),
+    fitted: Sequence[str] = (),
 ) -> dict[str, Json]:
-    """Lines with a band, one a series, over ordered positions; side by side where there are several ``panels``.
+    """Numbers over a numeric axis, a line or a row of marks a series, with the interval of each.
 
-    With ``bars`` intervals are bars: bands over two positions would hide each other.
+    ``points`` holds ``panel series line x estimate low high n``.
 
-    ``points`` holds ``panel series line x estimate low high n``; ``laws``, drawn in every panel, as in ``size_chart``.
+    Args:
+        panels: side by side, where there are several.
+        x: the positions.
+        y: the numbers.
+        style: of the series.
+        spread: what an interval is drawn as: bands over two positions would hide each other.
+        outlines: whether lines are the outlines of histograms, x being the middle of each bin.
+        dots: whether each number of ``seeds``, ``panel series line x seed value``, is a faint dot.
+        laws: reference lines in every panel, ``law label x y last``.
+        fits: laws as fitted to a series, ``series law x y``: thin lines in its colour in place of a line through its
+            marks.
+        fitted: the names of these laws, which their dashes tell apart.
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
-    interval = (
-        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2="high:Q") if bars else _band(base, y)
-    )
-    layers = (*_laws(laws, x, y), interval, _line(base, style), *_marks(base, x, y, style))
-    return _paneled(panels, alt.layer(*layers))
-
-
-def density_chart(panels: Sequence[str], x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
-    """Outlines of histograms with a band, one a series, side by side where there are several ``panels``.
-
-    ``points`` as in ``profile_chart``, x in the middle of each bin; bins are equally wide on the axis.
-    """
-    base = _coloured(None if len(panels) > 1 else "points", x, style)
-    band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
-    tips = _tips(x, "estimate", "low", "high", "n")
-    line = _line(base, style, interpolate="step").encode(y=_y("estimate", y), tooltip=tips)
-    return _paneled(panels, alt.layer(band, line, *_legend_layer(base, style, marks=False)))
-
-
-def _paneled(panels: Sequence[str], layers: Any) -> dict[str, Json]:
-    """Each panel has its share of ``points``; a layer with data of its own would have all of them in every panel."""
+    if outlines:
+        band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
+        tips = _tips(x, "estimate", "low", "high", "n")
+        line = _line(base, style, interpolate="step").encode(y=_y("estimate", y), tooltip=tips)
+        layers = [band, line, *_legend_layer(base, style, marks=False)]
+    elif spread == "band":
+        layers = [base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q"), _line(base, style)]
+    elif dots or fitted:
+        layers = [base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")]
+        layers = layers if fitted else [_line(base, style), *layers]
+    else:  # of several series bars stand at one position
+        layers = [base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2="high:Q"), _line(base, style)]
+    if dots:
+        points = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
+        layers = [points.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value")), *layers]
+    if fitted:
+        curves = alt.Chart(alt.InlineData(list(fits))).encode(
+            x=_x("x", x),
+            y=_y("y", y),
+            color=series_colour(style),
+            strokeDash=alt.StrokeDash(
+                "law:N",
+                scale=alt.Scale(domain=list(fitted), range=[list(dash) for dash in DASHES[: len(fitted)]]),
+                legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2),
+            ),
+        )
+        layers = [curves.mark_line(strokeWidth=1.2, clip=True), *layers]
+    if laws:
+        reference = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail="law:N")
+        names = reference.transform_filter("datum.last").mark_text(align="left", dx=8, color=MUTED_COLOUR, fontSize=11)
+        grey = reference.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
+        layers = [grey, names.encode(text="label:N"), *layers]
+    if not outlines:
+        marks = base.mark_point().encode(
+            y=_y("estimate", y), shape=mark_shape(style), tooltip=_tips(x, "estimate", "low", "high", "n")
+        )
+        layers = [*layers, *_legend_layer(base, style), marks]  # the pointer meets the marks first
+    drawn = alt.layer(*layers)
     if len(panels) < 2:
-        return _finish(layers.properties(width=_WIDTH, height=_HEIGHT))
-    panel = layers.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
+        return _finish(drawn.properties(width=_WIDTH, height=_HEIGHT))
+    # each panel has its share of ``points``; a layer with data of its own would have all of them in every panel
+    panel = drawn.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
     return _finish(side_by_side(panel, panels, 3))
 
 
@@ -88,41 +121,6 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     return _finish(chart)
 
 
-def size_chart(x: Axis, y: Axis, style: SeriesStyle, laws: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
-    """Means with intervals over sizes, single seeds as faint dots, reference laws as thin grey lines.
-
-    ``points`` as in ``profile_chart``, ``seeds`` holds ``panel series line x seed value``, ``laws`` holds ``law label x
-    y last``.
-    """
-    base = _coloured("points", x, style)
-    bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
-    dots = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
-    seed_dots = dots.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value"))
-    layers = [*_laws(laws, x, y), seed_dots, _line(base, style), bars, *_marks(base, x, y, style)]
-    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
-
-
-def fitted_laws_chart(
-    x: Axis, y: Axis, style: SeriesStyle, curves: Sequence[Mapping[str, Json]], laws: Sequence[str]
-) -> dict[str, Json]:
-    """Means with intervals, and through them each law as fitted to a series: a thin line in its colour, dashed by law.
-
-    ``points`` as in ``profile_chart``, ``curves`` holds ``series law x y``.
-    """
-    base = _coloured("points", x, style)
-    bars = base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")
-    dash_legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=1.4, symbolSize=400, columns=2)
-    dashes = alt.Scale(domain=list(laws), range=[list(dash) for dash in DASHES[: len(laws)]])
-    fitted = alt.Chart(alt.InlineData(list(curves))).encode(
-        x=_x("x", x),
-        y=_y("y", y),
-        color=series_colour(style),
-        strokeDash=alt.StrokeDash("law:N", scale=dashes, legend=dash_legend),
-    )
-    layers = [fitted.mark_line(strokeWidth=1.2, clip=True), bars, *_marks(base, x, y, style)]
-    return _finish(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))
-
-
 def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
     """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the accepted range behind.
 
@@ -140,26 +138,22 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
     bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2="high:Q")
     tips = _tips(None, "estimate", "low", "high")
     means = base.mark_point(color=TEXT_COLOUR, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
-    verdicts = [_verdict_mark(base, word, mark) for word, mark in marks.items()]
+    verdicts = []
+    for word, mark in marks.items():  # between the label and the axis; fonts lack some marks, and those are drawn
+        rows = base.transform_filter(alt.datum.verdict == word).encode(x=alt.value(-13))
+        if mark in _PATHS:
+            path = _PATHS[mark]
+            verdicts.append(rows.mark_point(shape=path, filled=False, size=60, strokeWidth=1.6, color=TEXT_COLOUR))
+        else:
+            verdicts.append(rows.mark_text(text=mark, fontSize=12, baseline="middle", color=TEXT_COLOUR))
     layers = alt.layer(region, seed_dots, bars, means, *verdicts)
     return _finish(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
-def _verdict_mark(base: Any, word: str, mark: str) -> Any:
-    """The mark of a verdict between its label and the axis; fonts lack some, and those are drawn."""
-    rows = base.transform_filter(alt.datum.verdict == word).encode(x=alt.value(-13))
-    if mark in _PATHS:
-        return rows.mark_point(shape=_PATHS[mark], filled=False, size=60, strokeWidth=1.6, color=TEXT_COLOUR)
-    return rows.mark_text(text=mark, fontSize=12, baseline="middle", color=TEXT_COLOUR)
-
-
-def _data(name: str | None) -> Any:
-    """A named data set; None for that of the panels."""
-    return alt.Undefined if name is None else alt.NamedData(name)
-
-
 def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
-    return alt.Chart(_data(data)).encode(x=_x("x", x), color=series_colour(style))
+    """Of a named data set; None: of the share of it that a panel has."""
+    named = alt.Undefined if data is None else alt.NamedData(data)
+    return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style))
 
 
 def _x(field: str, x: Axis) -> alt.X:
@@ -170,21 +164,10 @@ def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
-def _band(base: Any, y: Axis) -> Any:
-    return base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q")
-
-
 def _line(base: Any, style: SeriesStyle, **mark: str) -> Any:
     """Dashes go by the number of a series: by its name, they would share the legend of colours that they must not."""
     scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
     return base.mark_line(**mark).encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
-
-
-def _marks(base: Any, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
-    """What the legend shows, and marks that tell their numbers."""
-    tips = _tips(x, "estimate", "low", "high", "n")
-    marks = base.mark_point().encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tips)
-    return [*_legend_layer(base, style), marks]  # the pointer meets the marks first
 
 
 def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[Any]:
@@ -195,18 +178,9 @@ def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[
 
 
 def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:
-    at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format=_SHORTEST)]
-    numbers = [alt.Tooltip(f"{name}:Q", title=name, format=_THREE) for name in fields]
+    at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
+    numbers = [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in fields]
     return [alt.Tooltip("series:N", title="of"), *at, *numbers]
-
-
-def _laws(laws: Sequence[Mapping[str, Json]], x: Axis, y: Axis) -> list[Any]:
-    if not laws:
-        return []
-    base = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail="law:N")
-    line = base.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
-    last = base.transform_filter("datum.last")
-    return [line, last.mark_text(align="left", dx=8, color=MUTED_COLOUR, fontSize=11).encode(text="label:N")]
 
 
 def _finish(chart: Any) -> dict[str, Json]:

@@ -1,17 +1,12 @@
-"""The data of a figure, which builders in ``data`` make and sections draw; and the section that follows from them."""
+"""The data of a figure, which builders in ``data`` make and a type of ``report/figures`` draws."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
-from lnlab.keys import Json
-from lnlab.report.data.downsample import thin_points
-from lnlab.report.section import Chart, Section, Table
 from lnlab.report.theme import SeriesStyle, series_style
-from lnlab.report.words.quantity_words import quantity_name
 
 SEED_SCHEMA = {
     "panel": pl.String,
@@ -61,52 +56,6 @@ class FigureData:
     def style(self) -> SeriesStyle:
         """Colours, dashes and marks of the series."""
         return series_style(self.names, self.families)
-
-    def chart(
-        self,
-        spec: Mapping[str, Json],
-        headings: Mapping[str, str],
-        *,
-        alt: str,
-        caption: str,
-        log: bool = False,
-        statistic: Literal["mean", "median"] = "mean",
-        seeds_drawn: bool = False,
-    ) -> Chart:
-        """The drawing with its data; the caption also says what is left out and thinned.
-
-        Args:
-            spec: Vega-Lite that reads ``points``.
-            headings: as in ``Chart``.
-            alt: the drawing in words.
-            caption: what, units and statistic.
-            log: whether means and intervals were taken on the logarithmic scale.
-            statistic: over seeds.
-            seeds_drawn: whether each of ``seeds`` has a mark.
-        """
-        thinned = thin_points(self.seeds if seeds_drawn else self.points)[1]
-        return Chart(
-            spec=spec,
-            points=self.points,
-            seeds=self.seeds,
-            headings=headings,
-            alt=alt,
-            caption=" ".join(filter(None, (caption, *self.left_out, thinned))),
-            log=log,
-            statistic=statistic,
-        )
-
-    def section(self, finding: str, *charts: Chart, tables: tuple[Table, ...] = ()) -> Section:
-        """The section that shows these charts and tables."""
-        return Section(finding, charts, tables, missing=self.missing, rows=self.rows)
-
-    def empty_section(self, finding: str) -> Section:
-        """The section where there is nothing to draw."""
-        return Section(finding, missing=" ".join(filter(None, (self.missing, *self.left_out))), rows=self.rows)
-
-    def unmeasured(self, quantity: str) -> Section:
-        """The section of a quantity that has no number yet."""
-        return self.empty_section(f"Nothing of the {quantity_name(quantity)} has been measured yet")
 
 
 def as_seeds(rows: pl.DataFrame) -> pl.DataFrame:

@@ -18,8 +18,6 @@ from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
-from lnlab.report.section import Section
-from lnlab.report.words.statistic import MEAN_AND_RANGE
 from lnlab.report.words.wording import in_variant, moment_in_words
 from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
@@ -76,11 +74,6 @@ class Spectra:
             missing=self.missing,
             rows=self.source_rows,
         )
-
-    def unmeasured(self, matrix: str) -> Section:
-        """The section of a matrix without a spectrum."""
-        finding = f"No spectrum of the {matrix} has been measured yet"
-        return Section(finding, missing=self.missing, rows=self.source_rows)
 
 
 def collect_spectra(
@@ -197,10 +190,3 @@ def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
         low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
         high=pl.when(visible).then("high"),
     ).select(list(POINT_SCHEMA))
-
-
-def band_sentence(band: Band, points: pl.DataFrame) -> str:
-    """What a line and its band are, in words."""
-    of = {"seeds": ("seed", ""), "draws": ("start vector", " of one seed"), "parts": ("part", " of one seed's batches")}
-    replicate, among = of[band]
-    return MEAN_AND_RANGE.sentence(points, "Lines", "band", of=replicate, among=among)

@@ -12,7 +12,7 @@ from lnlab.report.charts import render
 from lnlab.report.compose import ReportPart, error_line
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.rounding import rounded_frame, rounded_json
-from lnlab.report.section import Chart, Table
+from lnlab.report.section import Figure, Table
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
 
@@ -23,12 +23,12 @@ _OF_TABLE = ("points", "seeds")
 
 
 @dataclass(frozen=True)
-class Figure:
+class DrawnFigure:
     """A chart with its number and its drawings."""
 
     number: int
     stem: str
-    chart: Chart
+    chart: Figure
     spec: Mapping[str, Json]
     svg: str
     table: Grid
@@ -39,7 +39,7 @@ class DrawnPart:
     """A part with its figures and numbered tables, or with the reason why it has none."""
 
     part: ReportPart
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[DrawnFigure, ...] = ()
     tables: tuple[Grid, ...] = ()
 
 
@@ -72,15 +72,15 @@ def _numbered_table(number: int, table: Table) -> Grid:
     return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)
 
 
-def _figure(number: int, chart: Chart) -> Figure:
+def _figure(number: int, chart: Figure) -> DrawnFigure:
     stem = f"figure-{number}"
     spec = spec_with_data(chart)
     caption = f"What figure {number} shows."
     table = reader_grid(chart.points, chart.headings, caption, f"tables/{stem}.csv", stem)
-    return Figure(number=number, stem=stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=table)
+    return DrawnFigure(number=number, stem=stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=table)
 
 
-def spec_with_data(chart: Chart) -> dict[str, Json]:
+def spec_with_data(chart: Figure) -> dict[str, Json]:
     """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
     frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
@@ -115,7 +115,7 @@ def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
     return finite.drop(["panel"] if no_panels else []).to_dicts()
 
 
-def figure_files(figure: Figure, *, png: bool = False) -> dict[str, bytes]:
+def figure_files(figure: DrawnFigure, *, png: bool = False) -> dict[str, bytes]:
     """The files of a figure: SVG, the Vega-Lite source, the data, and PNG on demand.
 
     The source has no rows of its own: the notebook makes them of the table beside it.

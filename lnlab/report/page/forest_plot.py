@@ -14,8 +14,9 @@ from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
 from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.figures.drawing import Diagram, diagram_data
 from lnlab.report.page.verdict_strip import is_finite_number
-from lnlab.report.section import Chart, Section
+from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
 
 _POINTS = {"series": pl.String, "verdict": pl.String} | dict.fromkeys(
@@ -93,25 +94,24 @@ def _title(group: Sequence[Verdict], scale: _Scale) -> str:
     return f"difference of {words}, {_unit(name)}" if measure == "difference" else f"{words}, {unit}"
 
 
-def _chart(group: Sequence[Verdict], scale: _Scale) -> Chart:
+def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
     x = _axis(group, scale)
     seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
     points = pl.DataFrame([_row(v, x) for v in group], schema=_POINTS, orient="row")
     marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
     verdict_texts = "; ".join(f"{v.claim}: {verdict_label(v)}" for v in group)
-    caption = (
-        f"Claims about {_title(group, scale)}. Dots are seeds, the bar is the interval that decides, with its "
-        f"estimate{_levels(group)}, the "
-        "shaded region is what the spec declares; a region without an edge ends with the axis."
-    )
-    return Chart(
-        spec=line_charts.forest_chart([v.claim for v in group], x, marks),
-        points=points,
-        seeds=pl.DataFrame(seeds, schema=_SEEDS, orient="row"),
+    return Diagram(
+        data=diagram_data(points, pl.DataFrame(seeds, schema=_SEEDS, orient="row")),
+        drawn=line_charts.forest_chart([v.claim for v in group], x, marks),
+        log_scale=x.log,
+        subject=f"Claims about {_title(group, scale)}",
+        notes=(
+            f"Dots are seeds, the bar is the interval that decides, with its estimate{_levels(group)}, the shaded "
+            "region is what the spec declares; a region without an edge ends with the axis.",
+        ),
+        shows="Intervals of the claims beside their accepted ranges",
+        finding=verdict_texts,
         headings=_HEADINGS,
-        alt=f"Intervals of the claims beside their accepted ranges. {verdict_texts}.",
-        caption=caption,
-        log=x.log,
     )
 
 

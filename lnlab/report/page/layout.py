@@ -7,7 +7,7 @@ from typing import Any
 
 from lnlab.keys import Json
 from lnlab.report.compose import ReportPart
-from lnlab.report.page.figures import DrawnPart, Figure
+from lnlab.report.page.figures import DrawnFigure, DrawnPart
 from lnlab.report.table import Grid
 from lnlab.report.theme import THEME
 
@@ -56,7 +56,7 @@ def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
         earlier.update(others)
 
 
-def _figure(figure: Figure, *, single: bool) -> dict[str, Any]:
+def _figure(figure: DrawnFigure, *, single: bool) -> dict[str, Any]:
     size = _SIZE.search(figure.svg)
     width, height = size.groups() if size else ("", "")
     data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()

@@ -15,8 +15,8 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS, verdict_label
 from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
-from lnlab.report.page.figures import DrawnPart, Figure
-from lnlab.report.section import Chart, Table
+from lnlab.report.page.figures import DrawnFigure, DrawnPart
+from lnlab.report.section import Figure, Table
 from lnlab.report.table import Grid, csv_bytes
 from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
@@ -115,7 +115,11 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     return str(_FORMAT.writes(document)) + "\n"
 
 
-def _ends_at_bounds(chart: Chart) -> bool:
+def _is_median(chart: Figure) -> bool:
+    return chart.statistic is not None and chart.statistic.centre == "median"
+
+
+def _ends_at_bounds(chart: Figure) -> bool:
     """Whether a band of the figure ends at a bound of a fraction: at exactly 0 or 1, as no other interval does."""
     if chart.log or not {"low", "high"} <= set(chart.points.columns):
         return False
@@ -161,7 +165,7 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
 
 
 def _opening(drawn_parts: Sequence[DrawnPart]) -> Any:
-    has_medians = any(figure.chart.statistic == "median" for drawn in drawn_parts for figure in drawn.figures)
+    has_medians = any(_is_median(figure.chart) for drawn in drawn_parts for figure in drawn.figures)
     return _code("opening", _OPENING + notebook_lab.DRAW + (_MEDIANS if has_medians else ""))
 
 
@@ -184,9 +188,9 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     return cells + [cell for pair in zip(tables, drawn.tables, strict=True) for cell in _table_cells(*pair)]
 
 
-def _figure_cells(figure: Figure) -> list[Any]:
+def _figure_cells(figure: DrawnFigure) -> list[Any]:
     log = figure.chart.log
-    has_medians = figure.chart.statistic == "median"
+    has_medians = _is_median(figure.chart)
     bounds = ", fraction=True" if _ends_at_bounds(figure.chart) else ""
     call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log}{bounds})"
     caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"

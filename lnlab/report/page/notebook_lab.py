@@ -2,7 +2,7 @@
 
 import json
 
-from lnlab.report.page.figures import Figure
+from lnlab.report.page.figures import DrawnFigure
 
 DRAW = '''\
 
@@ -107,7 +107,7 @@ TABLES_WITH_VALUES = ("curves", "lines", "sites")
 """Tables that the question reads; a spectrum has nodes and weights in place of values."""
 
 
-def draw_call(figure: Figure) -> str | None:
+def draw_call(figure: DrawnFigure) -> str | None:
     """The figure's lines in plain altair, or None where it has no lines over numbers."""
     seeds = figure.chart.seeds
     has_lines = '"type": "line"' in json.dumps(figure.spec) or '"mark": "line"' in json.dumps(figure.spec)

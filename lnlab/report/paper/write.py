@@ -14,7 +14,7 @@ from lnlab.issues import Issue
 from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files
-from lnlab.report.page.figures import DrawnPart, Figure, draw_parts
+from lnlab.report.page.figures import DrawnFigure, DrawnPart, draw_parts
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import Width, drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
@@ -127,7 +127,7 @@ def _section(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     return "\n\n".join([rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *sentences])
 
 
-def _figure(name: str, figure: Figure, heading: str, width: Width) -> str:
+def _figure(name: str, figure: DrawnFigure, heading: str, width: Width) -> str:
     environment = "figure" if width == "column" else "figure*"
     headline = heading.strip().rstrip(".")
     return _FIGURE.format(

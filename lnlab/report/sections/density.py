@@ -1,26 +1,21 @@
 """How many values of one kind there are, as histograms: a line for each variant, and a band over its seeds."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.statistics.histograms import HistogramBins, equal_bins
+from lnlab.analyse.statistics.histograms import equal_bins
 from lnlab.keys import Json
-from lnlab.report.charts import line_charts
-from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.charts.axes import linear_axis, logarithmic_axis
 from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
-from lnlab.report.data.series import (
-    labelled_values,
-    mean_points,
-    missing_runs_sentence,
-    source_rows_of,
-)
-from lnlab.report.section import Chart, Section, sections
+from lnlab.report.data.series import labelled_values, mean_points, missing_runs_sentence, source_rows_of
+from lnlab.report.figures.lines import Lines
+from lnlab.report.section import Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_short, in_variant, join_words, two_at_most
@@ -29,25 +24,6 @@ from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
 """Between these quantiles lie nine tenths of the values."""
-
-
-@dataclass(frozen=True)
-class _Pooled:
-    """All values of each line.
-
-    Attributes:
-        values: ``panel series line seed value``, finite.
-        panels: in order; none where there is only one.
-        names: the series, in order.
-        families: as in ``FigureData``.
-        dropped: numbers that are not finite.
-    """
-
-    values: pl.DataFrame
-    panels: tuple[str, ...]
-    names: tuple[str, ...]
-    families: tuple[int, ...]
-    dropped: int
 
 
 @sections.register("density")
@@ -68,113 +44,78 @@ def density(
     selection = {"quantity": quantity, **(where or {})}
     log = scale == "log"
     rows = select_measured_rows(results, selection, [panels] if panels else [])
-    missing_note = missing_runs_sentence(runs_with(results, selection))
-    pooled = _pooled(results, rows, selection, panels)
-    stored_rows = source_rows_of(results, quantity, rows)
-    binned = pooled.values.filter(pl.col("value") > 0) if log else pooled.values
-    if binned.is_empty():
-        return Section(
-            f"Nothing of the {quantity_name(quantity)} can be drawn yet", missing=missing_note, rows=stored_rows
-        )
-    value_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
-    seeds = pl.concat([_of_seed(value_bins, *group) for group in _groups(pooled, "panel", "series", "line", "seed")])
-    shares = FigureData(
-        seeds=seeds,
-        points=mean_points(seeds, log=False),
-        names=pooled.names,
-        families=pooled.families,
-        panels=pooled.panels,
-        missing=missing_note,
-        rows=stored_rows,
-    )
-    finding = _finding(pooled, quantity)
-    caption = _caption(pooled, value_bins, quantity, shares.points)
-    return shares.section(finding, _chart(shares, value_bins, quantity, finding, caption))
-
-
-def _pooled(results: Results, rows: pl.DataFrame, selection: dict[str, Json], panel_path: str | None) -> _Pooled:
-    names, families, labels = label_series(results, runs_with(results, selection), panel_path or "")
-    panel_names = {} if panel_path is None else labelled_values(results, rows, panel_path)
-    panel = pl.lit(None) if panel_path is None else pl.col(panel_path).replace_strict(panel_names, default=None)
+    runs = runs_with(results, selection)
+    missing, stored_rows = missing_runs_sentence(runs), source_rows_of(results, quantity, rows)
+    names, families, labels = label_series(results, runs, panels or "")
+    panel_names = {} if panels is None else labelled_values(results, rows, panels)
+    panel = pl.lit(None) if panels is None else pl.col(panels).replace_strict(panel_names, default=None)
     finite = rows.filter(pl.col("value").is_finite()).with_columns(panel.cast(pl.String).alias("panel"))
-    joined = finite.join(labels, on="run", how="left", maintain_order="left")
-    values = joined.select("panel", "series", "line", "seed", "value")
-    panels = tuple(panel_names.values()) if len(panel_names) > 1 else ()
-    return _Pooled(values=values, panels=panels, names=names, families=families, dropped=rows.height - finite.height)
+    values = finite.join(labels, on="run", how="left", maintain_order="left")
+    drawn_panels = tuple(panel_names.values()) if len(panel_names) > 1 else ()
+    binned = values.filter(pl.col("value") > 0) if log else values
+    if binned.is_empty():
+        finding = f"Nothing of the {quantity_name(quantity)} can be drawn yet"
+        return Section(finding, missing=missing, rows=stored_rows)
+    value_bins = equal_bins(binned["value"].to_numpy(), bins, log=log)
+    histograms = []
+    for (name, series, line, seed), numbers in _groups(values, drawn_panels, "panel", "series", "line", "seed"):
+        histogram = pl.DataFrame({"x": value_bins.middles, "value": value_bins.density(numbers)})
+        place = {"panel": name, "series": series, "line": line, "seed": seed}
+        histograms.append(as_seeds(histogram.with_columns(**{key: pl.lit(word) for key, word in place.items()})))
+    seeds = pl.concat(histograms)
+    points = mean_points(seeds, log=False)
+    per = "decade" if log else "unit"
+    width = f"{format_short(value_bins.width)} {'decades' if log else 'wide'}"
+    title = f"{quantity_with_unit(quantity)} (log scale)" if log else quantity_with_unit(quantity)
+    top = max(points["estimate"].to_list())
+    highest = max(points["high"].fill_null(0.0).to_list())
+    y = linear_axis(f"share of the values per {per}", [0.0, min(1.5 * top, max(top, highest))])  # bands may be cut off
+    notes = ["The band is cut off at 0."] if points["low"].count() else []
+    outside, ranges = [], dict[str | None, list[str]]()
+    for (name, series, _), numbers in _groups(values, drawn_panels, "panel", "series", "line"):
+        who = "" if series == SINGLE_SERIES else series
+        if log and (count := int((numbers <= 0).sum())):
+            of = f"{f' of {who}' if who else ''}{f' ({name})' if drawn_panels else ''}"
+            outside.append(f"{count:,} of {numbers.size:,}{of}")
+        low, high = map(format_short, np.quantile(numbers, _QUANTILES))
+        ranges.setdefault(name, []).append(f"from {low} to {high}{f' {in_variant(who)}' if who else ''}")
+    if outside:
+        notes.append(f"Values that are not positive stand in no bin, but count as values: {join_words(outside)}.")
+    if dropped := rows.height - finite.height:
+        notes.append(f"{count_noun(dropped, 'number')} {'is' if dropped == 1 else 'are'} left out: not finite.")
+    lists = {name: two_at_most(texts, sentences=False) for name, texts in ranges.items()}
+    spans = two_at_most(f"{f'({name}) ' if drawn_panels else ''}{named}" for name, named in lists.items())
+    return Lines(
+        data=FigureData(
+            seeds=seeds,
+            points=points,
+            names=names,
+            families=families,
+            panels=drawn_panels,
+            missing=missing,
+            rows=stored_rows,
+        ),
+        x=logarithmic_axis(title, value_bins.middles) if log else linear_axis(title, value_bins.middles),
+        y=replace(y, domain=(0.0, y.domain[1]), ticks=tuple(tick for tick in y.ticks if tick >= 0)),
+        statistic=MEAN,
+        outlines=True,
+        subject=f"{quantity_definition(quantity)} in {value_bins.edges.size - 1} bins of {width}, as the share of the "
+        "values in a bin over its width",
+        notes=tuple(notes),
+        shows=f"Histogram of the {title}, as outlines",
+        finding=f"Nine tenths of the {quantity_name(quantity)}s lie {spans}",
+        headings={
+            **({"panel": "panel"} if drawn_panels else {}),
+            "series": "variant",
+            "x": f"{quantity_name(quantity)}, middle of the bin",
+            **estimate_headings(f"share per {per}"),
+        },
+    ).section()
 
 
-def _chart(shares: FigureData, bins: HistogramBins, quantity: str, finding: str, caption: str) -> Chart:
-    per = "decade" if bins.log else "unit"
-    title = f"{quantity_with_unit(quantity)} (log scale)" if bins.log else quantity_with_unit(quantity)
-    x = logarithmic_axis(title, bins.middles) if bins.log else linear_axis(title, bins.middles)
-    y = _y_axis(f"share of the values per {per}", shares.points)
-    panel = {"panel": "panel"} if shares.panels else {}
-    middle = f"{quantity_name(quantity)}, middle of the bin"
-    return shares.chart(
-        line_charts.density_chart(shares.panels, x, y, shares.style),
-        {**panel, "series": "variant", "x": middle, **estimate_headings(f"share per {per}")},
-        alt=f"Histogram of the {title}, as outlines. {finding}.",
-        caption=caption,
-    )
-
-
-def _groups(pooled: _Pooled, *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+def _groups(values: pl.DataFrame, panels: tuple[str, ...], *by: str) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
     """The values of each group, in the order of panels and lines."""
-    rows = pooled.values.group_by(*by, maintain_order=True).agg("value").rows()
-    order = {panel: place for place, panel in enumerate(pooled.panels)}
-    for *place, values in sorted(rows, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
-        yield tuple(place), np.array(values)
-
-
-def _of_seed(bins: HistogramBins, place: tuple[Any, ...], values: np.ndarray) -> pl.DataFrame:
-    """The histogram of one seed, as ``SEED_SCHEMA``."""
-    panel, series, line, seed = place
-    columns = {"x": bins.middles, "value": bins.density(values)}
-    labels = {"panel": panel, "series": series, "line": line, "seed": seed}
-    return as_seeds(pl.DataFrame(columns).with_columns(**{k: pl.lit(v) for k, v in labels.items()}))
-
-
-def _y_axis(title: str, estimates: pl.DataFrame) -> Axis:
-    """An axis from 0; a band that is much higher than its line is cut off."""
-    top = max(estimates["estimate"].to_list())
-    highest = max(estimates["high"].fill_null(0.0).to_list())
-    axis = linear_axis(title, [0.0, min(1.5 * top, max(top, highest))])
-    return replace(axis, domain=(0.0, axis.domain[1]), ticks=tuple(t for t in axis.ticks if t >= 0))
-
-
-def _caption(pooled: _Pooled, bins: HistogramBins, quantity: str, estimates: pl.DataFrame) -> str:
-    width = f"{format_short(bins.width)} {'decades' if bins.log else 'wide'}"
-    sentences = [
-        f"{quantity_definition(quantity)} in {bins.edges.size - 1} bins of {width}, as the share of the values in a "
-        f"bin over its width. {MEAN.sentence(estimates, 'Lines', 'band', note=', cut off at 0')}"
-    ]
-    if bins.log and (outside := _outside(pooled)):
-        sentences.append(f"Values that are not positive stand in no bin, but count as values: {join_words(outside)}.")
-    if pooled.dropped:
-        sentences.append(
-            f"{count_noun(pooled.dropped, 'number')} {'is' if pooled.dropped == 1 else 'are'} left out: not finite."
-        )
-    return " ".join(sentences)
-
-
-def _outside(pooled: _Pooled) -> list[str]:
-    """How many values of each line are not positive."""
-    texts = []
-    for place, values in _groups(pooled, "panel", "series", "line"):
-        if outside := int((values <= 0).sum()):
-            panel, series, _ = place
-            who = "" if series == SINGLE_SERIES else f" of {series}"
-            texts.append(f"{outside:,} of {values.size:,}{who}{f' ({panel})' if pooled.panels else ''}")
-    return texts
-
-
-def _finding(pooled: _Pooled, quantity: str) -> str:
-    """Where nine tenths of each line's values lie."""
-    ranges: dict[str | None, list[str]] = {}
-    for (panel, series, _), values in _groups(pooled, "panel", "series", "line"):
-        low, high = np.quantile(values, _QUANTILES)
-        where = "" if series == SINGLE_SERIES else f" {in_variant(series)}"
-        ranges.setdefault(panel, []).append(f"from {format_short(low)} to {format_short(high)}{where}")
-    lists = {panel: two_at_most(texts, sentences=False) for panel, texts in ranges.items()}
-    text = two_at_most(f"{f'({panel}) ' if pooled.panels else ''}{named}" for panel, named in lists.items())
-    return f"Nine tenths of the {quantity_name(quantity)}s lie {text}"
+    rows = values.group_by(*by, maintain_order=True).agg("value").rows()
+    order = {panel: place for place, panel in enumerate(panels)}
+    for *place, numbers in sorted(rows, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
+        yield tuple(place), np.array(numbers)

@@ -7,7 +7,6 @@ import polars as pl
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.report.charts.heatmap import HeatmapAxis, heatmap_chart
 from lnlab.report.data.downsample import MAX_POINTS
 from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.labels import label_series
@@ -19,7 +18,8 @@ from lnlab.report.data.series import (
     undrawn_numbers,
     without_survivors,
 )
-from lnlab.report.section import Chart, Section, sections
+from lnlab.report.figures.shades import Heatmap
+from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_short, in_variant, join_words, two_at_most
@@ -50,10 +50,32 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
         rows=source_rows_of(results, quantity, selected),
     )
     if seeds.is_empty():
-        return cells.unmeasured(quantity)
-    _refuse_too_many_cells(cells.points)
-    finding = _finding(cells.points, quantity, names)
-    return cells.section(finding, _chart(cells, quantity, finding))
+        return unmeasured(cells, quantity)
+    if cells.points.height > MAX_POINTS:  # with some of them left out it would be another picture
+        what = f"{cells.points.height:,} cells, and a page can draw {MAX_POINTS:,}"
+        raise ReportError(Issue("too-large", "where", what, "select fewer variants or layers"))
+    title = quantity_with_unit(quantity)
+    return Heatmap(
+        data=cells,
+        title=title,
+        rows="sublayer i",
+        columns="branch j (0 is the input)",
+        statistic=MEAN,
+        subject=quantity_definition(quantity),
+        notes=(
+            "A row is the stream after a sublayer, the first at the top. Its columns are the input of the stack, 0, "
+            "and the branches so far; the last is the sublayer's own.",
+            "The larger, the more a cell stands out from the page, on one scale for all panels.",
+        ),
+        shows=f"Heat map of the {title}, by sublayer and branch, for {join_words(names)}",
+        finding=_finding(cells.points, quantity, names),
+        headings={
+            "panel": "variant",
+            "line": "sublayer i",
+            "x": "branch j",
+            **estimate_headings(quantity_name(quantity)),
+        },
+    ).section()
 
 
 def _cells(rows: pl.DataFrame) -> pl.DataFrame:
@@ -70,55 +92,18 @@ def _cells(rows: pl.DataFrame) -> pl.DataFrame:
     sublayer = pl.col("i").cast(pl.String).alias("series")
     cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
     refuse_duplicates(cells, "index")
-    finite = cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed")
-    return as_seeds(finite)
-
-
-def _refuse_too_many_cells(estimates: pl.DataFrame) -> None:
-    """Refuse more cells than a page can draw: with some of them left out it would be another picture."""
-    if estimates.height > MAX_POINTS:
-        what = f"{estimates.height:,} cells, and a page can draw {MAX_POINTS:,}"
-        raise ReportError(Issue("too-large", "where", what, "select fewer variants or layers"))
-
-
-def _chart(cells: FigureData, quantity: str, finding: str) -> Chart:
-    (first, left), (last, right), top = _corners(cells.points)
-    rows, columns = HeatmapAxis("sublayer i", first, last), HeatmapAxis("branch j (0 is the input)", left, right)
-    panels = join_words(cells.panels)
-    return cells.chart(
-        heatmap_chart(cells.panels, columns, rows, quantity_with_unit(quantity), top),
-        {"panel": "variant", "line": "sublayer i", "x": "branch j", **estimate_headings(quantity_name(quantity))},
-        alt=f"Heat map of the {quantity_with_unit(quantity)}, by sublayer and branch, for {panels}. {finding}.",
-        caption=_caption(cells.points, quantity),
-    )
-
-
-def _corners(estimates: pl.DataFrame) -> tuple[tuple[int, int], tuple[int, int], float]:
-    """The first row and column, the last row and column, and the largest number."""
-    corners = estimates.select(pl.col("line", "x").min().name.suffix("_0"), pl.col("line", "x", "estimate").max())
-    row, column, last, right, top = corners.row(0)
-    return (int(row), int(column)), (int(last), int(right)), float(top)
-
-
-def _caption(estimates: pl.DataFrame, quantity: str) -> str:
-    return (
-        f"{quantity_definition(quantity)}. {MEAN.sentence(estimates, 'Cells')} A row is the stream after a sublayer, "
-        "the first at the top. Its columns are the input of the stack, 0, and the branches so far; the last is the "
-        "sublayer's own. The larger, the more a cell stands out from the page, on one scale for all panels."
-    )
+    return as_seeds(cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed"))
 
 
 def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
     """How much of its own branch a sublayer's stream holds, in the first and in the last third of the sublayers."""
-    x = pl.col("x")
     i = pl.col("line")
-    panels = dict.fromkeys(estimates["panel"])
-    own_branch = estimates.filter(x == i).with_columns(pl.col("line").max().over("panel").alias("last"))
-    if own_branch["panel"].n_unique() < len(panels):
+    own_branch = estimates.filter(pl.col("x") == i).with_columns(pl.col("line").max().over("panel").alias("last"))
+    if own_branch["panel"].n_unique() < estimates["panel"].n_unique():
         ranges = estimates.group_by("panel").agg(low=pl.col("estimate").min(), high=pl.col("estimate").max())
         texts = [
             f"{format_short(low)} to {format_short(high)} {in_variant(name)}"
-            for name, low, high in _in_order(ranges, names)
+            for name, low, high in sorted(ranges.rows(), key=lambda row: names.index(row[0]))
         ]
         return f"The {quantity_name(quantity)} ranges from {two_at_most(texts, sentences=False)}"
     mean = pl.col("estimate").mean
@@ -127,12 +112,7 @@ def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> st
     thirds = first.group_by("panel").agg(first=mean()).join(final.group_by("panel").agg(final=mean()), on="panel")
     texts = [
         f"{format_short(early)} and {format_short(late)} {in_variant(name)}"
-        for name, early, late in _in_order(thirds, names)
+        for name, early, late in sorted(thirds.rows(), key=lambda row: names.index(row[0]))
     ]
     where = "In the first and the last third of the sublayers"
     return f"{where}, the {quantity_name(quantity)} on their own branch is {two_at_most(texts, sentences=False)}"
-
-
-def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, float, float]]:
-    """Rows of a panel and two numbers, in the order of the names."""
-    return sorted(rows.rows(), key=lambda row: names.index(row[0]))

@@ -11,11 +11,11 @@ from pydantic import Field
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
-from lnlab.report.charts.histogram_over_steps import histogram_chart
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, collect_histograms
 from lnlab.report.data.labels import SINGLE_SERIES
-from lnlab.report.section import Chart, Section, sections
+from lnlab.report.figures.shades import HistogramsOverSteps
+from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import (
@@ -45,57 +45,45 @@ def histogram(
     """
     histograms = collect_histograms(results, quantity, where or {}, octaves)
     if histograms.seeds.is_empty():
-        return histograms.unmeasured(quantity)
-    finding = _finding(histograms, quantity)
-    return histograms.section(finding, _chart(histograms, quantity, octaves, finding))
-
-
-def _chart(histograms: HistogramShares, quantity: str, octaves: int, finding: str) -> Chart:
-    bounds = histograms.points.select(
-        low=pl.col("line").min(), high=pl.col("line").max(), top=pl.col("estimate").max()
-    ).row(0)
+        return unmeasured(histograms, quantity)
     title = quantity_with_unit(quantity)
-    panels = histograms.panels
-    spec = histogram_chart(panels, title, bounds[:2], octaves, bounds[2], _log_medians(histograms))
-    row = f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power"
-    return histograms.chart(
-        spec,
-        {"panel": "variant", "line": row, "x": "update", **estimate_headings("share of the elements")},
-        alt=f"Histograms of the {title}, by update, for {join_words(panels)}. {finding}.",
-        caption=_caption(histograms, quantity, octaves),
-    )
-
-
-def _log_medians(histograms: HistogramShares) -> dict[str, float]:
-    """By ``panel|x`` the logarithm to base 2 of the geometric mean over seeds of the median."""
-    groups = histograms.medians.group_by("panel", "x", maintain_order=True).agg("value")
-    positive = ((panel, x, values) for panel, x, values in groups.iter_rows() if _drawable(values))
-    return {f"{panel}|{x}": sum(map(math.log2, values)) / len(values) for panel, x, values in positive}
+    high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
+    zeros = f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if any(histograms.zeros.values()) else ""
+    notes = ["Line: median element, geometric mean over seeds.", zeros or "No element is 0."]
+    if histograms.odd:
+        notes.append(f"Not finite, and in no row: {_shares(histograms.odd)}.")
+    least = f"{MIN_DRAWN_SHARE:.1%}".replace("%", " %")
+    notes.append(f"Rows at either end that hold less than {least} everywhere are not drawn.")
+    if histograms.dropped:
+        verb = "is" if histograms.dropped == 1 else "are"
+        notes.append(f"{count_noun(histograms.dropped, 'step')} between those drawn {verb} left out.")
+    medians = histograms.medians.group_by("panel", "x", maintain_order=True).agg("value")
+    return HistogramsOverSteps(
+        data=histograms,
+        title=title,
+        octaves=octaves,
+        medians={
+            f"{panel}|{x}": sum(map(math.log2, values)) / len(values)
+            for panel, x, values in medians.iter_rows()
+            if _drawable(values)
+        },
+        statistic=MEAN,
+        subject=f"{quantity_definition(quantity)}. A column is the state after so many updates, a row {high} (four "
+        "stored bins each octave). Shades are shares of all elements, on one scale",
+        notes=tuple(notes),
+        shows=f"Histograms of the {title}, by update, for {join_words(histograms.panels)}",
+        finding=_finding(histograms, quantity),
+        headings={
+            "panel": "variant",
+            "line": f"row, from 2 to the power of {octaves} times it" if octaves > 1 else "row, from 2 to that power",
+            "x": "update",
+            **estimate_headings("share of the elements"),
+        },
+    ).section()
 
 
 def _drawable(values: list[float]) -> bool:
     return all(value > 0 and math.isfinite(value) for value in values)
-
-
-def _caption(histograms: HistogramShares, quantity: str, octaves: int) -> str:
-    high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
-    sentences = [
-        f"{quantity_definition(quantity)}. A column is the state after so many updates, a row {high} "
-        "(four stored bins each "
-        "octave). Shades are shares of all elements, on one scale. "
-        f"{MEAN.sentence(histograms.points, 'Shades')} Line: median element, geometric mean over seeds."
-    ]
-    zeros = any(histograms.zeros.values())
-    sentences.append(f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if zeros else "No element is 0.")
-    if histograms.odd:
-        sentences.append(f"Not finite, and in no row: {_shares(histograms.odd)}.")
-    sentences.append(
-        f"Rows at either end that hold less than {MIN_DRAWN_SHARE:.1%} everywhere are not drawn.".replace("%", " %")
-    )
-    if histograms.dropped:
-        verb = "is" if histograms.dropped == 1 else "are"
-        sentences.append(f"{count_noun(histograms.dropped, 'step')} between those drawn {verb} left out.")
-    return " ".join(sentences)
 
 
 def _shares(shares: Mapping[str, float]) -> str:
@@ -109,31 +97,30 @@ def _shares(shares: Mapping[str, float]) -> str:
 def _finding(histograms: HistogramShares, quantity: str) -> str:
     """What the median does from the first step to the last, in each variant."""
     steps = histograms.medians["x"].unique().sort().to_list()
-    by_panel = {name: histograms.medians.filter(pl.col("panel") == name) for name in histograms.panels}
-    changes = {name: _change(medians, steps[0], steps[-1]) for name, medians in by_panel.items()}
+    changes: dict[str, str] = {}
+    for name in histograms.panels:
+        medians = histograms.medians.filter(pl.col("panel") == name)
+        first, last = (
+            dict(medians.filter(pl.col("x") == x).select("seed", "value").iter_rows()) for x in (steps[0], steps[-1])
+        )
+        pairs = [(first[seed], last[seed]) for seed in first if seed in last]
+        if not pairs or not all(_drawable([*pair]) for pair in pairs):
+            changes[name] = "is 0" if pairs and all(end == 0 for _, end in pairs) else "has no finite ratio"
+        elif len(steps) == 1:
+            changes[name] = f"is {format_short(t_interval([end for _, end in pairs], log=True).estimate)}"
+        else:
+            change = t_interval([end / start for start, end in pairs], log=True)
+            changes[name] = growth_in_words(change.estimate)
+            if change.n > 1 and change.low <= 1 <= change.high:
+                level = is_level(change.low, change.high, log=True)
+                undecided = f"rises or falls, which {count_noun(change.n, 'seed')} do not tell"
+                changes[name] = f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
     span = (
         f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"
     )
     what = f"{span}, the median {quantity_name(quantity)}"
     if len(changes) > MAX_NAMED:
-        words = (re.split(r" \(| to | [\d.]+×| by a factor", change)[0] for change in changes.values())
-        verbs = Counter(words)
+        verbs = Counter(re.split(r" \(| to | [\d.]+×| by a factor", words)[0] for words in changes.values())
         return f"{what} {join_words(f'{verb} in {k} of {len(changes)} variants' for verb, k in verbs.items())}"
     texts = (change if name == SINGLE_SERIES else f"{change} {in_variant(name)}" for name, change in changes.items())
     return f"{what} {join_words(texts)}"
-
-
-def _change(medians: pl.DataFrame, first: int, last: int) -> str:
-    """From first to last within each seed and then over seeds; a direction only where the interval leaves no other."""
-    values = {x: dict(medians.filter(pl.col("x") == x).select("seed", "value").iter_rows()) for x in (first, last)}
-    pairs = [(values[first][seed], values[last][seed]) for seed in values[first] if seed in values[last]]
-    if not pairs or not all(_drawable([*pair]) for pair in pairs):
-        return "is 0" if pairs and all(end == 0 for _, end in pairs) else "has no finite ratio"
-    if first == last:
-        return f"is {format_short(t_interval([end for _, end in pairs], log=True).estimate)}"
-    change = t_interval([end / start for start, end in pairs], log=True)
-    if change.n > 1 and change.low <= 1 <= change.high:
-        level = is_level(change.low, change.high, log=True)
-        undecided = f"rises or falls, which {count_noun(change.n, 'seed')} do not tell"
-        return f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
-    return growth_in_words(change.estimate)

@@ -7,8 +7,7 @@ import polars as pl
 
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.keys import Json
-from lnlab.report.charts.value_matrix import matrix_chart
-from lnlab.report.data.figure import as_seeds, estimate_headings
+from lnlab.report.data.figure import FigureData, as_seeds, estimate_headings
 from lnlab.report.data.series import (
     mean_points,
     median_points,
@@ -24,7 +23,8 @@ from lnlab.report.data.table_cells import (
     agrees_with_printed,
     collect_table_cells,
 )
-from lnlab.report.section import Chart, Section, Table, sections
+from lnlab.report.figures.shades import ValueMatrix
+from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
@@ -65,14 +65,14 @@ def table(
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=missing_note)
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {}, selection)
-    exact_table = _table(cells, quantity, requested)
     finding = _finding(cells, quantity, requested[0])
     charts = (_matrix(cells, selected, quantity, requested[0], finding),) if matrix else ()
     stored_rows = source_rows_of(results, quantity, selected)
+    exact_table = _table(cells, quantity, requested)
     return Section(finding, charts, (exact_table,), missing=missing_note, rows=stored_rows)
 
 
-def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic: Statistic, finding: str) -> Chart:
+def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: Statistic, finding: str) -> ValueMatrix:
     """Rows by columns as a figure."""
     row, column = map(path_name, cells.paths)
     names = {label: _row(cells, label) for label in cells.rows}
@@ -84,22 +84,23 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, statistic:
         x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
     )
     seeds = as_seeds(placed).sort("line", "x", "seed")
-    log = statistic == "geometric_mean"
-    has_medians = statistic == "median"
-    points = median_points(seeds) if has_medians else mean_points(seeds, log=log)
-    title = quantity_with_unit(quantity)
-    numbers = estimate_headings(quantity_name(quantity), "low", "high")
-    estimates = points["estimate"].drop_nulls().to_list()
-    return Chart(
-        spec=matrix_chart([*names.values()], [*cells.columns.values()], column, estimates),
-        points=points,
-        seeds=seeds,
-        headings={"series": row, "x": f"column, {column}", **numbers},
-        alt=f"Matrix of the {title}, {row} by {column}. {finding}.",
-        caption=f"{quantity_definition(quantity)} by {row} and {column}. "
-        f"{_STATISTICS[statistic].sentence(points, 'Cells')} The larger, the more a cell stands out from the page.",
-        log=log,
-        statistic="median" if has_medians else "mean",
+    statistic = _STATISTICS[name]
+    points = median_points(seeds) if name == "median" else mean_points(seeds, log=statistic == GEOMETRIC_MEAN)
+    return ValueMatrix(
+        data=FigureData(seeds=seeds, points=points, missing="", rows={}),
+        rows=[*names.values()],
+        columns=[*cells.columns.values()],
+        title=column,
+        statistic=statistic,
+        subject=f"{quantity_definition(quantity)} by {row} and {column}",
+        notes=("The larger, the more a cell stands out from the page.",),
+        shows=f"Matrix of the {quantity_with_unit(quantity)}, {row} by {column}",
+        finding=finding,
+        headings={
+            "series": row,
+            "x": f"column, {column}",
+            **estimate_headings(quantity_name(quantity), "low", "high"),
+        },
     )
 
 

@@ -43,6 +43,12 @@ def path_name(path: str) -> str:
     return f"{owner} {name}" if owner in STACKS else name
 
 
+def place_name(x: str, where: Mapping[str, Json] | None) -> str:
+    """What ``x`` counts: ``decoder layer`` where one stack is selected."""
+    stack = (where or {}).get("stack")
+    return f"{stack} {x}" if isinstance(stack, str) and x == "layer" else path_name(x)
+
+
 def norm_with_parameters(known: str, parameters: str) -> str:
     """``BatchNorm (momentum 0.1, padding counted)``."""
     words = [_NORM_PARAMETERS.get(word, word) for word in parameters.removesuffix(")").split(", ")]

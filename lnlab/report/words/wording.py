@@ -193,6 +193,11 @@ def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
     return ends[0] <= low and high <= ends[1]
 
 
+def power_in_words(name: str, exponent: float) -> str:
+    """``the width to the power −0.5``; ``a constant``."""
+    return "a constant" if exponent == 0 else f"{name} to the power {format_value(exponent)}"
+
+
 def growth_in_words(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
     factor = format_short(ratio)

@@ -12,8 +12,9 @@ from scipy import stats
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
+from lnlab.report.figures.training import compared_arms, ends_in_words
 from lnlab.report.page.figures import spec_with_data
-from lnlab.report.sections.curves import _compared_arms, _final_text, curves
+from lnlab.report.sections.curves import curves
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 
@@ -167,7 +168,7 @@ def test_the_heading_says_where_the_lines_end(whole, course):
     ],
 )
 def test_an_order_is_said_only_of_numbers_that_are_printed_apart(values, text):
-    assert _final_text(values, "nll", {name: name for name in values}) == text
+    assert ends_in_words(values, "nll", {name: name for name in values}) == text
 
 
 RATES = ("learning rate 0.1", "learning rate 1")
@@ -203,8 +204,8 @@ RATES = ("learning rate 0.1", "learning rate 1")
     ],
 )  # fmt: skip
 def test_a_heading_compares_arms_at_their_best_and_not_one_arm_with_itself(values, quantity, families, text):
-    arms = _compared_arms(SimpleNamespace(names=tuple(values), families=families))
-    assert _final_text(values, quantity, arms) == text
+    arms = compared_arms(SimpleNamespace(names=tuple(values), families=families))
+    assert ends_in_words(values, quantity, arms) == text
 
 
 def test_one_seed_missing_runs_and_nothing_measured_are_said(trained):

@@ -1,6 +1,6 @@
 """A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -10,9 +10,9 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
-from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.report.data.labels import label_series
-from lnlab.report.section import Chart, Section, sections
+from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.section import Section, sections
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.select.select import runs_with
 from lnlab.select.settings import settings_of
@@ -20,9 +20,9 @@ from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 _HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
-_CAPTION = (
+_SUBJECT = (
     "One sublayer f, attention or feed-forward, on the residual stream x, from the bottom upward, as the formula under "
-    "it says; a layer has two or three of them. The initialization stands below the formula."
+    "it says; a layer has two or three of them. The initialization stands below the formula"
 )
 _NOTES = {
     "x_in": "x_in is the stream below the layer.",
@@ -73,23 +73,18 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
                 }
             )
     drawn = "; ".join(f"{row['variant']}: {row['formula']}, norm {row['norm']}" for row in rows)
-    chart = Chart(
-        spec=architecture_chart(panels),
-        points=pl.DataFrame(rows),
-        seeds=pl.DataFrame(schema=SEED_SCHEMA),
-        headings=_HEADINGS,
-        alt=f"What one sublayer computes, as boxes and arrows. {drawn}.",
-        caption=" ".join([_CAPTION, *_notes(panels)]),
-        log=False,
-    )
     kinds = list(dict.fromkeys(row["formula"] for row in rows))
-    return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (chart,))
-
-
-def _notes(panels: Sequence[ArchitecturePanel]) -> list[str]:
-    """The sentences of the caption about what these drawings have."""
     labels = "".join(node.label for panel in panels for node in panel.flow)
-    return [note for sign, note in _NOTES.items() if sign in labels]
+    figure = Diagram(
+        data=diagram_data(pl.DataFrame(rows)),
+        drawn=architecture_chart(panels),
+        subject=_SUBJECT,
+        notes=tuple(note for sign, note in _NOTES.items() if sign in labels),
+        shows="What one sublayer computes, as boxes and arrows",
+        finding=drawn,
+        headings=_HEADINGS,
+    )
+    return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (figure,))
 
 
 def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[str, Design]]:

@@ -18,8 +18,8 @@ from lnlab.report.charts.causal_graph import (
     Outcome,
     causal_graph_chart,
 )
-from lnlab.report.data.figure import SEED_SCHEMA
-from lnlab.report.section import Chart, Section, sections
+from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.section import Section, sections
 from lnlab.report.theme import MUTED_COLOUR
 from lnlab.report.words.cited_claims import claim_address
 from lnlab.report.words.wording import count_noun, join_words
@@ -35,11 +35,11 @@ _HEADINGS = {
     "cut_says": "what the intervention does",
     "outcome": "together",
 }
-_CAPTION = (
+_SUBJECT = (
     "Arrows go from cause to effect. Beside each stand its number and two verdicts, of the observation and of the "
     "intervention on the cause, each a link to what is behind it: ✓ supported, ✗ contradicted, ‹ smaller, ? undecided, "
     "– not testable here, or missing. A green line holds by both; red and dashed, the two disagree; red and finely "
-    "dashed, both are contradicted; brown and dotted, one of them is open."
+    "dashed, both are contradicted; brown and dotted, one of them is open"
 )
 _NOT_JUDGED = "not judged"
 
@@ -76,16 +76,16 @@ def causal_graph(
     drawn = [_graph_edge(n, edge, boxes, by_claim, addresses) for n, edge in enumerate(edges, 1)]
     rows = pl.DataFrame([_row(edge, source, by_claim) for edge, source in zip(drawn, edges, strict=True)])
     finding = _finding([edge.outcome for edge in drawn])
-    chart = Chart(
-        spec=causal_graph_chart(list(boxes.values()), drawn),
-        points=rows,
-        seeds=pl.DataFrame(schema=SEED_SCHEMA),
+    edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
+    figure = Diagram(
+        data=diagram_data(rows),
+        drawn=causal_graph_chart(list(boxes.values()), drawn),
+        subject=_SUBJECT,
+        shows=f"A causal graph. {finding}",
+        finding="; ".join(edges_in_words),
         headings=_HEADINGS,
-        alt=f"A causal graph. {finding}. {'; '.join(map(_edge_in_words, drawn))}.",
-        caption=_CAPTION,
-        log=False,
     )
-    return Section(finding, (chart,))
+    return Section(finding, (figure,))
 
 
 def _graph_edge(
@@ -138,10 +138,6 @@ def _row(edge: GraphEdge, source: Edge, verdicts: Mapping[str, Verdict]) -> dict
         "cut_says": says[source.cut],
         "outcome": edge.outcome,
     }
-
-
-def _edge_in_words(edge: GraphEdge) -> str:
-    return " and ".join((edge.marks[0].words, edge.marks[1].words.rpartition(", ")[2]))
 
 
 def _finding(outcomes: Sequence[Outcome]) -> str:

@@ -1,0 +1,130 @@
+"""Curves over training: means with their bands, runs that diverged, levels, and learning rates below."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from lnlab.keys import Json
+from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.training_curves import MAX_HOVER_POINTS, Overlays, has_bands, training_curve_chart
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import MIN_BAND_SEEDS
+from lnlab.report.data.training_curves import TrainingCurves
+from lnlab.report.section import Figure
+from lnlab.report.words.quantity_words import quantity_name
+from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
+
+LOSSES = ("loss", "nll")
+"""What the entropy of the words is a level of."""
+_ACCURACIES = ("accuracy", "bleu")
+"""Of what more is better."""
+_FIRST_RATE = re.compile(r"learning rate [^\s,]+(, | )?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingFigure(Figure):
+    """Training curves.
+
+    Attributes:
+        x: training steps or epochs.
+        y: of the lines.
+        overlays: what is drawn over the lines and below them.
+        clip: whether lines leave the axis.
+    """
+
+    data: TrainingCurves
+    x: Axis
+    y: Axis
+    overlays: Overlays
+    clip: bool
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """Lines, with bands where these are few enough to be distinguished."""
+        return "Lines", "" if too_many_for_bands(self.data) else "band"
+
+    def drawing(self) -> dict[str, Json]:
+        """As ``charts.training_curves.training_curve_chart``."""
+        return training_curve_chart(
+            self.data.panels,
+            self.x,
+            self.y,
+            self.data.style,
+            self.overlays,
+            hover=self.points.height <= MAX_HOVER_POINTS,
+            clip=self.clip,
+            single_seeds=has_single_seeds(self.data),
+        )
+
+
+def too_many_for_bands(curves: TrainingCurves) -> bool:
+    """Whether there are intervals, but so many lines that their bands would hide each other."""
+    few = has_bands(len(curves.names), curves.panels, windowed=not curves.batches.is_empty())
+    return not few and curves.points["low"].count() > 0
+
+
+def has_single_seeds(curves: TrainingCurves) -> bool:
+    """Whether there are several seeds, but too few for bands."""
+    n = curves.points["n"].max()
+    return isinstance(n, int) and 1 < n < MIN_BAND_SEEDS
+
+
+def diverged_count(curves: TrainingCurves) -> str:
+    """``3 of 10 runs diverged``; nothing where none did."""
+    diverged, total = (sum(pair[i] for pair in curves.divergence_counts.values()) for i in (0, 1))
+    return f"{diverged} of {count_noun(total, 'run')} diverged" if diverged else ""
+
+
+def training_finding(curves: TrainingCurves, quantity: str) -> str:
+    """Where each line ends, of several splits on the validation split, and how many runs of which series diverged."""
+    split = curves.split or ("validation" if "validation" in curves.panels else next(iter(curves.panels), ""))
+    panel = pl.col("panel").eq_missing(pl.lit(split if curves.panels else None, pl.String))
+    last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
+    final_values = dict(last.select("series", "estimate").iter_rows())
+    diverged = []
+    for name, (k, n) in curves.divergence_counts.items():
+        plain = name.rpartition(" (")[0] if name.endswith(" finished)") else name  # without how many finished
+        if k:
+            diverged.append(
+                f"{k} of {count_noun(n, 'run')}{'' if name == SINGLE_SERIES else f' {in_variant(plain)}'} diverged"
+            )
+    if len(diverged) > MAX_NAMED:
+        diverged = [diverged_count(curves)]
+    subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
+    clauses = [f"{subject} {ends_in_words(final_values, quantity, compared_arms(curves))}"] if final_values else []
+    return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
+
+
+def compared_arms(curves: TrainingCurves) -> dict[str, Json]:
+    """What each series is compared as: its value of the first axis that varies beside the learning rate.
+
+    That axis is what a question compares; a rate, a size or a schedule within one arm is not.
+    """
+    if any(_FIRST_RATE.match(name) for name in curves.names):
+        return {name: _FIRST_RATE.sub("", name) for name in curves.names}
+    return dict(zip(curves.names, curves.families, strict=True))
+
+
+def ends_in_words(final_values: Mapping[str, float], quantity: str, arms: Mapping[str, Json]) -> str:
+    """Where lines end, arms at their best; an order only of numbers that are printed apart."""
+    if len(final_values) == 1:
+        ((name, value),) = final_values.items()
+        return f"ends at {format_short(value)}{'' if name == SINGLE_SERIES else f' {in_variant(name)}'}"
+    shown, best = dict(final_values), ""
+    if quantity in (*LOSSES, *_ACCURACIES) and 1 < len({arms[name] for name in shown}) < len(shown):
+        ranked = sorted(shown, key=shown.__getitem__, reverse=quantity in _ACCURACIES)
+        leaders = {arms[name]: name for name in reversed(ranked)}
+        shown, best = {name: shown[name] for name in shown if name in leaders.values()}, "at best "
+    named = list(shown)
+    if len(named) > MAX_NAMED:
+        named = [f(shown, key=shown.__getitem__) for f in (min, max)]
+    low, high = format_apart([shown[name] for name in named])
+    if low == high:
+        where = in_variant(join_words(named)) if len(shown) <= MAX_NAMED else f"in all {len(shown)} variants"
+        return f"{best}ends alike, at {low}, {where}"
+    if len(shown) <= MAX_NAMED:
+        return f"{best}ends at {low} {in_variant(named[0])} and {high} {in_variant(named[1])}"
+    first, last = map(in_variant, named)
+    return f"{best}ends at {low} {first}, the lowest of {len(shown)}, and at {high} {last}, the highest"
