@@ -16,7 +16,8 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.select.quantity import SITE, quantities
-from lnlab.select.select import Selection, select_measured_rows, value_list, why_empty
+from lnlab.select.select import Selected
+from lnlab.select.selection import Conditions, value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS
 from lnlab.store.plans import plan_frames
@@ -54,13 +55,13 @@ class _Reading:
     where: str
     parameter: str
     changed: Collection[str]
-    selection: Selection
+    selection: Conditions
     x: str | None
     apart: Sequence[str]
     single: bool
 
     @property
-    def conditions(self) -> Selection:
+    def conditions(self) -> Conditions:
         """The conditions except those on the state, which say nothing of sites."""
         return {key: condition for key, condition in self.selection.items() if key not in STATE_COLUMNS}
 
@@ -189,13 +190,14 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
 
 def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Issue]:
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
+    selected = Selected(results, reading.conditions, columns=path)
     try:
-        selected_rows = select_measured_rows(results, reading.conditions, path)
+        selected_rows = selected.rows
     except NothingSelected:  # no setting of these runs has the path
         return []
     rows = selected_rows.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
     if rows.is_empty():
-        return [_empty(reading, results, selected_rows)] if absent else []
+        return [_empty(reading, selected)] if absent else []
     site_key = ["variant", "quantity", *reading.apart]
     several = rows.filter(pl.len().over(site_key) > 1)
     if several.is_empty() or not reading.single:
@@ -204,12 +206,12 @@ def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Issu
     return [_ambiguous(reading, first)]
 
 
-def _empty(reading: _Reading, results: Results, selected_rows: pl.DataFrame) -> Issue:
+def _empty(reading: _Reading, selected: Selected) -> Issue:
     """The problem that no site meets a selection, or that none of those has an x."""
-    if not selected_rows.is_empty():
+    if not selected.rows.is_empty():
         what = f"no selected site has a {reading.x}"
         return Issue("no-effect", f"{reading.where}.over", what, "select sites that have one, or leave it out")
-    why = why_empty(results, reading.conditions)
+    why = selected.why_empty
     values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
     what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
     return reading.problem(why.where, what, why.remedy)

@@ -59,7 +59,7 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
     """Import the derived quantities where a claim names one: the digest of its verdict covers their rows."""
     from lnlab.claims.claim_scope import selections_of_claim
     from lnlab.select.measured_quantities import measured_quantities
-    from lnlab.select.select import value_list
+    from lnlab.select.selection import value_list
 
     statements = [statement for claim in claims for statement in (claim, *(claim.get("requires") or ()))]
     selections = [selection for statement in statements for selection in selections_of_claim(statement)]

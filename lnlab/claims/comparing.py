@@ -6,7 +6,7 @@ from typing import Any
 from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
 from lnlab.select.quantity import quantity_fact
-from lnlab.select.select import setting_conditions
+from lnlab.select.selection import parse_selection
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
 
@@ -22,7 +22,7 @@ def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
     if REFERENCE in of or quantity_fact(of, "reference") != "compared":
         return claim
     selections = [of] if to is None else [of, {**of, **to}]
-    sides: list[dict[str, Json]] = [setting_conditions(selection) for selection in selections]
+    sides: list[dict[str, Json]] = [dict(parse_selection(selection).setting) for selection in selections]
     if isinstance(over, str) and over not in COLUMNS:
         if "order" in claim:
             sides = [{**sides[0], over: parse_order(claim["order"])[0]}]

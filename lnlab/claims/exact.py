@@ -9,8 +9,7 @@ from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json
 from lnlab.select.early_stops import STOPPED
-from lnlab.select.run_status import run_endings
-from lnlab.select.select import select_measured_rows, why_empty
+from lnlab.select.select import Selected
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
@@ -30,15 +29,14 @@ def exact_bound_finding(
     Raises:
         NothingSelected: nothing is selected though everything has run.
     """
-    runs = run_endings(results, of, over)
+    selected = Selected(results, of, over)
+    runs = selected.endings
     stopped_runs = runs.filter(pl.col("status") == STOPPED)["run"].implode()
-    rows = select_measured_rows(results, of, [over] if over else []).filter(
-        pl.col("step").eq(0) | ~pl.col("run").is_in(stopped_runs)
-    )
+    rows = selected.rows.filter(pl.col("step").eq(0) | ~pl.col("run").is_in(stopped_runs))
     rows = rows.drop_nulls([over, "value"] if over else ["value"])
     unfinished = runs.filter(pl.col("status").is_null() | (pl.col("status") != "finished"))
     if rows.is_empty() and unfinished.is_empty():
-        raise NothingSelected(why_empty(results, of))
+        raise NothingSelected(selected.why_empty)
     tolerated = Region(_shifted(allowed.low, -tolerance), _shifted(allowed.high, tolerance))
     n_violations = sum(x not in tolerated for x in rows["value"])
     n_unfinished = unfinished["seed"].n_unique()

@@ -8,7 +8,7 @@ import polars as pl
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.keys import Json, digest, digest_bytes
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.tables import Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
@@ -28,8 +28,8 @@ def rows_digest(claim: Claim, results: Results) -> str:
     parts: list[Json] = []
     for statement in statements:
         for selection in selections_of_claim(statement):
-            rows = select_measured_rows(results, selection)
-            runs = runs_with(results, selection, statement.get("over"))
+            over = statement.get("over")
+            rows, runs = Selected(results, selection).rows, Selected(results, selection, over).runs
             outcomes = [c for c in ("variant", "seed", "status", "reason", "steps", "done") if c in runs.columns]
             # A column that a table gained later and that has no number here leaves stored digests as they were.
             columns = [c for c in _COLUMNS if c in rows.columns]

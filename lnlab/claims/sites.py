@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lnlab.keys import Json
-from lnlab.select.select import Selection, select_measured_rows
+from lnlab.select.select import select_measured_rows
+from lnlab.select.selection import Conditions
 from lnlab.tables import Results
 
 _Column = Literal["stack", "layer", "sublayer", "tensor", "index"]
@@ -12,7 +13,7 @@ SiteColumns = list[_Column] | None
 """Columns; the claim must hold at every combination of their values."""
 
 
-def site_conditions(results: Results, of: Selection, columns: Sequence[str] | None) -> list[dict[str, Json]]:
+def site_conditions(results: Results, of: Conditions, columns: Sequence[str] | None) -> list[dict[str, Json]]:
     """What narrows ``of`` to each of its places, in order; one that narrows nothing where none is asked for.
 
     Before anything is measured there are no places to tell apart.

@@ -19,7 +19,8 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import using_words
 from lnlab.select.seeds import results_of_seeds
-from lnlab.select.select import Selection, select_measured_rows, value_list
+from lnlab.select.select import select_measured_rows
+from lnlab.select.selection import Conditions, value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
@@ -118,7 +119,7 @@ def rows_used(parts: Sequence[ReportPart], claims: Iterable[Claim], results: Res
     return used
 
 
-def _rows_of(selection: Selection, results: Results) -> Iterator[Mapping[str, pl.DataFrame]]:
+def _rows_of(selection: Conditions, results: Results) -> Iterator[Mapping[str, pl.DataFrame]]:
     """The stored rows behind a selection, for each quantity that it names; nothing of what is not there."""
     for quantity in value_list(selection.get("quantity")):
         with suppress(NothingSelected):

@@ -12,7 +12,7 @@ from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.select import Selection, value_list
+from lnlab.select.selection import Conditions, value_list
 
 _Section = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
@@ -39,14 +39,14 @@ DISPLAY_PARAMETERS = (
 """Parameters of sections that change how rows are drawn, and not which."""
 
 
-def claim_selections(claim: Claim) -> list[Selection]:
+def claim_selections(claim: Claim) -> list[Conditions]:
     """Every selection that a claim reads, those of its requirements included, on its own seeds if it has any."""
-    own: Selection = {"seed": claim["seeds"]} if claim.get("seeds") else {}
+    own: Conditions = {"seed": claim["seeds"]} if claim.get("seeds") else {}
     parts = (claim, *(claim.get("requires") or ()))
     return [{**own, **selection} for part in parts for selection in selections_of_claim(part)]
 
 
-def section_selections(section: _Section) -> list[Selection]:
+def section_selections(section: _Section) -> list[Conditions]:
     """The selections that a section draws; none where its kind says in another way what it reads."""
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
@@ -73,25 +73,25 @@ def record_kept_rows(
     return tuple({canonical(entry): entry for entry in entries}.values())
 
 
-def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Selection]:
+def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Conditions]:
     """The selections of which every row is in the data."""
-    complete: list[Selection] = []
+    complete: list[Conditions] = []
     for entry in entries:
         section = entry.get("section")
         if section is None:
             complete.append(entry["selection"])
         elif section["kind"] in COMPLETE_SECTIONS:
-            own: Selection = {"seed": entry["seeds"]} if "seeds" in entry else {}
+            own: Conditions = {"seed": entry["seeds"]} if "seeds" in entry else {}
             complete += [{**own, **selection} for selection in section_selections(section)]
     return complete
 
 
-def are_covered(required: Iterable[Selection], available: Sequence[Selection]) -> bool:
+def are_covered(required: Iterable[Conditions], available: Sequence[Conditions]) -> bool:
     """Whether every selection narrows one that is known."""
     return all(any(narrows(selection, known_selection) for known_selection in available) for selection in required)
 
 
-def narrows(selection: Selection, other: Selection) -> bool:
+def narrows(selection: Conditions, other: Conditions) -> bool:
     """Whether every condition of the other is met by whatever meets those of the selection."""
     return all(key in selection and _within(selection[key], condition) for key, condition in other.items())
 
@@ -112,7 +112,7 @@ def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds:
         _same_rows(section, entry["section"]) for entry in entries if "section" in entry
     ):
         return True
-    own: Selection = {"seed": list(seeds)} if seeds else {}
+    own: Conditions = {"seed": list(seeds)} if seeds else {}
     required = [{**own, **selection} for selection in section_selections(section)]
     return bool(required) and section["kind"] != "curves" and are_covered(required, complete_selections(entries))
 
@@ -135,7 +135,7 @@ def _unnamed(value: Json) -> Json:
     return [_unnamed(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def missing_rows_sentence(missing: Iterable[Selection]) -> str:
+def missing_rows_sentence(missing: Iterable[Conditions]) -> str:
     """The sentence for a page: which rows the data lack."""
     words = dict.fromkeys(
         ", ".join(f"{key} = {format_condition(value)}" for key, value in selection.items()) for selection in missing

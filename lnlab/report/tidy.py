@@ -16,7 +16,8 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_words, using_words
 from lnlab.select.quantity import quantities
-from lnlab.select.select import QUANTITY_TABLES, select_measured_rows
+from lnlab.select.select import select_measured_rows
+from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.tables import AXIS_PREFIX, WRITTEN_BY_THE_PLAN, WRITTEN_BY_WORKERS, Results, wide_axes
 
 _KEYS = ("run", "variant", "trajectory", "measurement", "setting")

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from lnlab.select.select import QUANTITY_TABLES
+from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
 

@@ -11,13 +11,13 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.select.quantity import quantity_fact
-from lnlab.select.select import QUANTITY_TABLES, Selection, value_list
+from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.columns import EVALUATIONS, RECORDED
 from lnlab.specfile.values import matches
 from lnlab.tables import Results, frame
 
 
-def missed_seeds(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
+def missed_seeds(results: Results, of: Conditions, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
     """The seeds of which a run diverged before the last step at which it was to have a number, with how it did.
 
     Args:
@@ -36,7 +36,7 @@ def missed_seeds(results: Results, of: Selection, rows: pl.DataFrame, runs: pl.D
     return {seed: reason or "diverged" for seed, reason in later.select("seed", "reason").unique().iter_rows()}
 
 
-def _planned(results: Results, of: Selection, rows: pl.DataFrame) -> pl.DataFrame:
+def _planned(results: Results, of: Conditions, rows: pl.DataFrame) -> pl.DataFrame:
     """``run step``: when what the quantity is made of is measured; what training records is there to the last update.
 
     Of what is made of both sites and curves, the sites say when.

@@ -1,54 +1,177 @@
-"""Selection of measured rows by what they are: columns of their table, or paths of the resolved setting.
+"""What a selection takes of measured results, read once: its rows, its runs, what they miss, and why it is empty.
 
-Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
-form (``placement``, ``model.layers``) takes runs whose stacks agree; ``layer`` may be ``first`` or ``last``, counted in
-the stack of that row, and ``step`` may be ``last``, where a run that comes to its end is measured last. A quantity
-that is measured at sites and along the curve needs ``split``, which is null at sites. What is measured along a line
-of its own has its place there as ``x``. ``reference`` is no condition: it names what a derived number is
-measured against (``lnlab.specfile.references``).
+``layer`` may be ``first`` or ``last``, counted in the stack of that row, and ``step`` may be ``last``, where a run that
+comes to its end is measured last. A quantity that is measured at sites and along the curve needs ``split``, which is
+null at sites. What is measured along a line of its own has its place there as ``x``.
+
+A stop rule may end a run before its last update though nothing is wrong with it: such a run is ``stopped``. Its curves
+are cut where the rule decided, so that no number taken after step 0 is comparable with those of whole runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 
 import polars as pl
 
 from lnlab.errors import listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.early_stops import stopped_early
+from lnlab.select.early_stops import STOPPED, any_unfinished, stopped_early
+from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import quantities, quantity_fact
 from lnlab.select.references import NoReference
+from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
 from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
 from lnlab.specfile.references import BEST, REFERENCE
 from lnlab.specfile.values import matches
-from lnlab.tables import Results
-
-Selection = Mapping[str, Json]
-QUANTITY_TABLES = ("sites", "curves", "lines")  # the tables whose rows are a quantity and a value
-RUN_KEYS = ("run", "variant", "seed", "status")  # what a selection may name of the runs themselves
+from lnlab.tables import ENDED_EARLY, Results
 
 
-def select_measured_rows(results: Results, selection: Selection, columns: Sequence[str] = ()) -> pl.DataFrame:
-    """The rows that a selection takes: ``run variant seed step``, the columns of their table, ``quantity``, ``value``.
+class Selected:
+    """What a selection takes of results. Each part is made when it is first asked for, and once.
 
-    Args:
+    Attributes:
         results: of an experiment.
-        selection: ``quantity`` (stored or derived) and any further conditions; an empty one takes everything.
-        columns: paths of the setting to add as columns of that name: numbers where all are numbers, else words.
-
-    Raises:
-        NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
+        selection: read.
+        over: a column or path that a claim or figure goes over: a column of the rows and, if it is a path, of the runs,
+            of which then only those are left that have a value there.
+        columns: further paths that are columns of the rows: numbers where all are numbers, else words.
     """
-    if (path := quantity_fact(selection, "over")) and path in (*selection, *columns):
-        what = f"'{selection['quantity']}' is taken over it"
-        raise NothingSelected(Issue("no-effect", path, what, "leave it out"))
-    rows = quantity_rows(results, selection, narrowed=True)
-    for key, condition in steps_first(selection):
-        rows = narrow_rows(results, rows, key, condition)
-    return settings_of(results).with_columns(rows, columns)
+
+    def __init__(
+        self, results: Results, conditions: Conditions, over: str | None = None, columns: Sequence[str] = ()
+    ) -> None:
+        self.results = results
+        self.selection = parse_selection(conditions)
+        self.over = over
+        self.columns = columns
+
+    @cached_property
+    def variants(self) -> pl.DataFrame:
+        """The column ``variant`` of those that meet the conditions on the setting.
+
+        Raises:
+            NothingSelected: no setting has one of the paths.
+        """
+        return settings_of(self.results).select(self.selection.setting)
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """The runs that the selection is about, measured or not.
+
+        Raises:
+            NothingSelected: no setting has one of the paths.
+        """
+        runs = self.results.runs
+        if self.selection.setting:
+            runs = runs.join(self.variants, on="variant", how="semi", maintain_order="left")
+        for key, condition in self.selection.runs.items():
+            runs = narrow_rows(self.results, runs, key, condition)
+        if self.over is not None and self.over not in _row_columns(self.results):
+            runs = settings_of(self.results).with_columns(runs, [self.over]).drop_nulls(self.over)
+        return runs
+
+    @cached_property
+    def endings(self) -> pl.DataFrame:
+        """The runs, with ``status`` and ``reason`` as the numbers see them that are read of them.
+
+        A stopped run has the status ``stopped``. For a quantity over a grid of rates a run that diverged is an answer
+        like any other: ``finished``. For one that compares a run with all others, nothing has run until everything has.
+        """
+        runs = self.runs
+        if "done" in runs.columns:
+            elsewhere = pl.col("reason").str.starts_with(ENDED_EARLY.partition("{")[0]).fill_null(value=False)
+            by_rule = pl.format("stopped at step {} by its rule", "done")
+            reason = pl.when(elsewhere).then("reason").otherwise(by_rule)
+            early = pl.when(stopped_early(runs))
+            runs = runs.with_columns(
+                status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")
+            )
+        if quantity_fact(self.selection.written, "over"):
+            runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
+        if quantity_fact(self.selection.written, "across") and any_unfinished(self.results.runs):
+            runs = runs.with_columns(status=pl.lit(None, pl.String))
+        return runs
+
+    @cached_property
+    def leading(self) -> pl.DataFrame:
+        """The runs, as ``endings``, that will have a number of their own: of a grid that is taken over, the first."""
+        return leading_runs(self.results, self.endings, self.selection.written)
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The rows: ``run variant seed step``, the columns of their table, ``quantity`` and ``value``.
+
+        Raises:
+            NothingSelected: a key is neither a column nor a path of any setting, or what its quantity is taken over.
+        """
+        written = self.selection.written
+        columns = [*([] if self.over is None else [self.over]), *self.columns]
+        if (path := quantity_fact(written, "over")) and path in (*written, *columns):
+            raise NothingSelected(Issue("no-effect", path, f"'{written['quantity']}' is taken over it", "leave it out"))
+        rows = quantity_rows(self.results, self.selection, narrowed=True)
+        conditions = dict(self.selection.rows)
+        if "step" in conditions:
+            rows = narrow_rows(self.results, rows, "step", conditions.pop("step"))
+        if self.selection.setting:
+            rows = rows.join(self.variants, on="variant", how="semi", maintain_order="left")
+        for key, condition in conditions.items():
+            rows = narrow_rows(self.results, rows, key, condition)
+        return settings_of(self.results).with_columns(rows, columns)
+
+    @cached_property
+    def missing(self) -> dict[int, str]:
+        """The seeds of which a run diverged before the last step at which it was to have a number, with how it did."""
+        return missed_seeds(self.results, self.selection.written, self.rows, self.endings)
+
+    @property
+    def why_empty(self) -> Issue:
+        """Which condition of a selection without rows leaves nothing, and what there was to take."""
+        written = self.selection.written
+        rows = quantity_rows(self.results, self.selection)
+        if (needs := quantity_fact(written, "needs")) and not self.runs.is_empty():
+            return Issue(
+                "not-measured", "quantity", f"'{written['quantity']}' is not there for these runs", f"it needs {needs}"
+            )
+        if rows.is_empty():
+            tables = [self.results.tables[name] for name in QUANTITY_TABLES if name in self.results.tables]
+            return _nothing_called(written, {name for table in tables for name in table["quantity"].unique()})
+        conditions = [condition for condition in written.items() if condition[0] != REFERENCE]
+        for key, condition in sorted(conditions, key=lambda condition: condition[0] != "step"):
+            before = rows
+            rows = narrow_rows(self.results, rows, key, condition)
+            if rows.is_empty():
+                values = settings_of(self.results).with_columns(before, [key])[key].unique().to_list()
+                present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
+                there_is = f"there is {listed(present, str(condition)) or 'nothing but null'}"
+                return Issue("empty-selection", key, f"no row has {condition!r}", there_is)
+        raise ValueError("found rows, expected an empty selection")
+
+
+def _row_columns(results: Results) -> set[str]:
+    tables = [name for name in QUANTITY_TABLES if name in results.tables]
+    return set(COLUMNS).union(*(results.lazy(name).collect_schema() for name in tables))
+
+
+def select_measured_rows(results: Results, conditions: Conditions, columns: Sequence[str] = ()) -> pl.DataFrame:
+    """The rows that a selection takes, where nothing else is asked of it: ``Selected.rows``."""
+    return Selected(results, conditions, columns=columns).rows
+
+
+def runs_with(results: Results, conditions: Conditions, over: str | None = None) -> pl.DataFrame:
+    """The runs that a selection is about, where nothing else is asked of it: ``Selected.runs``."""
+    return Selected(results, conditions, over).runs
+
+
+def leading_runs(results: Results, runs: pl.DataFrame, conditions: Conditions) -> pl.DataFrame:
+    """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
+    if not (path := quantity_fact(conditions, "over")):
+        return runs
+    grouped = runs.join(settings_of(results).groups(path), on="variant", how="left", maintain_order="left")
+    return grouped.unique(["group", "seed"], keep="first", maintain_order=True).drop("group")
 
 
 def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:
@@ -56,22 +179,21 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
 
     If ``narrowed``, of tables in files only rows that the other conditions may take, as all need not fit in memory.
     """
-    names = [name for name in value_list(selection.get("quantity")) if isinstance(name, str)]
-    measured = pl.col("quantity").is_in(names) if "quantity" in selection else pl.lit(value=True)
+    measured = pl.col("quantity").is_in(selection.names) if "quantity" in selection.written else pl.lit(value=True)
     present = [name for name in QUANTITY_TABLES if name in results.tables]
     parts = []
     for name in present:
         in_files = narrowed and name in results.scans
         conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
         parts.append(results.rows(name, *conditions))
-    parts += [_derived(results, name, selection) for name in names if name in quantities.entries]
+    parts += [_derived(results, name, selection.written) for name in selection.names if name in quantities.entries]
     return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _conditions_of_files(results: Results, table: str, measured: pl.Expr, selection: Selection) -> list[pl.Expr]:
     """What all rows meet that a selection takes from a table in files: no others need be held in memory."""
     conditions = [measured]
-    splits, steps, seeds = (value_list(selection.get(name)) for name in ("split", "step", "seed"))
+    splits, steps, seeds = (value_list(selection.rows.get(name)) for name in ("split", "step", "seed"))
     if table == "curves" and all(isinstance(split, str) for split in splits):
         conditions.append(pl.col("split").is_in(splits))
     if LAST in steps:  # which step that is, runs decide that the selection leaves out
@@ -79,10 +201,11 @@ def _conditions_of_files(results: Results, table: str, measured: pl.Expr, select
         return [*conditions, pl.col("step").is_in([*filter(_is_whole, steps), *last])]
     if all(map(_is_whole, steps)):
         conditions.append(pl.col("step").is_in(steps))
-    if of_setting := setting_conditions(selection):
+    if selection.setting:
         with suppress(NothingSelected):  # it is said where the selection itself is applied
-            conditions.append(pl.col("variant").is_in(settings_of(results).select(of_setting)["variant"].to_list()))
-    if "layer" not in selection and all(map(_is_whole, seeds)):  # the last layer is that of all seeds
+            variants = settings_of(results).select(selection.setting)["variant"]
+            conditions.append(pl.col("variant").is_in(variants.to_list()))
+    if "layer" not in selection.rows and all(map(_is_whole, seeds)):  # the last layer is that of all seeds
         conditions.append(pl.col("seed").is_in(seeds))
     return conditions
 
@@ -101,7 +224,7 @@ def _is_whole(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFrame:
+def _derived(results: Results, quantity: str, conditions: Conditions) -> pl.DataFrame:
     """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs.
 
     Raises:
@@ -109,7 +232,7 @@ def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFr
     """
     entry = quantities[quantity]
     against = entry.facts.reference is not None
-    reference = reference_of(selection) if against else None
+    reference = reference_of(conditions) if against else None
     name = quantity if reference is None else canonical([quantity, reference])
     if name not in results.derived:
         try:
@@ -119,20 +242,14 @@ def _derived(results: Results, quantity: str, selection: Selection) -> pl.DataFr
     return results.derived[name]
 
 
-def reference_of(selection: Selection) -> Json:
+def reference_of(conditions: Conditions) -> Json:
     """What a selection is measured against: what it names, else what its quantity takes by itself, else None.
 
     A quantity that compares variants takes those that the selection takes, by their settings.
     """
-    if REFERENCE in selection or quantity_fact(selection, "reference") != "compared":
-        return selection.get(REFERENCE)
-    return setting_conditions(selection) or BEST
-
-
-def setting_conditions(selection: Selection) -> dict[str, Json]:
-    """The conditions on the setting alone."""
-    other_keys = {*COLUMNS, *RUN_KEYS, REFERENCE}
-    return {path: condition for path, condition in selection.items() if path not in other_keys}
+    if REFERENCE in conditions or quantity_fact(conditions, "reference") != "compared":
+        return conditions.get(REFERENCE)
+    return dict(parse_selection(conditions).setting) or BEST
 
 
 def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json) -> pl.DataFrame:
@@ -150,62 +267,7 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
     return rows.join(settings_of(results).select({key: condition}), on="variant", how="semi", maintain_order="left")
 
 
-def runs_with(results: Results, selection: Selection, over: str | None = None) -> pl.DataFrame:
-    """The runs that a selection is about, measured or not: its setting paths, and ``RUN_KEYS``.
-
-    Where ``over`` is a path of the setting, only runs that have a value there.
-    """
-    tables = [name for name in QUANTITY_TABLES if name in results.tables]
-    row_columns = set(COLUMNS).union(*(results.lazy(name).collect_schema() for name in tables))
-    no_path = {*row_columns, *RUN_KEYS, REFERENCE}
-    conditions = {path: condition for path, condition in selection.items() if path not in no_path}
-    settings = settings_of(results)
-    runs = results.runs.join(settings.select(conditions), on="variant", how="semi", maintain_order="left")
-    for key in RUN_KEYS:
-        if key in selection:
-            runs = narrow_rows(results, runs, key, selection[key])
-    if over is not None and over not in row_columns:
-        runs = settings.with_columns(runs, [over]).drop_nulls(over)
-    return runs
-
-
-def steps_first(selection: Selection) -> list[tuple[str, Json]]:
-    """The conditions; which step is the last one is decided before any of them has left out runs."""
-    conditions = [condition for condition in selection.items() if condition[0] != REFERENCE]
-    return sorted(conditions, key=lambda condition: condition[0] != "step")
-
-
-def value_list(value: Json) -> list[Json]:
-    """A list as it is, a single value as a list of one."""
-    return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def why_empty(results: Results, selection: Selection) -> Issue:
-    """Which condition of a selection leaves nothing, and what there was to take."""
-    rows = quantity_rows(results, selection)
-    if (needs := quantity_fact(selection, "needs")) and not runs_with(results, selection).is_empty():
-        return Issue(
-            "not-measured", "quantity", f"'{selection['quantity']}' is not there for these runs", f"it needs {needs}"
-        )
-    if rows.is_empty():
-        tables = [results.tables[name] for name in QUANTITY_TABLES if name in results.tables]
-        return _nothing_called(selection, {name for table in tables for name in table["quantity"].unique()})
-    for key, condition in steps_first(selection):
-        before = rows
-        rows = narrow_rows(results, rows, key, condition)
-        if rows.is_empty():
-            values = settings_of(results).with_columns(before, [key])[key].unique().to_list()
-            present = sorted({f"{v:g}" if isinstance(v, float) else str(v) for v in values if v is not None})
-            return Issue(
-                "empty-selection",
-                key,
-                f"no row has {condition!r}",
-                f"there is {listed(present, str(condition)) or 'nothing but null'}",
-            )
-    raise ValueError("found rows, expected an empty selection")
-
-
-def _nothing_called(selection: Selection, stored: set[str]) -> Issue:
+def _nothing_called(selection: Conditions, stored: set[str]) -> Issue:
     """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
     name = selection.get("quantity")
     if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:

@@ -15,12 +15,12 @@ import polars as pl
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.select.early_stops import STOPPED, any_unfinished
-from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.reductions import REDUCTIONS, Reduction
-from lnlab.select.run_status import fate_without_numbers, run_endings
-from lnlab.select.select import Selection, select_measured_rows, why_empty
-from lnlab.select.settings import NothingSelected, settings_of
+from lnlab.select.run_status import fate_without_numbers
+from lnlab.select.select import Selected, leading_runs
+from lnlab.select.selection import Conditions
+from lnlab.select.settings import NothingSelected
 from lnlab.tables import TRAINED_ELSEWHERE, Results
 
 _SITE = ("stack", "layer", "sublayer", "tensor", "index", "operator", "scope")
@@ -74,7 +74,7 @@ class SeedSeries:
 
 def select_series(
     results: Results,
-    of: Selection,
+    of: Conditions,
     over: str | None = None,
     reduce: Reduction | None = None,
     *,
@@ -95,11 +95,12 @@ def select_series(
     """
     if reduce is not None and over is None:
         raise LabError(Issue("missing", "reduce", f"'{reduce}' of what?", "say over which column or path: over: layer"))
-    runs = run_endings(results, of, over)
-    rows = select_measured_rows(results, of, [over] if over else [])
-    rows = rows.clear() if _may_still_move(of, runs) else rows
+    selected = Selected(results, of, over)
+    runs, rows = selected.endings, selected.rows
+    if quantity_fact(of, "across") and any_unfinished(runs):  # numbers that compare runs may still move
+        rows = rows.clear()
     if rows.is_empty() and _all_ended(runs):
-        raise NothingSelected(why_empty(results, of))
+        raise NothingSelected(selected.why_empty)
     rows = _with_x(rows, over)
     runs = _with_x(runs, over if over in runs.columns else None)
     if rows.is_empty() and _all_ended(runs):
@@ -110,10 +111,10 @@ def select_series(
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
     observed = _complete_series(rows, ended_runs, levels, reduce, quantity_fact(of, "needs"))
     observed = replace(observed, bimodal=_bimodal(rows, of))
-    return _with_failures(observed, missed_seeds(results, of, rows, runs)) if over == "step" else observed
+    return _with_failures(observed, selected.missing) if over == "step" else observed
 
 
-def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
+def _bimodal(rows: pl.DataFrame, of: Conditions) -> float | None:
     """The largest span over seeds of the numbers of a variant at one x, where it passes the limit of its quantity."""
     if (limit := quantity_fact(of, "bimodal")) is None:
         return None
@@ -126,19 +127,6 @@ def _bimodal(rows: pl.DataFrame, of: Selection) -> float | None:
 def _all_ended(runs: pl.DataFrame) -> bool:
     """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
     return not any_unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
-
-
-def _may_still_move(of: Selection, runs: pl.DataFrame) -> bool:
-    """Whether the numbers may still move though some are there, as they compare a run with others to come."""
-    return bool(quantity_fact(of, "across")) and any_unfinished(runs)
-
-
-def leading_runs(results: Results, runs: pl.DataFrame, of: Selection) -> pl.DataFrame:
-    """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
-    if not (path := quantity_fact(of, "over")):
-        return runs
-    grouped = runs.join(settings_of(results).groups(path), on="variant", how="left", maintain_order="left")
-    return grouped.unique(["group", "seed"], keep="first", maintain_order=True).drop("group")
 
 
 def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
-from lnlab.select.select import runs_with, select_measured_rows, why_empty
+from lnlab.select.select import Selected, runs_with, select_measured_rows
 from lnlab.select.settings import NothingSelected
 
 STACK = ("encoder", "decoder")
@@ -54,17 +54,17 @@ def test_an_unknown_path_is_refused_with_the_nearest(profiles):
 
 
 def test_why_empty_names_the_condition_and_what_there_is(profiles):
-    told = why_empty(profiles, {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w9"})
+    told = Selected(profiles, {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w9"}).why_empty
     assert str(told) == "tensor: no row has 'w9'; there is w1, w2"
-    told = why_empty(profiles, {"quantity": "gradient_norm", "placement": "rezero"})
+    told = Selected(profiles, {"quantity": "gradient_norm", "placement": "rezero"}).why_empty
     assert str(told) == "placement: no row has 'rezero'; there is post, pre"
-    assert "gradient_norm" in str(why_empty(profiles, {"quantity": "gradient_nrom"}))
-    told = why_empty(profiles, {"quantity": "scaled_gradient_norm"})
+    assert "gradient_norm" in str(Selected(profiles, {"quantity": "gradient_nrom"}).why_empty)
+    told = Selected(profiles, {"quantity": "scaled_gradient_norm"}).why_empty
     assert str(told).startswith(
         "quantity: 'scaled_gradient_norm' is derived from 'hidden_norm_sq', which was not measured"
     )
     with pytest.raises(ValueError, match="expected an empty selection"):
-        why_empty(profiles, {"stack": "decoder"})
+        str(Selected(profiles, {"stack": "decoder"}).why_empty)
 
 
 def test_runs_are_those_of_the_settings_measured_or_not(profiles):

@@ -24,7 +24,8 @@ from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_
 from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.select.select import Selection, runs_with, select_measured_rows
+from lnlab.select.select import Selected
+from lnlab.select.selection import Conditions
 from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
@@ -61,7 +62,7 @@ class ReproducedColumn(RatesColumn):
     printed: PrintedColumn
 
 
-def reproduced_columns(results: Results, printed: Printed, of: Selection) -> list[ReproducedColumn]:
+def reproduced_columns(results: Results, printed: Printed, of: Conditions) -> list[ReproducedColumn]:
     """Every printed column of which there are runs.
 
     Args:
@@ -77,19 +78,20 @@ def reproduced_columns(results: Results, printed: Printed, of: Selection) -> lis
     return [column for column in columns if column is not None]
 
 
-def converged_runs(results: Results, of: Selection) -> pl.DataFrame:
+def converged_runs(results: Results, of: Conditions) -> pl.DataFrame:
     """``run variant seed rate status reason value``: the runs of a selection, and whether each converged.
 
     Raises:
         LabError: that leaves several numbers a run.
     """
-    values = select_measured_rows(results, {**of, "quantity": "converged"}).select("run", "value")
+    selected = Selected(results, {**of, "quantity": "converged"})
+    values = selected.rows.select("run", "value")
     if values["run"].is_duplicated().any():
         raise LabError(
             Issue("ambiguous", "of", "a run has several numbers", "say which: pin rule, split or statistics")
         )
     rates = settings_of(results).numbers(RATE_PATH).select("variant", rate="number")
-    all_runs = runs_with(results, of).select("run", "variant", "seed", "status", "reason")
+    all_runs = selected.runs.select("run", "variant", "seed", "status", "reason")
     all_runs = all_runs.join(rates, on="variant", how="left", maintain_order="left")
     return all_runs.join(values, on="run", how="left", maintain_order="left")
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lnlab.keys import Json
-from lnlab.select.select import value_list
+from lnlab.select.selection import value_list
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _Rate = Annotated[float, Field(gt=0)]

@@ -17,7 +17,8 @@ from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.words.verdict_words import statistic_text
-from lnlab.select.select import runs_with, select_measured_rows, value_list
+from lnlab.select.select import Selected
+from lnlab.select.selection import value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.citations import citations_of
 from lnlab.specfile.load import parse_leniently
@@ -157,8 +158,8 @@ def _traced(
     definitions = tuple(define_quantity(name, known) for name in names)
     text = condition_text(selection)
     try:
-        rows = select_measured_rows(results, selection)
-        runs = runs_with(results, selection)
+        selected = Selected(results, selection)
+        rows, runs = selected.rows, selected.runs
     except NothingSelected as error:
         return TracedSelection(
             role=role,

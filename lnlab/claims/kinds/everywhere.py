@@ -21,9 +21,8 @@ from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.select.run_status import ending_text, run_endings
-from lnlab.select.select import select_measured_rows, why_empty
-from lnlab.select.series import leading_runs
+from lnlab.select.run_status import ending_text
+from lnlab.select.select import Selected
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
@@ -59,19 +58,24 @@ def everywhere(
     )
     what = "difference" if to is not None else "number"
     statement = f"{of.get('quantity', 'value')} {_ALL_EQUAL}" if allowed is None else f"every {what} {allowed}"
-    tally = _tally(results, of, to, holds)
+    sides = [Selected(results, side) for side in ([of] if to is None else [of, {**of, **to}])]
+    tally = _tally(results, sides, list(to or ()), holds)
     half = Region(low=HALF_OF_SEEDS) if expect == "holds" else Region(high=HALF_OF_SEEDS)
     finding = share_finding(tally, statement, half, criterion)
-    if to is not None and not tally.pending and (reason := _unfinished_side(results, of, to, criterion.finish)):
+    if (
+        to is not None
+        and not tally.pending
+        and (reason := _unfinished_side(sides, arm_names(of, to), criterion.finish))
+    ):
         return Finding("not testable here", finding.statistic, reason, region_low=half.low, region_high=half.high)
     return finding
 
 
-def _unfinished_side(results: Results, of: dict[str, Json], to: dict[str, Json], finish: float) -> str:
+def _unfinished_side(sides: Sequence[Selected], names: Sequence[str], finish: float) -> str:
     """Name the side that diverged too often for a comparison of trained numbers; empty if neither did."""
-    for name, side in zip(arm_names(of, to), (of, {**of, **to}), strict=True):
-        runs = leading_runs(results, run_endings(results, side), side)
-        measured = select_measured_rows(results, side).filter(pl.col("value").is_finite())["run"]
+    for name, side in zip(names, sides, strict=True):
+        runs = side.leading
+        measured = side.rows.filter(pl.col("value").is_finite())["run"]
         lost = runs.filter((pl.col("status") == "diverged") & ~pl.col("run").is_in(measured.implode())).height
         if lost and runs.height - lost < finish * runs.height - 1e-9:
             needed = f"a comparison of trained numbers needs that {finish:.0%} finish"
@@ -79,21 +83,19 @@ def _unfinished_side(results: Results, of: dict[str, Json], to: dict[str, Json],
     return ""
 
 
-def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, holds: SeedCondition) -> SeedTally:
+def _tally(results: Results, sides: Sequence[Selected], changed: Sequence[str], holds: SeedCondition) -> SeedTally:
     """Count each seed by whether its numbers hold, or why they cannot be known."""
-    sides = [of] if to is None else [of, {**of, **to}]
-    side_runs = [run_endings(results, side) for side in sides]
-    if any(frame.is_empty() for frame in side_runs):
+    if any(side.endings.is_empty() for side in sides):
         raise NothingSelected(
             Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")
         )
-    all_runs = pl.concat([frame.select("seed", "status", "reason") for frame in side_runs]).sort("seed")
-    runs = [leading_runs(results, frame, side) for frame, side in zip(side_runs, sides, strict=True)]
-    if to is None:
-        rows = _rows(results, of, runs[0]).group_by("seed", maintain_order=True).agg("value")
+    all_runs = pl.concat([side.endings.select("seed", "status", "reason") for side in sides]).sort("seed")
+    runs = [side.leading for side in sides]
+    if len(sides) == 1:
+        rows = _rows(sides[0]).group_by("seed", maintain_order=True).agg("value")
         numbers: dict[int, list[float]] = dict(rows.iter_rows())
     else:
-        numbers = _differences(results, sides, runs, list(to))
+        numbers = _differences(results, sides, changed)
     expected = dict(runs[0].group_by("seed").len().iter_rows())
     met: dict[int, bool] = {}
     unknown: dict[int, str] = {}
@@ -114,18 +116,17 @@ def _tally(results: Results, of: dict[str, Json], to: dict[str, Json] | None, ho
     return SeedTally(met, unknown, tuple(pending), unknown)
 
 
-def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataFrame:
+def _rows(side: Selected) -> pl.DataFrame:
     """``run seed value``: one number a run.
 
     Raises:
         LabError: a run has several.
         NothingSelected: nothing is there though everything has run.
     """
-    rows = select_measured_rows(results, of).filter(
-        pl.col("run").is_in(runs["run"].implode()), pl.col("value").is_not_null()
-    )
-    if rows.is_empty() and not runs["status"].has_nulls():
-        raise NothingSelected(why_empty(results, of))
+    leading = pl.col("run").is_in(side.leading["run"].implode())
+    rows = side.rows.filter(leading, pl.col("value").is_not_null())
+    if rows.is_empty() and not side.leading["status"].has_nulls():
+        raise NothingSelected(side.why_empty)
     if rows["run"].is_duplicated().any():
         raise LabError(
             Issue("ambiguous", "of", "a run has several numbers", "say which: pin split, statistics, rule or step")
@@ -133,21 +134,20 @@ def _rows(results: Results, of: dict[str, Json], runs: pl.DataFrame) -> pl.DataF
     return rows.select("run", "seed", "value")
 
 
-def _differences(
-    results: Results, sides: Sequence[dict[str, Json]], runs: Sequence[pl.DataFrame], changed: list[str]
-) -> dict[int, list[float]]:
+def _differences(results: Results, sides: Sequence[Selected], changed: Sequence[str]) -> dict[int, list[float]]:
     """Return by seed a - b over the pairs of runs that differ in what ``to`` names alone.
 
     Raises:
         LabError: a run has more than one partner.
     """
-    coordinates = [_coordinates(results, side_runs, changed) for side_runs in runs]
+    coordinates = [_coordinates(results, side.leading, changed) for side in sides]
     names = sorted(set().union(*({axis for values in by_run.values() for axis in values} for by_run in coordinates)))
     frames = []
-    for of, side_runs, by_run in zip(sides, runs, coordinates, strict=True):
+    for side, by_run in zip(sides, coordinates, strict=True):
         position = {run: json.dumps([values.get(axis) for axis in names]) for run, values in by_run.items()}
-        rows = _rows(results, of, side_runs)
-        frames.append(rows.with_columns(at=pl.col("run").replace_strict(position, default="", return_dtype=pl.String)))
+        frames.append(
+            _rows(side).with_columns(at=pl.col("run").replace_strict(position, default="", return_dtype=pl.String))
+        )
     if any(frame.select("seed", "at").is_duplicated().any() for frame in frames):
         raise LabError(
             Issue(
@@ -162,9 +162,9 @@ def _differences(
     return dict(differences.group_by("seed", maintain_order=True).agg("value").iter_rows())
 
 
-def _coordinates(results: Results, runs: pl.DataFrame, changed: list[str]) -> dict[str, dict[str, str]]:
+def _coordinates(results: Results, runs: pl.DataFrame, changed: Sequence[str]) -> dict[str, dict[str, str]]:
     """Map each run to its value of every axis that varies among these runs and is not ``changed``."""
-    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(changed))
+    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(list(changed)))
     varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
     coordinates: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
     for run, axis, value in (

@@ -23,8 +23,9 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.select.early_stops import STOPPED
-from lnlab.select.run_status import ending_text, run_endings
-from lnlab.select.select import Selection
+from lnlab.select.run_status import ending_text
+from lnlab.select.select import Selected
+from lnlab.select.selection import Conditions
 from lnlab.select.series import select_series, varying_columns
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
@@ -92,11 +93,11 @@ def status(
     )
 
 
-def tally_by_number(results: Results, of: Selection, allowed: Region) -> SeedTally:
+def tally_by_number(results: Results, of: Conditions, allowed: Region) -> SeedTally:
     """Seeds whose number lies in the region."""
     observed = select_series(results, of, include_stopped=True)
     met = {seed: number is not None and number in allowed for seed, number in one_number_per_seed(observed).items()}
-    runs = run_endings(results, of).filter(status=STOPPED)
+    runs = Selected(results, of).endings.filter(status=STOPPED)
     stopped = {
         seed: ending_text(STOPPED, why) for seed, why in runs.select("seed", "reason").iter_rows() if seed in met
     }
@@ -105,14 +106,14 @@ def tally_by_number(results: Results, of: Selection, allowed: Region) -> SeedTal
     return SeedTally(met | failed, observed.excluded, observed.pending, fates)
 
 
-def tally_by_status(results: Results, of: Selection, statuses: Sequence[EndStatus]) -> SeedTally:
+def tally_by_status(results: Results, of: Conditions, statuses: Sequence[EndStatus]) -> SeedTally:
     """Seeds whose run ended in one of the ways.
 
     Raises:
         NothingSelected: no run is selected.
         LabError: a seed has several runs.
     """
-    runs = run_endings(results, of)
+    runs = Selected(results, of).endings
     if runs.is_empty():
         raise NothingSelected(
             Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")

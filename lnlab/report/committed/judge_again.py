@@ -16,7 +16,8 @@ from lnlab.report.committed.matching import MatchedRuns
 from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.reductions import RATIO_REDUCTIONS
-from lnlab.select.select import Selection, runs_with
+from lnlab.select.select import runs_with
+from lnlab.select.selection import Conditions
 from lnlab.select.series import trained_elsewhere
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.experiment import CRITERION_FIELDS
@@ -202,7 +203,7 @@ def _decisive(claim: Claim, without: Collection[str]) -> dict[str, Json]:
     return {key: value for key, value in claim.items() if key not in (*DESCRIPTIVE_FIELDS, *without)}
 
 
-def _runs(results: Results, selection: Selection) -> set[str]:
+def _runs(results: Results, selection: Conditions) -> set[str]:
     try:
         return set(runs_with(results, selection)["run"])
     except NothingSelected:

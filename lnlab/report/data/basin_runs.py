@@ -22,7 +22,7 @@ from lnlab.report.data.series import (
 )
 from lnlab.report.words.path_names import join_value_names, number_ranges
 from lnlab.report.words.wording import axis_value_name
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected, runs_with
 from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results
 
@@ -49,8 +49,8 @@ class SweepRuns(FigureData):
 def judged_runs(results: Results, selection: dict[str, Json], over: str, best: BetterEnd) -> SweepRuns:
     """The selected runs of a plan; one that diverged is infinitely bad."""
     quantity = selection["quantity"]
-    selected_rows = select_measured_rows(results, selection, [over]).drop_nulls(over)
-    runs = runs_with(results, selection, over)
+    selected = Selected(results, selection, over)
+    selected_rows, runs = selected.rows.drop_nulls(over), selected.runs
     names, families, labels = label_series(results, runs, over)
     placed = selected_rows.with_columns(pl.col(over).cast(pl.Float64).alias("x"), panel=pl.lit(None, pl.String))
     refuse_duplicates(placed.join(labels, on="run", maintain_order="left"), over)

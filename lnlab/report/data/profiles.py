@@ -23,7 +23,7 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.data.table_cells import unfinished_places
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.tables import Results
 
 MAX_PROFILE_POINTS = 24
@@ -80,7 +80,8 @@ def collect_profiles(
         ReportError: a seed has more than one number at one point of a line.
     """
     selection = {"quantity": quantity, **where}
-    selected_rows = select_measured_rows(results, selection, paths).drop_nulls([*paths, x])
+    selected = Selected(results, selection, columns=paths)
+    selected_rows = selected.rows.drop_nulls([*paths, x])
     panels, lines = (labelled_values(results, selected_rows, path) for path in paths)
     rows = selected_rows.with_columns(
         pl.col(paths[0]).replace_strict(panels, default=None, return_dtype=pl.String).alias("panel"),
@@ -112,7 +113,7 @@ def collect_profiles(
             for panel in panels.values()
         },
         left_out=undrawn_numbers(int((~finite).sum()), int((finite & (placed["value"] <= 0)).sum())),
-        missing=missing_runs_sentence(runs_with(results, selection)),
+        missing=missing_runs_sentence(selected.runs),
         rows=source_rows_of(results, quantity, selected_rows),
     )
 

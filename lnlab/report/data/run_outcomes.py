@@ -11,7 +11,8 @@ from lnlab.keys import Json
 from lnlab.report.data.labels import label_series
 from lnlab.report.data.series import source_rows_of
 from lnlab.select.quantity import quantities
-from lnlab.select.select import QUANTITY_TABLES, reference_of, runs_with, select_measured_rows
+from lnlab.select.select import reference_of, runs_with, select_measured_rows
+from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 

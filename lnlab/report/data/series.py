@@ -15,8 +15,8 @@ from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.words.path_names import site_name
 from lnlab.report.words.wording import axis_value_name, count_noun, join_words
 from lnlab.select.quantity import quantities
-from lnlab.select.select import QUANTITY_TABLES, runs_with, select_measured_rows
-from lnlab.select.series import leading_runs
+from lnlab.select.select import Selected, leading_runs
+from lnlab.select.selection import QUANTITY_TABLES
 from lnlab.select.settings import settings_of
 from lnlab.tables import ENDED_STATUSES, Results
 
@@ -43,11 +43,12 @@ def collect_series(
         ReportError: a seed has more than one number at one x.
     """
     selection = {"quantity": quantity, **where}
-    rows = select_measured_rows(results, selection, [x]).filter(pl.col(x).is_not_null())
+    selected = Selected(results, selection, x)
+    rows = selected.rows.filter(pl.col(x).is_not_null())
     rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
     column = _panel_column(rows, x) if panels else None
     panel = pl.lit(None, pl.String) if column is None else _site_names(rows, column)
-    runs = runs_with(results, selection, x)
+    runs = selected.runs
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
     refuse_duplicates(rows, x)

@@ -32,7 +32,7 @@ from lnlab.report.data.series import (
     undrawn_numbers,
 )
 from lnlab.report.theme import SeriesStyle, series_style
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.specfile.columns import VOCABULARY
 from lnlab.tables import Results
 
@@ -88,13 +88,14 @@ def collect_training_curves(
         ReportError: a seed has more than one number at one point, or the runs have no epochs.
     """
     selection = {"quantity": quantity, **where}
-    runs = runs_with(results, selection)
+    selected = Selected(results, selection)
+    runs = selected.runs
     names, families, labels = label_series(results, runs, "")
     labelled_runs = labels.join(runs.select("run", "status"), on="run", maintain_order="left")
     unfinished = unfinished_series(labelled_runs)
     names = tuple(unfinished.get(name, name) for name in names)
     labels, labelled_runs = (f.with_columns(pl.col("series").replace(unfinished)) for f in (labels, labelled_runs))
-    selected_rows = select_measured_rows(results, selection).with_columns(pl.col("value") / per)
+    selected_rows = selected.rows.with_columns(pl.col("value") / per)
     placed, splits = _by_split(_with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x))
     refuse_duplicates(placed, x)
     diverged = (pl.col("status") == "diverged").fill_null(value=False)

@@ -19,7 +19,7 @@ from lnlab.report.section import Section, sections
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_short, in_variant, join_words, two_at_most
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.tables import Results
 
 _QUANTILES = (0.05, 0.95)
@@ -43,8 +43,8 @@ def density(
     """
     selection = {"quantity": quantity, **(where or {})}
     log = scale == "log"
-    rows = select_measured_rows(results, selection, [panels] if panels else [])
-    runs = runs_with(results, selection)
+    selected = Selected(results, selection, columns=[panels] if panels else [])
+    rows, runs = selected.rows, selected.runs
     missing, stored_rows = missing_runs_sentence(runs), source_rows_of(results, quantity, rows)
     names, families, labels = label_series(results, runs, panels or "")
     panel_names = {} if panels is None else labelled_values(results, rows, panels)

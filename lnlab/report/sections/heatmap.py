@@ -23,7 +23,7 @@ from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import format_short, in_variant, join_words, two_at_most
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.select.sublayers import number_sublayers
 from lnlab.tables import Results
 
@@ -35,8 +35,8 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     Sublayers of one stack are numbered from 1 in the order of the stream. All panels share one colour scale from 0.
     """
     selection = {"quantity": quantity, **(where or {})}
-    selected = select_measured_rows(results, selection)
-    runs = runs_with(results, selection)
+    taken = Selected(results, selection)
+    selected, runs = taken.rows, taken.runs
     names, _, labels = label_series(results, runs, "")
     labelled = selected.join(labels, on="run", how="left", maintain_order="left")
     kept, unfinished = without_survivors(labelled, runs.join(labels, on="run"), "index")

@@ -30,7 +30,7 @@ from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN, MEAN, MEDIAN
 from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
-from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.select import Selected
 from lnlab.tables import Results
 
 _STATISTICS = {"mean": MEAN, "geometric_mean": GEOMETRIC_MEAN, "median": MEDIAN}
@@ -59,8 +59,9 @@ def table(
     """
     selection = {"quantity": quantity, **(where or {})}
     requested = statistics or ["mean"]
-    selected = select_measured_rows(results, selection, [rows, columns]).drop_nulls([rows, columns])
-    missing_note = missing_runs_sentence(runs_with(results, selection))
+    taken = Selected(results, selection, columns=[rows, columns])
+    selected = taken.rows.drop_nulls([rows, columns])
+    missing_note = missing_runs_sentence(taken.runs)
     if selected.is_empty():
         finding = f"Nothing of the {quantity_name(quantity)} has been measured yet"
         return Section(finding, missing=missing_note)
