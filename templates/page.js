@@ -36,7 +36,7 @@ const offerDownload = (figure, view) => {
     link.click();
     URL.revokeObjectURL(link.href);
   });
-  figure.querySelector("details").before(button);
+  figure.querySelector("figcaption").after(button);
 };
 const theme = JSON.parse(document.getElementById("theme").textContent);
 for (const figure of document.querySelectorAll("figure[data-spec]")) {

@@ -68,3 +68,10 @@ def test_every_committed_report_has_the_lock_by_which_it_is_drawn_again():
     assert FOLDERS
     locked = {read_lock(path).folder.resolve() for path in (ROOT / "specs").glob("*.lock")}
     assert [folder.parent.name for folder in FOLDERS if folder.resolve() not in locked] == []
+
+
+def test_committed_reports_take_at_most_20_MiB():
+    """A report is committed lean: ``lnlab report --from reports/*/real --lean``."""
+    sizes = {path: path.stat().st_size for path in (ROOT / "reports").rglob("*") if path.is_file()}
+    largest = sorted(sizes, key=sizes.__getitem__)[-5:]
+    assert sum(sizes.values()) <= 20 * 2**20, [path.relative_to(ROOT).as_posix() for path in largest]

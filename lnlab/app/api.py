@@ -128,6 +128,7 @@ def report(
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
     single_file: bool = False,
+    lean: bool = False,
     png: bool = False,
     templates: Folder = None,
     replace: bool = False,
@@ -144,6 +145,7 @@ def report(
         plugins: Python files that register pieces.
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         single_file: write the page as one file.
+        lean: write the page and its data alone, as a repository keeps them.
         png: write every figure as PNG as well.
         templates: a folder whose templates come before those of lnlab.
         replace: write over the report of another question as well.
@@ -166,6 +168,7 @@ def report(
         request.plugins,
         request.spec if request.text is None else None,
         single_file=single_file,
+        lean=lean,
         png=png,
         templates=_path(templates),
         replace=replace,

@@ -32,7 +32,7 @@ def write_plan_report(
         into: the folder.
         plugins: files that register pieces.
         spec: its file as it was named; None: the file that it was run from.
-        drawing: ``single_file``, ``png``, ``templates`` and ``replace`` of ``write_report``.
+        drawing: ``single_file``, ``lean``, ``png``, ``templates`` and ``replace`` of ``write_report``.
 
     Raises:
         ReportError: nothing is chosen yet, plugins are missing, the folder holds the report of another question, or it

@@ -17,6 +17,7 @@ class DrawingOptions:
 
     Attributes:
         single_file: put scripts into the page.
+        lean: write the page and its data alone.
         png: draw every figure as PNG as well.
         templates: a folder whose templates come before those of lnlab.
         as_json: print the names of the files as JSON.
@@ -24,6 +25,7 @@ class DrawingOptions:
     """
 
     single_file: bool = False
+    lean: bool = False
     png: bool = False
     templates: Path | None = None
     as_json: bool = False
@@ -32,7 +34,7 @@ class DrawingOptions:
     @property
     def options(self) -> dict[str, Any]:
         """The keyword arguments of the report writer."""
-        return {"single_file": self.single_file, "png": self.png, "templates": self.templates}
+        return {name: getattr(self, name) for name in ("single_file", "lean", "png", "templates")}
 
 
 def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOptions, note: str = "") -> None:

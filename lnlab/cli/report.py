@@ -50,6 +50,10 @@ def report_run(
         bool, typer.Option("--replace", help="Write over the report of another question as well.")
     ] = False,
     single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
+    lean: Annotated[
+        bool,
+        typer.Option("--lean", help="Only the page and its data, as a repository keeps them: no notebook, no tables."),
+    ] = False,
     png: Annotated[bool, typer.Option("--png", help="Write every figure as PNG as well.")] = False,
     templates: Annotated[
         Path | None,
@@ -69,7 +73,13 @@ def report_run(
 
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
-    drawing = DrawingOptions(single_file=single_file, png=png, templates=templates, as_json=as_json, quiet=quiet)
+    if lean and png:
+        raise ReportError(
+            Issue("contradiction", "lnlab report", "--lean leaves out the figures that --png asks for", "leave one out")
+        )
+    drawing = DrawingOptions(
+        single_file=single_file, lean=lean, png=png, templates=templates, as_json=as_json, quiet=quiet
+    )
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -101,9 +101,19 @@ def facts_to_json(facts: ReportFacts) -> dict[str, Json]:
 
 
 def facts_text(facts: ReportFacts) -> str:
-    """The text of ``data/experiment.json``."""
-    text = json.dumps(facts_to_json(facts), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n"
+    """The text of ``data/experiment.json``: a line for each entry of a field, so that a change shows as one."""
+
+    def line(value: Json) -> str:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def lines(value: Json) -> str:
+        if isinstance(value, Mapping) and value:
+            return "{\n" + ",\n".join(f"{line(key)}: {line(value[key])}" for key in sorted(value)) + "\n}"
+        if isinstance(value, list | tuple) and value:
+            return "[\n" + ",\n".join(map(line, value)) + "\n]"
+        return line(value)
+
+    return "{\n" + ",\n".join(f"{line(k)}: {lines(v)}" for k, v in sorted(facts_to_json(facts).items())) + "\n}\n"
 
 
 def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:

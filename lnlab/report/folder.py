@@ -29,9 +29,14 @@ from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_sche
 from lnlab.userfiles import parse_json
 
 EVIDENCE_TABLE = "evidence"
+NOTEBOOK_FILE = "notebook.ipynb"
 _OWN_FOLDERS = ("data", "figures", "tables")
 _WRITE_AGAIN = "write the report again"
 _UNSTABLE_COLUMNS = ("seconds",)
+KEY_DIGITS = 16
+"""Hexadecimal digits of a key in a report: 64 bits. A store has all 64 digits, of which no compression saves one."""
+_KEYS = ("run", "trajectory", "measurement")
+_LONG_KEY = f"^([0-9a-f]{{{KEY_DIGITS}}})[0-9a-f]{{{64 - KEY_DIGITS}}}$"
 _RUN_COLUMNS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
 
 
@@ -63,10 +68,25 @@ def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.with_columns(pl.lit(None, runs.schema[name]).alias(name) for name in _UNSTABLE_COLUMNS)
 
 
+def with_short_keys(results: Results) -> Results:
+    """The results as a report names them: of each key the first digits, which tell apart what accidents make.
+
+    Keys of variants stay whole: the criterion of a look holds them, and there are few.
+    """
+
+    def shortened(rows: pl.DataFrame) -> pl.DataFrame:
+        keys = [name for name in _KEYS if rows.schema.get(name) == pl.String]
+        return rows.with_columns(pl.col(keys).str.replace(_LONG_KEY, "${1}"))
+
+    tables = {name: shortened(rows) for name, rows in results.tables.items()}
+    return replace(results, runs=shortened(results.runs), axes=shortened(results.axes), tables=tables)
+
+
 def data_files(
     facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], before: Path | None = None
 ) -> dict[str, bytes]:
     """All of this as the files ``data/*``; a table that lies in the folder ``before`` with equal content stays."""
+    results = with_short_keys(results)
     tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
     optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
     tables |= {name: table for name, table in optional.items() if not table.is_empty()}
@@ -128,7 +148,7 @@ def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[Report
         judged = list(verdicts_from_frame(verdicts))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError) as error:
         raise _damaged(out, "verdicts", error) from error
-    return facts, Results(runs, axes, tables, evidence), judged
+    return facts, with_short_keys(Results(runs, axes, tables, evidence)), judged
 
 
 def read_facts(out: Path, content: bytes | None) -> dict[str, Json]:
@@ -181,7 +201,9 @@ def _damaged(out: Path, name: str, error: BaseException) -> ReportError:
 def is_replaced(name: str) -> bool:
     """Whether the next report replaces a file of this name, below the folder, or drops it."""
     folder, _, file = name.partition("/")
-    return folder in _OWN_FOLDERS and file.startswith((*TABLES, *JUDGED, "figure-", "table-"))
+    return name == NOTEBOOK_FILE or (
+        folder in _OWN_FOLDERS and file.startswith((*TABLES, *JUDGED, "figure-", "table-"))
+    )
 
 
 def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:

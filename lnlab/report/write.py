@@ -21,7 +21,7 @@ from lnlab.report.compose import ReportPart, build_parts
 from lnlab.report.contents import read_file
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import parse_report, read_folder, report_data, write_files
+from lnlab.report.folder import NOTEBOOK_FILE, parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
 from lnlab.report.page.figures import DrawnPart
@@ -70,10 +70,13 @@ class Report:
 class Drawing:
     """How a report is drawn, see ``write_report``.
 
-    ``links`` are the addresses of the index and of other pages that the page may link to; None: those that are there.
+    A ``lean`` report is what a repository carries: the page, its data, and the first figure, which the index shows. It
+    leaves out what the page would repeat of its data, and what pages have in common lies beside them once. ``links``
+    are the addresses of the index and of other pages that the page may link to; None: those that are there.
     """
 
     single_file: bool = False
+    lean: bool = False
     png: bool = False
     templates: Path | None = None
     links: Collection[str] | None = None
@@ -92,6 +95,7 @@ def write_report(
     *,
     claims: Sequence[Claim] = (),
     single_file: bool = False,
+    lean: bool = False,
     png: bool = False,
     templates: Path | None = None,
     spec: Path | None = None,
@@ -107,6 +111,7 @@ def write_report(
         claims: the claims they are of, resolved, in that order, so that the rows they read are kept, and a page without
             sections has those of its claims.
         single_file: put the script and the figures into the page instead of beside it.
+        lean: the page and its data alone, see ``Drawing``.
         png: also draw each figure as PNG.
         templates: a folder whose templates are taken before the shipped ones.
         spec: the file of the spec, by which a report of another question in ``out`` is recognised.
@@ -122,16 +127,18 @@ def write_report(
     if not replace:
         refuse_other_question(out, facts, spec)
     facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
-    drawing = Drawing(single_file=single_file, png=png, templates=templates)
+    drawing = Drawing(single_file=single_file, lean=lean, png=png, templates=templates)
     return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
 
-def render_report(out: Path, *, single_file: bool = False, png: bool = False, templates: Path | None = None) -> Report:
+def render_report(
+    out: Path, *, single_file: bool = False, lean: bool = False, png: bool = False, templates: Path | None = None
+) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
     """
-    return write_drawn(out, {}, Drawing(single_file=single_file, png=png, templates=templates))
+    return write_drawn(out, {}, Drawing(single_file=single_file, lean=lean, png=png, templates=templates))
 
 
 def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Report:
@@ -156,8 +163,14 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections = drawn_parts[: len(parts)]
     overview = drawn_parts[-1] if section else None
-    script = html.page_script(folders).encode()
-    shared = None if drawing.single_file else reports / "assets" / f"vega-{digest_bytes(script)[:16]}.js"
+    script, style = html.page_script(folders).encode(), html.page_style(folders).encode()
+    assets = reports / "assets"
+    shared: dict[Path, bytes] = {}
+    if not drawing.single_file:
+        shared[assets / f"vega-{digest_bytes(script)[:16]}.js"] = script
+        if drawing.lean:
+            shared[assets / f"page-{digest_bytes(style)[:16]}.css"] = style
+    script_path, style_path = ([*(_seen_from(out, path) for path in shared), None, None])[:2]
     page = html.render_page(
         folders,
         facts,
@@ -166,22 +179,32 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         sections,
         overview,
         root=root,
-        shared=None if shared is None else _seen_from(out, shared),
+        shared=script_path,
+        style_path=style_path,
+        lean=drawing.lean,
         is_there=(lambda address: out.joinpath(unquote(address)).is_file())
         if drawing.links is None
         else drawing.links.__contains__,
     )
-    files = {"index.html": page.encode(), "notebook.ipynb": notebook_text(facts, verdicts, sections).encode()}
-    for figure in chain.from_iterable(drawn.figures for drawn in drawn_parts):
-        files |= figures.figure_files(figure, png=drawing.png)
-    files |= _tables(drawn_parts, verdicts)
-    if shared is not None:
-        _share(shared, script)  # before the page that reads it
-    written = write_files(out, {**files, **data}, ("figures", "tables", *(("data",) if data else ())))
+    files = {"index.html": page.encode()}
+    numbered = list(chain.from_iterable(drawn.figures for drawn in drawn_parts))
+    if drawing.lean:
+        files |= {
+            f"figures/{figure.stem}.svg": figure.svg.encode() for figure in numbered[:1] if not drawing.single_file
+        }
+    else:
+        files[NOTEBOOK_FILE] = notebook_text(facts, verdicts, sections).encode()
+        for figure in numbered:
+            files |= figures.figure_files(figure, png=drawing.png)
+        files |= _tables(drawn_parts, verdicts)
+    for path, content in shared.items():
+        _share(path, content)  # before the page that reads it
+    own = (NOTEBOOK_FILE, "figures", "tables", *(("data",) if data else ()))
+    written = write_files(out, {**files, **data}, own)
     pages = written[: len(files)]
-    if shared is not None:
-        _drop_unused_scripts(shared.parent)
-        pages.append(shared)
+    if shared:
+        _drop_unused(assets)
+        pages += shared
     unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
     return Report([*pages, *written[len(files) :]], unmade)
 
@@ -210,17 +233,17 @@ def _share(path: Path, content: bytes) -> None:
         ) from error
 
 
-def _drop_unused_scripts(assets: Path) -> None:
-    """Remove scripts of earlier versions that no page of these reports reads any more."""
-    scripts = sorted(assets.glob("vega-*.js"))
-    if len(scripts) > 1:
+def _drop_unused(assets: Path) -> None:
+    """Remove scripts and styles of earlier versions that no page of these reports reads any more."""
+    shared = [*sorted(assets.glob("vega-*.js")), *sorted(assets.glob("page-*.css"))]
+    if len({path.suffix for path in shared}) < len(shared):
         pages = []
         for path in assets.parent.glob("**/index.html"):
             with suppress(ReportError):  # what is no regular file is no page of ours
                 pages.append(read_file(path.parent, path.name) or b"")
-        for script in scripts:
-            if not any(script.name.encode() in page for page in pages):
-                script.unlink(missing_ok=True)
+        for path in shared:
+            if not any(path.name.encode() in page for page in pages):
+                path.unlink(missing_ok=True)
 
 
 def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> dict[str, bytes]:

@@ -347,6 +347,21 @@ def test_a_file_that_its_data_do_not_draw_is_reported_though_it_is_locked(
     assert lnlab("verify", "--all", "--level", "1", "-w", "1").code == 1
 
 
+def test_a_lean_report_is_locked_and_drawn_again_lean(lnlab, repository):
+    assert lnlab("report", "--from", "reports/tiny", "--lean", "-q").code == 0
+    assert lnlab("lock", "specs/tiny.yaml", "-q").code == 0
+    verified = lnlab("verify", "--all", "--level", "1", "-w", "1")
+    assert verified.code == 0, verified.out
+    (style,) = Path("reports/assets").glob("*.css")
+    assert f"../assets/{style.name}" in LOCK.read_text()
+    style.write_text(style.read_text() + "\n")
+    assert [found.partition(":")[0] for found in differences()] == [style.as_posix()]
+    assert lnlab("index", "reports").code == 0
+    assert "tiny/figures/figure-1.svg" in Path("reports/index.html").read_text()
+    refused = lnlab("report", "--from", "reports/tiny", "--lean", "--png")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
 def test_a_file_too_few_is_reported_and_a_changed_one_is_not_drawn(lnlab, repository):
     (REPORT / "tables/figure-1.csv").unlink()
     relock(lnlab)

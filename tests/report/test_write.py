@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from hashlib import sha256
 
 import polars as pl
 import pytest
@@ -100,6 +101,49 @@ def test_pages_of_all_profiles_share_one_script(small, tmp_path):
     (script,) = (tmp_path / "assets").iterdir()
     assert f'src="../assets/{script.name}"' in (tmp_path / "spec" / "index.html").read_text()
     assert f'src="../../assets/{script.name}"' in (tmp_path / "spec" / "real" / "index.html").read_text()
+
+
+def test_a_lean_report_is_the_page_its_data_and_the_picture_of_the_index(small, tmp_path):
+    """It holds all that the others are drawn from, and its page leads to no file that is not there."""
+    facts, results, verdicts = small
+    full, lean = tmp_path / "full", tmp_path / "lean"
+    for out in (full, lean):
+        write_report(out, facts, results, verdicts)
+    before = contents(full)
+    render_report(lean, lean=True)
+    files = contents(lean)
+    assert {name for name in files if not name.startswith("data/")} == {"index.html", "figures/figure-1.svg"}
+    assert all(before[name] == files[name] for name in files if name != "index.html")
+    page = files["index.html"].decode()
+    addresses = re.findall(r' (?:href|src)="([^"#][^"]*)"', page)
+    assert any(address.endswith(".css") for address in addresses)
+    assert [a for a in addresses if "://" not in a and not (lean / a).is_file()] == []
+    assert len(re.findall("<figure ", page)) == len(re.findall("<noscript>", page)) + 1
+    render_report(lean)
+    assert {name: files for name, files in contents(lean).items() if name in before} == before
+
+
+def test_a_report_names_runs_by_the_first_digits_of_their_keys(small, tmp_path):
+    """A folder of before, with whole keys, draws the same page."""
+    facts, results, verdicts = small
+    runs = results.runs["run"].unique()
+    keys = {run: sha256(run.encode()).hexdigest() for run in runs}
+    tables = {
+        name: rows.with_columns(pl.col("run").replace(keys)) for name, rows in results.tables.items() if rows.height
+    }
+    frames = [frame.with_columns(pl.col("run").replace(keys)) for frame in (results.runs, results.axes)]
+    long = Results(*frames, results.tables | tables)
+    write_report(tmp_path / "new" / "spec", facts, long, verdicts)
+    written = pl.read_parquet(tmp_path / "new/spec/data/runs.parquet")["run"]
+    assert set(written) == {key[:16] for key in keys.values()}
+    shutil.copytree(tmp_path / "new", tmp_path / "old")
+    for path in (tmp_path / "old/spec/data").glob("*.parquet"):
+        rows = pl.read_parquet(path)
+        if "run" in rows.columns:
+            rows.with_columns(pl.col("run").replace({k[:16]: k for k in keys.values()})).write_parquet(path)
+    render_report(tmp_path / "old" / "spec")
+    one, other = contents(tmp_path / "new"), contents(tmp_path / "old")
+    assert [name for name in one if "data/" not in name and one[name] != other[name]] == []
 
 
 def test_the_slim_page_stays_under_300_kB_and_the_single_file_under_2_MB(folder, facts, results, verdicts, tmp_path):

@@ -122,7 +122,6 @@ def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None 
         verdicts={verdict.claim: verdict for verdict in verdicts},
         provenance=provenance or {},
         text=facts.spec,
-        kept_rows=facts.kept,
     )
 
 

@@ -29,7 +29,7 @@ from lnlab.report.rounding import rounded
 
 _NOT_OF_RUNS = ("verdicts", "evidence")
 _LEFT = "was left by a report that was not finished, and goes with the next one"
-_SCRIPT = re.compile(rb"vega-[0-9a-f]{16}\.js")
+_SHARED = re.compile(rb"vega-[0-9a-f]{16}\.js|page-[0-9a-f]{16}\.css")
 _UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, pl.exceptions.PolarsError)
 
 
@@ -39,7 +39,7 @@ class CommittedReport:
 
     Attributes:
         folder: of the report.
-        contents: every file by its path below the folder; the script that pages share by its path from there.
+        contents: every file by its path below the folder; what pages share by its path from there.
         foreign: what lies there and belongs to no report, by its path, and why.
         unread: files that were not asked for.
     """
@@ -112,9 +112,9 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
             *(Issue("no-effect", where[name], what, "remove it") for name, what in sorted(foreign.items()))
         )
     unread = tuple(name for name in found if name not in contents and name not in foreign)
-    for path in _scripts(folder, contents):
-        script = read_file(path.parent, path.name)
-        contents[Path(os.path.relpath(path, folder)).as_posix()] = script or b""
+    for path in _shared_files(folder, contents):
+        shared = read_file(path.parent, path.name)
+        contents[Path(os.path.relpath(path, folder)).as_posix()] = shared or b""
     return CommittedReport(folder, contents, foreign, unread)
 
 
@@ -122,9 +122,9 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") for part in name.split("/"))
 
 
-def _scripts(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
-    """The script that the page shares with others, in the folder ``assets`` beside its own or its parent's."""
-    for name in sorted({match.decode() for match in _SCRIPT.findall(contents.get("index.html", b""))}):
+def _shared_files(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
+    """The script and the style that pages share, in the folder ``assets`` beside the report or its parent."""
+    for name in sorted({match.decode() for match in _SHARED.findall(contents.get("index.html", b""))}):
         shared = [parent / "assets" / name for parent in (folder.parent, folder.parent.parent)]
         yield from [path for path in shared if path.is_file()][:1]
 

@@ -1,7 +1,7 @@
 """Levels 2 and 3: runs computed again from nothing, and held against the committed rows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +21,7 @@ from lnlab.claims.verdict_text import verdict_label
 from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import parse_report, read_folder, save_folder
+from lnlab.report.folder import parse_report, read_folder, save_folder, with_short_keys
 from lnlab.report.words.wording import count_noun, format_number
 from lnlab.tables import Results
 
@@ -59,6 +59,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
         lock = read_lock(path)
         facts, committed, verdicts = read_folder(lock.folder)
         again = recompute(lock, facts, committed, manner, every_run=every_run)
+        again = replace(again, results=with_short_keys(again.results))
     except LabError as error:
         return Recomputation(
             tuple(

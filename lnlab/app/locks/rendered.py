@@ -12,6 +12,7 @@ from lnlab.app.locks.folder_contents import CommittedReport, read_committed
 from lnlab.app.locks.intact import Discrepancy
 from lnlab.app.locks.lock_report import Lock, read_lock
 from lnlab.errors import LabError
+from lnlab.report.folder import NOTEBOOK_FILE
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LINK = re.compile(rb'href="([^"#]+)')
@@ -70,10 +71,11 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
     data, _ = judge_tables(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
+    lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)
     # the neighbours of a report may come and go: the page is drawn with the links that the committed one has
     links = {unescape(match.decode()) for match in _LINK.findall(committed.contents.get("index.html", b""))}
-    write_drawn(out, data, Drawing(single_file=not has_script, png=png, links=frozenset(links)))
+    write_drawn(out, data, Drawing(single_file=not has_script, lean=lean, png=png, links=frozenset(links)))
     return read_committed(out).contents
 
 

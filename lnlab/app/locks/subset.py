@@ -11,6 +11,7 @@ from lnlab.app.locks.equivalence import WITHOUT_NUMBERS
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.plan import Measurement, Plan, Run, Trajectory
 from lnlab.keys import digest
+from lnlab.report.folder import KEY_DIGITS
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def possible_ends(plan: Plan, committed: Results) -> dict[str, list[int]]:
 
     What is recorded at every update is no reason to stop, unless nothing else is there.
     """
-    probes = {key: str(probe["kind"]) for _, _, probe, key in plan.needs}
+    probes = {key[:KEY_DIGITS]: str(probe["kind"]) for _, _, probe, key in plan.needs}
     rows = [
         rows.select(
             "run",
@@ -89,7 +90,8 @@ def possible_ends(plan: Plan, committed: Results) -> dict[str, list[int]]:
     first = trained.group_by("run", "_probe").agg(pl.col("step").min()).group_by("run").agg(_first=pl.col("step").max())
     later = trained.join(first, on="run").filter(pl.col("step") >= pl.col("_first"))
     later = later.filter(~pl.col("_update") | pl.col("_update").all().over("run"))
-    return dict(later.group_by("run").agg(pl.col("step").unique().sort()).iter_rows())
+    steps = dict(later.group_by("run").agg(pl.col("step").unique().sort()).iter_rows())
+    return {run.key: steps[run.key[:KEY_DIGITS]] for run in plan.runs if run.key[:KEY_DIGITS] in steps}
 
 
 def _ending_by(run: Run, most: int, ends: Sequence[int]) -> Run:

@@ -17,7 +17,7 @@ from lnlab.errors import LabError, ReportError, nearest
 from lnlab.issues import Issue
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
-from lnlab.report.folder import read_folder
+from lnlab.report.folder import KEY_DIGITS, read_folder
 from lnlab.report.question import claims_with_choices
 from lnlab.specfile.load import parse_leniently
 from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
@@ -159,8 +159,9 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
         except ReportError as error:
             unreadable += error.issues
             continue
-        for match in _matches(prefix, _runs_with(results.runs, prefix), results.axes, partial(report_source, folder)):
-            matches.setdefault(match.run, match)
+        for match in _matches(prefix[:KEY_DIGITS], results.runs, results.axes, partial(report_source, folder)):
+            if not any(run.startswith(match.run) for run in matches):  # a store has more digits of the same key
+                matches[match.run] = match
     if unreadable and not matches:  # it may be of one of these
         raise ReportError(*unreadable)
     return matches

@@ -69,7 +69,12 @@ def template_environment(folders: Sequence[Path]) -> Environment:
     jinja.filters["unbroken"] = unbroken_names
     jinja.filters["label"] = verdict_label
     jinja.filters["counted"] = counted_word
-    jinja.policies["json.dumps_kwargs"] = {"sort_keys": True, "allow_nan": False, "ensure_ascii": False}
+    jinja.policies["json.dumps_kwargs"] = {
+        "sort_keys": True,
+        "allow_nan": False,
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+    }
     return jinja
 
 
@@ -102,6 +107,11 @@ def page_script(folders: Sequence[Path]) -> str:
     return vega_bundle(template(folders, "page.js") or "")
 
 
+def page_style(folders: Sequence[Path]) -> str:
+    """The style of a page."""
+    return template_environment(folders).get_template("style.css").render()
+
+
 def render_page(
     folders: Sequence[Path],
     facts: ReportFacts,
@@ -112,6 +122,8 @@ def render_page(
     *,
     root: str | None,
     shared: str | None,
+    style_path: str | None = None,
+    lean: bool = False,
     is_there: Callable[[str], bool],
 ) -> str:
     """The page as text.
@@ -125,13 +137,17 @@ def render_page(
         overview: all verdicts side by side, drawn.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
         shared: the path of the shared script as the page names it; None puts everything into one file.
+        style_path: the path of the shared style as the page names it; None puts it into the page.
+        lean: leave out what the data beside the page say as well, and links to files that a lean report lacks.
         is_there: whether a file is there, by its path as the page names it; the page links to no other.
     """
     jinja = template_environment(folders)
-    style = jinja.get_template("style.css").render()
+    style = None if style_path else page_style(folders)
     inline = None if shared else page_script(folders)
     single = shared is None
     parts = [part_of_page(drawn, single=single) for drawn in drawn_parts]
+    for figure in [figure for part in parts for figure in part["figures"]][1:] if lean and not single else ():
+        figure["source"] = ""  # drawn by the script of the page alone
     fold_repeated_sentences(figure for part in parts for figure in part["figures"])
     hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
     groups = claim_groups(facts, verdicts, _sections_of_claims(verdicts, parts), results.evidence, root)
@@ -146,7 +162,9 @@ def render_page(
     return jinja.get_template("page.html.j2").render(
         facts=facts,
         theme=dict(THEME),
+        lean=lean,
         policy=policy(style, inline),
+        style_path=style_path,
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
         answers=answers,
@@ -165,7 +183,7 @@ def render_page(
         scope=verdict_words.common_scope(verdicts),
         hero=hero,
         parts=parts,
-        overview=None if overview is None else part_of_page(overview, single=single),
+        overview=None if overview is None or lean else part_of_page(overview, single=single),
         index=f"{root}/index.html#question-{facts.name}"
         if root is not None and is_there(f"{root}/index.html")
         else None,
@@ -206,15 +224,17 @@ def _address(root: str | None, name: str, profile: str | None, is_there: Callabl
     return address if address and is_there(address) else None
 
 
-def policy(style: str, inline: str | None, images: str | None = None) -> str:
+def policy(style: str | None, inline: str | None, images: str | None = None) -> str:
     """The content security policy: this style, this script, images of this page, and nothing else.
 
-    A page with its script inside has its images inside as well, unless ``images`` says where they lie.
+    A style or script that is None lies beside the page. A page with its script inside has its images inside as well,
+    unless ``images`` says where they lie.
     """
     scripts, beside = (f"'{_hash(inline)}'", "data:") if inline is not None else ("'self'", "'self'")
+    styles = "'self'" if style is None else f"'{_hash(style)}'"
     images = images or beside
     return (
-        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src {images}; "
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src {images}; "
         "base-uri 'none'; form-action 'none'"
     )
 
