@@ -75,7 +75,7 @@ def report_run(
     """
     if lean and png:
         raise ReportError(
-            Issue("contradiction", "lnlab report", "--lean leaves out the figures that --png asks for", "leave one out")
+            Issue("wrong-option", "lnlab report", "--lean leaves out the figures that --png asks for", "leave one out")
         )
     drawing = DrawingOptions(
         single_file=single_file, lean=lean, png=png, templates=templates, as_json=as_json, quiet=quiet
