@@ -220,6 +220,57 @@ def test_a_table_of_one_s_own_stands_on_the_page_without_empty_brackets(results,
     assert "<caption>" not in text
 
 
+CHOSEN = {"layer": 0.1, "batch": 1.0}
+
+
+def decision(norm, value):
+    tried = [{"value": rate, "score": 0.1 * rate, "losses": [0.1 * rate]} for rate in (0.01, 0.1, 1.0)]
+    asked = {
+        "key": norm,
+        "path": "optimizer.lr",
+        "about": {"norm": norm},
+        "rule": {"kind": "best"},
+        "seeds": [101, 102],
+    }
+    decided = {"value": value, "met": True, "statistic": "", "reason": "best", "candidates": tried, "rows": ""}
+    return asked | decided
+
+
+def of_chosen(results, norms=tuple(CHOSEN)):
+    """The judged runs of an experiment whose rates were chosen: of each norm those at one rate."""
+    kept = [f"{norm}{CHOSEN[norm]}-{seed}" for norm in norms for seed in (1, 2, 3)]
+    tables = {name: table.filter(pl.col("run").is_in(kept)) for name, table in results.tables.items()}
+    return Results(*(f.filter(pl.col("run").is_in(kept)) for f in (results.runs, results.axes)), tables)
+
+
+@pytest.mark.parametrize(
+    ("values", "chosen", "edge"),
+    [
+        (CHOSEN, "0.1 with LayerNorm and 1 with BatchNorm", " The best lies at the edge of the grid with BatchNorm: "),
+        ({"layer": 0.1}, "0.1", ""),
+    ],
+)
+def test_the_caption_says_which_rates_were_chosen_from_which_grid(results, values, chosen, edge):
+    judged = of_chosen(results, tuple(values))
+    decisions = [decision(norm, value) for norm, value in values.items()]
+    found = convergence_table.convergence_table(judged, decisions, where=CHOICE["where"])
+    caption = found.tables[0].caption
+    grid = "The learning rates were chosen from 0.01, 0.1 and 1 on tuning seeds 101–102, and the chosen ones alone are "
+    assert f"{grid}judged: {chosen}." in caption
+    assert (edge in caption) if edge else "edge" not in caption
+    assert found.finding.startswith("At the chosen learning rates most seeds converge")
+
+
+def test_columns_may_have_rates_of_their_own(results):
+    found = convergence_table.convergence_table(of_chosen(results), where=CHOICE["where"])
+    (block,) = found.tables[0].grid.view.blocks
+    assert [(rate, [cell.seeds for cell in cells]) for rate, cells in block.rows] == [
+        ("1", ["", "2/3"]),
+        ("0.1", ["3/3", ""]),
+    ]
+    assert "chosen" not in found.tables[0].caption
+
+
 OWN = {"kind": "convergence_table", "where": {"rule": "learned", "split": "train"}, "title": None, "heading": None}
 
 

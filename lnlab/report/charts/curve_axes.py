@@ -1,5 +1,6 @@
 """The axes of training curves, and what is drawn over the lines: what the axes cut off, levels, runs that diverged."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -12,7 +13,6 @@ from lnlab.report.charts import training_curves
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.charts.room import roomiest_corner
 from lnlab.report.data.training_curves import CurveAxis, TrainingCurves
-from lnlab.report.words.wording import format_short
 
 _BAND_MARGIN = 0.5
 """How much higher and lower than its lines the axis may go for their bands, as a share of their span."""
@@ -95,16 +95,29 @@ def curve_overlays(
             for name, level in levels.items()
         ],
         batches=curves.batches.to_dicts(),
-        starts=_starts(curves, y),
+        cuts=_cuts(curves, y),
         rates=curves.rates.to_dicts() if inset else (),
     )
 
 
-def _starts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
-    """Lines that begin above the axis, each with its first number."""
-    first = curves.points.sort("x").group_by("panel", "series", maintain_order=True).first()
-    above = first.filter(pl.col("estimate") > y.domain[1])
-    return [
-        {"series": name, "x": x, "value": y.domain[1], "told": format_short(value)}
-        for name, x, value in above.select("series", "x", "estimate").iter_rows()
-    ]
+def _cuts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
+    """Where lines leave the axis: of each line the first place at either end, and the number that is furthest out."""
+    low, high = y.domain
+    cuts: list[dict[str, Json]] = []
+    for (_, name), line in curves.points.sort("x").group_by("panel", "series", maintain_order=True):
+        places = list(line.select("x", "estimate").drop_nulls().iter_rows())
+        for up, edge in ((True, high), (False, low)):
+            beyond = [value > edge if up else value < edge for _, value in places]
+            if not any(beyond):
+                continue
+            furthest = (max if up else min)(value for _, value in places)
+            at = next((i for i in range(1, len(places)) if beyond[i] != beyond[i - 1]), None)
+            x = places[0][0] if at is None else _crossing(places[at - 1], places[at], edge, log=y.log)
+            cuts.append({"series": name, "x": x, "value": edge, "up": up, "furthest": furthest})
+    return cuts
+
+
+def _crossing(a: tuple[float, float], b: tuple[float, float], edge: float, *, log: bool) -> float:
+    """The x at which the drawn line from one point to another meets an end of the axis."""
+    start, end, level = (math.log(value) if log else value for value in (a[1], b[1], edge))
+    return a[0] + (b[0] - a[0]) * (level - start) / (end - start)

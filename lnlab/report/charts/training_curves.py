@@ -21,6 +21,8 @@ MAX_HOVER_POINTS = 600
 """Points of which each may have a mark that is not seen and tells its numbers."""
 _MAX_BANDS = 12
 """Lines, if there are more of which none has a band."""
+_ARROW_UP = "M0,-1L0.6,-0.2L0.15,-0.2L0.15,1L-0.15,1L-0.15,-0.2L-0.6,-0.2Z"
+_ARROW_DOWN = "M0,1L0.6,0.2L0.15,0.2L0.15,-1L-0.15,-1L-0.15,0.2L-0.6,0.2Z"
 _Rows = Sequence[Mapping[str, Json]]
 
 
@@ -34,7 +36,7 @@ class Overlays:
         crosses: ``series x value``: where each of them ended.
         rules: ``y label left above``: levels to compare with, and on which side of them their names have room.
         batches: ``series line x estimate``: numbers of single batches, drawn faintly behind means over windows.
-        starts: ``series x value told``: where a line enters the drawing from above.
+        cuts: ``series x value up furthest``: where the axis cuts a line off, at its upper end or at its lower.
         rates: ``series line x estimate``, for the strip; none without it.
     """
 
@@ -43,7 +45,7 @@ class Overlays:
     crosses: _Rows = ()
     rules: _Rows = ()
     batches: _Rows = ()
-    starts: _Rows = ()
+    cuts: _Rows = ()
     rates: _Rows = ()
 
 
@@ -85,7 +87,7 @@ def training_curve_chart(
         layers += [thin_lines.encode(y=_y("value", y), detail=["seed:N", "panel:N"])]
     layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
     layers += [
-        *_starts(overlays.starts, base, y),
+        *_cuts(overlays.cuts, base, y),
         *_diverged(overlays, x, y, style),
         *_rule_names(overlays.rules, x, y),
         *_marks(base, y, style, x, splits, hover=hover),
@@ -160,13 +162,15 @@ def _behind(batches: _Rows, base: Any, y: Axis) -> list[Any]:
     return [faint.mark_line(strokeWidth=0.8, opacity=0.3, clip=True).encode(y=_y("estimate", y))]
 
 
-def _starts(starts: _Rows, base: Any, y: Axis) -> list[Any]:
-    """Arrows at the upper end where lines come from above it."""
-    if not starts:
-        return []
-    arrows = base.properties(data=alt.InlineData(list(starts))).mark_point(shape="triangle-up", size=70, yOffset=6)
-    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="from")]
-    return [arrows.encode(y=_y("value", y), tooltip=tips)]
+def _cuts(cuts: _Rows, base: Any, y: Axis) -> list[Any]:
+    """Arrows where lines leave the axis, inside of it: no shape of a series looks like one."""
+    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
+    layers = []
+    for up, shape, offset in ((True, _ARROW_UP, 8), (False, _ARROW_DOWN, -8)):
+        if rows := [row for row in cuts if row["up"] is up]:
+            arrows = base.properties(data=alt.InlineData(rows)).mark_point(shape=shape, size=90, yOffset=offset)
+            layers.append(arrows.encode(y=_y("value", y), tooltip=tips))
+    return layers
 
 
 def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:

@@ -21,7 +21,7 @@ from lnlab.report.data.series import (
     source_rows_of,
 )
 from lnlab.report.words.path_names import join_value_names, number_ranges
-from lnlab.report.words.wording import axis_value_name
+from lnlab.report.words.wording import axis_value_name, format_value, in_variant, join_words
 from lnlab.select.select import Selected, runs_with
 from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results
@@ -117,6 +117,48 @@ def tuning_runs(
         rows={},
         dots=f"tuning runs (seeds {tuning_seeds}, which are not judged), rings mark what was chosen",
         chosen=list(_chosen(zip(names, relevant, strict=True), points)),
+    )
+
+
+def choices_sentences(
+    decisions: Sequence[Mapping[str, Json]], results: Results, runs: pl.DataFrame, path: str, what: str
+) -> str:
+    """Which value was chosen out of which grid for the runs that are shown, and whether it is an end of that grid.
+
+    Nothing where none was chosen: then the whole grid is shown.
+
+    Args:
+        decisions: of the experiment.
+        results: of the experiment.
+        runs: that are shown.
+        path: of the setting that is asked about.
+        what: its name, in the plural.
+    """
+    axis_values = _axis_values(results, runs)
+    made = [decision for entry in decisions if (decision := decision_from_json(entry)).path == path]
+    relevant = [decision for decision in made if any(_follows(point, decision) for point in axis_values)]
+    if not relevant:
+        return ""
+    grids: dict[str, str] = {}
+    at_edge = []
+    for name, decision in zip(_names(relevant), relevant, strict=True):
+        where = "" if name == SINGLE_SERIES else f" {in_variant(name)}"
+        grid = sorted(candidate.value for candidate in decision.candidates)
+        grids[f"{format_value(decision.value)}{where}"] = join_words(map(format_value, grid))
+        if len(grid) > 1 and decision.value in (grid[0], grid[-1]):
+            at_edge.append(where)
+    seeds = number_ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
+    shared = next(iter(grids.values())) if len(set(grids.values())) == 1 else ""
+    chosen = join_words(grids if shared else (f"{text} (of {grid})" for text, grid in grids.items()))
+    of_grid = f" from {shared}" if shared else ""
+    sentence = (
+        f"The {what} were chosen{of_grid} on tuning seeds {seeds}, and the chosen ones alone are judged: {chosen}."
+    )
+    if not at_edge:
+        return sentence
+    where = join_words(text.strip() for text in at_edge if text)
+    return (
+        f"{sentence} The best lies at the edge of the grid{f' {where}' if where else ''}: a better one may lie beyond."
     )
 
 

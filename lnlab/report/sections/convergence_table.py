@@ -9,10 +9,12 @@ import polars as pl
 from lnlab.analyse.convergence.agreement import RatesColumn, ReproducedColumn, boundary_errors, majority_cells
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.convergence.rules import convergences
+from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.analyse.statistics.intervals import clopper_pearson
 from lnlab.claims.kinds.table import agreement_remarks
 from lnlab.keys import Json
 from lnlab.report.cell_matrix import CellDetails, Matrix, MatrixCell, MatrixTable, Trace, draw_traces, finite_prefix
+from lnlab.report.data.basin_runs import choices_sentences
 from lnlab.report.data.convergence_cells import (
     AGREEMENT_MARKS,
     OUTCOME_LETTERS,
@@ -48,6 +50,7 @@ _WORDS = (
 @sections.register("convergence_table")
 def convergence_table(
     results: Results,
+    decisions: Sequence[Mapping[str, Json]] = (),
     *,
     where: dict[str, Json],
     cells: Printed | None = None,
@@ -60,7 +63,8 @@ def convergence_table(
     ``where: {rule: ..., split: ...}`` says by which rule of convergence, on which loss, and of which runs. Without
     ``cells`` each model is a column, and nothing is compared; ``across`` names the axis whose values are columns, where
     the others shall make tables. ``cells`` are printed tables, with which each cell is compared, and ``guesses``
-    trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses.
+    trivial rules, whose right cells stand beside ours. ``curves: false`` leaves out the losses. Where the rates were
+    chosen on tuning seeds, the chosen ones alone are judged, and the caption says from which grid.
     """
     criterion = convergence_criteria(where)
     printed = None if cells is None else columns_in_order(results, cells, where)
@@ -77,10 +81,17 @@ def convergence_table(
     if cells is not None and printed is not None:
         notes = [*_comparison_notes(printed, cells, guesses), *notes]
     matrix = Matrix(blocks, tuple(notes), details, compared=printed is not None)
-    finding = _own_finding(columns) if printed is None else _finding(printed, reproduced_cells)
-    return Section(
-        finding, tables=(_table(reproduced_cells, matrix),), missing=unjudged_runs(results, columns), rows=rows
+    shown_runs = pl.concat([column.runs.select("run") for column in columns]).unique()
+    choices = choices_sentences(decisions, results, shown_runs, RATE_PATH, "learning rates")
+    finding = (
+        _finding(printed, reproduced_cells)
+        if printed is not None
+        else _chosen_finding(columns)
+        if choices
+        else _own_finding(columns)
     )
+    table = _table(reproduced_cells, matrix, choices)
+    return Section(finding, tables=(table,), missing=unjudged_runs(results, columns), rows=rows)
 
 
 def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[ConvergenceCell]]]:
@@ -91,11 +102,16 @@ def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddre
     columns = list(dict.fromkeys(cell.word for cell in cells))
     by_place = {(cell.rate, cell.word): cell for cell in cells}
     rates = sorted({cell.rate for cell in cells}, reverse=True)
-    rows = ((format_value(rate), tuple(_cell(by_place[rate, column], stems) for column in columns)) for rate in rates)
+    # columns may have grids of their own, or one chosen rate each
+    rows = (
+        (format_value(rate), tuple(_cell(by_place.get((rate, column)), stems) for column in columns)) for rate in rates
+    )
     return MatrixTable(name, tuple(map(norm_name, columns)), tuple(rows))
 
 
-def _cell(cell: ConvergenceCell, stems: Mapping[CellAddress, str]) -> MatrixCell:
+def _cell(cell: ConvergenceCell | None, stems: Mapping[CellAddress, str]) -> MatrixCell:
+    if cell is None:
+        return MatrixCell("", "", "", "", _STYLES["own"], "not in the grid", "")
     return MatrixCell(
         printed=_printed_letter(cell),
         ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
@@ -158,6 +174,19 @@ def _rule_note(criterion: Mapping[str, str]) -> str:
     )
 
 
+def _chosen_finding(columns: Sequence[RatesColumn]) -> str:
+    """Whether most seeds of each column converge at the rate that was chosen for it."""
+    most = {", ".join(filter(None, (c.table, norm_name(c.word)))): all(majority_cells(c).values()) for c in columns}
+    yes, no = ([name for name, converged in most.items() if converged is word] for word in (True, False))
+    if not no or not yes:
+        everywhere = " in every column" if len(columns) > 1 else ""
+        return f"At the chosen learning rates most seeds {'' if yes else 'do not '}converge{everywhere}"
+    return (
+        f"At the chosen learning rates most seeds converge {two_at_most(map(in_variant, yes), sentences=False)}, and "
+        f"not {two_at_most(map(in_variant, no), sentences=False)}"
+    )
+
+
 def _own_finding(columns: Sequence[RatesColumn]) -> str:
     """Up to which learning rate most seeds of each column converge."""
     several_tables = len({column.table for column in columns}) > 1
@@ -183,7 +212,7 @@ def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCel
     return "; ".join(filter(None, parts))
 
 
-def _table(cells: Sequence[ConvergenceCell], matrix: Matrix) -> Table:
+def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Table:
     entries = [_entry(cell) for cell in cells]
     frame = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     if matrix.compared:
@@ -191,8 +220,11 @@ def _table(cells: Sequence[ConvergenceCell], matrix: Matrix) -> Table:
         caption += "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not."
     else:
         caption = "How many of the seeds converge at each learning rate. C: most do. N: most do not."
+        if choices:
+            caption = "How many of the seeds converge. C: most do. N: most do not."
         frame = frame.drop("published", "agreement", *([] if any(cell.table for cell in cells) else ["table"]))
     headings = {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in frame.columns}
+    caption = " ".join(filter(None, (caption, choices)))
     return Table(frame, headings, caption, Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix))
 
 

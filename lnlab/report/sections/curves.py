@@ -84,11 +84,11 @@ def curves(
         notes.append("A point is the mean over a window of training steps; faint lines are single batches.")
     elif longest > MAX_CURVE_POINTS // 2:
         notes.append(f"A line is drawn in at most {MAX_CURVE_POINTS} places, evenly spaced.")
-    if overlays.starts:
-        first_values = dict(curves.points.sort("x", descending=True).select("series", "estimate").iter_rows())
-        starts = [first_values[str(row["series"])] for row in overlays.starts]
-        span = dict.fromkeys(map(format_short, (min(starts), max(starts))))
-        notes.append(f"The axis ends below where lines begin (arrows, {' to '.join(span)}).")
+    if overlays.cuts:
+        above, below = ([row["furthest"] for row in overlays.cuts if row["up"] is up] for up in (True, False))
+        ways = [f"up to {format_short(max(above))}"] if above else []
+        ways += [f"down to {format_short(min(below))}"] if below else []
+        notes.append(f"The y-axis is cut: where arrows stand, lines go {join_words(ways)}.")
     if overlays.rates:
         notes.append("Below, the learning rate of each training step.")
     of_split = f" of the {curves.split} split" if curves.split else ""
@@ -97,7 +97,7 @@ def curves(
         x=x_axis,
         y=y_axis,
         overlays=overlays,
-        clip=between is not None or bool(overlays.starts),
+        clip=between is not None or bool(overlays.cuts),
         statistic=mean_statistic(log=log),
         subject=f"{quantity_definition(quantity, unit)}{of_split}, against {X_TITLES[x]}",
         notes=tuple(notes),

@@ -107,11 +107,11 @@ def spectral_density(
     reach = f"{name} reaches {two_at_most(spans, sentences=False)}"
     return Spectrum(
         data=with_marks,
-        x=linear_axis(f"eigenvalue, in {fill_units(LOSS_UNIT)}", [left, right]),
+        x=linear_axis("eigenvalue", [left, right]),  # its unit would run into that of the next panel
         y=logarithmic_axis("density (log scale)", [floor, top]),
         statistic=MEAN_AND_RANGE,
         replicate=REPLICATES[band],
-        subject=f"Density of the {size} eigenvalues of the {name}, from "
+        subject=f"Density of the {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from "
         f"{'every eigenvalue' if ends['whole'].all() else nodes} smoothed by normal kernels whose standard deviation "
         f"is {format_short(sigma)} in every panel: nothing narrower can be seen",
         notes=(

@@ -15,6 +15,7 @@ from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.figures.training import compared_arms, ends_in_words
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.curves import curves
+from lnlab.report.words.wording import format_short
 from lnlab.report.write import write_report
 from lnlab.tables import Results
 
@@ -63,11 +64,36 @@ def test_the_axis_of_a_loss_ends_above_the_entropy_and_marks_lines_that_begin_hi
     first = chart.points.sort("x").group_by("series").first()["estimate"]
     assert high == pytest.approx(1.1 * max(entropy, ends))
     assert first.min() > high, "each line begins above"
-    arrows = [
-        rows for rows in chart.spec["datasets"].values() if rows and set(rows[0]) == {"series", "x", "value", "told"}
-    ]
-    assert {row["value"] for rows in arrows for row in rows} >= {high}
-    assert "The axis ends below where lines begin (arrows, " in chart.caption
+    (arrows,) = _arrows(chart)
+    assert {row["series"] for row in arrows} == {"Post-LN", "Pre-LN"}
+    assert all(row["value"] == high and row["up"] for row in arrows)
+    assert f"The y-axis is cut: where arrows stand, lines go up to {format_short(first.max())}." in chart.caption
+
+
+def _arrows(chart):
+    names = {"series", "x", "value", "up", "furthest"}
+    return [rows for rows in chart.spec["datasets"].values() if rows and set(rows[0]) == names]
+
+
+def test_a_line_that_leaves_either_end_of_the_axis_has_an_arrow_where_it_does(whole):
+    (full,) = curves(whole, **NLL).charts
+    values = full.points["estimate"]
+    low, high = (float(values.quantile(q)) for q in (0.3, 0.7))
+    (chart,) = curves(whole, **NLL, between=(low, high)).charts
+    arrows = [row for rows in _arrows(chart) for row in rows]
+    for (name,), line in full.points.sort("x").group_by("series"):
+        for up, edge in ((True, high), (False, low)):
+            x, y = line["x"].to_numpy(), line["estimate"].to_numpy()
+            beyond = y > edge if up else y < edge
+            (own,) = [row for row in arrows if row["series"] == name and row["up"] is up] or [None]
+            assert (own is not None) == bool(beyond.any())
+            if own is not None:
+                assert np.interp(own["x"], x, y) == pytest.approx(edge)
+    assert len(arrows) >= 3
+    assert f"lines go up to {format_short(values.max())} and down to {format_short(values.min())}." in chart.caption
+    (unbroken,) = curves(whole, **NLL, between=(float(values.min()) - 1, float(values.max()) + 1)).charts
+    assert not _arrows(unbroken)
+    assert "axis is cut" not in unbroken.caption
 
 
 def rows_of_dashed(chart):
