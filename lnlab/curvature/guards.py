@@ -220,7 +220,8 @@ def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFa
 
     For entries of u and v that are independent and of the variance 1, rounding in H v moves ``uᵀ H v`` by some units of
     the last place times ``‖H v‖``, whatever the size of H: by at most 8 in encoders of up to 24 layers. Refused is more
-    than the square root of a unit, 3e-4 in float32. ``P^-1/2 H P^-1/2`` is symmetric where H is.
+    than the square root of a unit, 3e-4 in float32. ``P^-1/2 H P^-1/2`` is held to it by itself:
+    P may enlarge what H hides.
 
     Args:
         u: a vector of independent entries (size,).

@@ -137,6 +137,7 @@ class Sharded:
         if not self.count > 0:
             what = f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one"
             raise CurvatureError(what, "give batches, and count what the loss sums over")
+        self.graph = graph
         pair = random_pair(self.size, self.device)
         hu, hv = self._mean_product(pair, together=1)  # one graph is made for both, and holds one row at a time
         check_symmetric(pair[0], pair[1], hu, hv, graph)
@@ -309,6 +310,10 @@ class Difference:
         self._other = other
         self.size: int = one.size
         self.device: torch.device = one.device
+        self.graph: GraphFacts | None = None
+        graphs = [g for g in (getattr(one, "graph", None), getattr(other, "graph", None)) if g is not None]
+        if graphs:
+            self.graph = graphs[0] | graphs[-1]
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""

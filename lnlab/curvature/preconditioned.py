@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from lnlab.curvature.guards import CurvatureError
+from lnlab.curvature.guards import CurvatureError, GraphFacts, check_symmetric, random_pair
 from lnlab.curvature.operators import Operator
 
 
@@ -28,6 +28,8 @@ class Preconditioned:
 
         Raises:
             ValueError: P has another size, a negative or infinite entry, or no positive one.
+            CurvatureError: the matrix is not symmetric. In H itself an asymmetry may be lost beside entries that are
+                larger by orders of magnitude; P brings both to one size.
         """
         if diagonal.shape != (operator.size,) or not ((diagonal >= 0) & diagonal.isfinite()).all():
             raise ValueError(
@@ -42,6 +44,10 @@ class Preconditioned:
         if self.size == 0:
             remedy = "measure weights at which a gradient is not 0"
             raise CurvatureError("found P = 0, expected a positive entry", remedy)
+        pair = random_pair(self.size, self.device)
+        graph = getattr(operator, "graph", None) or GraphFacts(frozenset(), torch.finfo(torch.float32).eps)
+        hu, hv = self.matvec(pair)
+        check_symmetric(pair[0], pair[1], hu, hv, graph)
 
     def matvec(self, block: Tensor) -> Tensor:
         """The product with a vector (size,), or with each row of a block (rows, size), in float64."""

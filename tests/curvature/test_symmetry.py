@@ -11,7 +11,8 @@ from torch.utils.checkpoint import checkpoint
 from lnlab.curvature.dense import dense
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.hessian import hessian
-from lnlab.curvature.operators import Sharded
+from lnlab.curvature.operators import Difference, Sharded
+from lnlab.curvature.preconditioned import Preconditioned
 
 X = torch.randn(7, 4, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
 
@@ -246,3 +247,55 @@ def test_a_matrix_that_is_not_finite_is_refused_before_it_is_diagonalized():
         hessian(Penalized(), loss, [X])
     with pytest.raises(CurvatureError, match="product that is not finite"):
         dense(lambda block: block * torch.nan, 3)
+
+
+class OneSided(torch.autograd.Function):
+    """The product of two numbers, with a slope that knows of one of them alone: its Hessian is not symmetric."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y.detach(), g * x
+
+
+class Product(torch.autograd.Function):
+    """The same, with its slope."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+
+class OfTwoSizes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.large, self.x, self.y = (nn.Parameter(torch.tensor([value])) for value in (1.0, 0.7, -0.4))
+
+
+@pytest.mark.parametrize("of_difference", [False, True])
+@pytest.mark.parametrize("function", [OneSided, Product])
+def test_an_asymmetry_that_the_hessian_hides_is_seen_in_the_coordinates_of_adam(function, of_difference):
+    loss = lambda m, _: ((1e6 * m.large.square() + function.apply(m.x, m.y)).sum(), 1)  # noqa: E731
+    whole = hessian(OfTwoSizes(), loss, [None])  # its large entry passes both checks of H
+    if of_difference:
+        whole = Difference(whole, hessian(OfTwoSizes(), lambda m, _: (1e6 * m.large.square().sum() / 2, 1), [None]))
+    diagonal = torch.tensor([2e6, 0.4, 0.7])
+    if function is OneSided:
+        with pytest.raises(CurvatureError, match=r"expected one number.*OneSidedBackward"):
+            Preconditioned(whole, diagonal)
+        return
+    found = dense(Preconditioned(whole, diagonal).matvec, 3)
+    inner = 1 / (0.4 * 0.7) ** 0.5
+    expected = [[0.5 if of_difference else 1.0, 0.0, 0.0], [0.0, 0.0, inner], [0.0, inner, 0.0]]
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-5, atol=1e-6)
