@@ -70,7 +70,15 @@ if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name fo
             return import_module("lnlab.report")
         if name in _HOMES:
             module, attribute = _HOMES[name]
-            return getattr(import_module(module), attribute)
+            try:
+                return getattr(import_module(module), attribute)
+            except ModuleNotFoundError as error:
+                from lnlab.training_extra import absent_packages, needs_training
+
+                package = (error.name or "").partition(".")[0]
+                if package not in absent_packages():
+                    raise
+                raise needs_training(f"lnlab.{name}", package) from error
         raise AttributeError(f"module 'lnlab' has no attribute '{name}'")
 
 

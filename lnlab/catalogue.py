@@ -1,37 +1,43 @@
-"""Which registry serves which key of a spec. Importing this module imports every registered piece of the torch wing."""
+"""Which registry serves which key of a spec. Importing this module imports every registered piece of the torch wing.
+
+Without torch the pieces are known and cannot be built, see ``training_extra``.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-import lnlab.corpora
-import lnlab.interventions
-import lnlab.nn
-import lnlab.optim
-import lnlab.probes
-import lnlab.tasks
-from lnlab.corpora.corpus import corpora
-from lnlab.corpora.labelled import labelled
-from lnlab.corpora.text import text_corpora
-from lnlab.corpora.vocabulary.tokenizers import tokenizers
-from lnlab.interventions.intervention import interventions
-from lnlab.nn.attention import attentions
-from lnlab.nn.inits import inits
-from lnlab.nn.linear import linears
-from lnlab.nn.models import models
-from lnlab.nn.norms import norms
-from lnlab.nn.placements import placements
-from lnlab.optim.optimizers import optimizers
-from lnlab.optim.schedules import schedules
-from lnlab.optim.stops import stops
-from lnlab.probes.probe import probes
 from lnlab.registry import Registry
-from lnlab.tasks.task import tasks
+from lnlab.training_extra import standing_in
 
-for _room in (lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions):
-    for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
-        import_module(_module.name)
+with standing_in():
+    import lnlab.corpora
+    import lnlab.interventions
+    import lnlab.nn
+    import lnlab.optim
+    import lnlab.probes
+    import lnlab.tasks
+    from lnlab.corpora.corpus import corpora
+    from lnlab.corpora.labelled import labelled
+    from lnlab.corpora.text import text_corpora
+    from lnlab.corpora.vocabulary.tokenizers import tokenizers
+    from lnlab.interventions.intervention import interventions
+    from lnlab.nn.attention import attentions
+    from lnlab.nn.inits import inits
+    from lnlab.nn.linear import linears
+    from lnlab.nn.models import models
+    from lnlab.nn.norms import norms
+    from lnlab.nn.placements import placements
+    from lnlab.optim.optimizers import optimizers
+    from lnlab.optim.schedules import schedules
+    from lnlab.optim.stops import stops
+    from lnlab.probes.probe import probes
+    from lnlab.tasks.task import tasks
+
+    for _room in (lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions):
+        for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
+            import_module(_module.name)
 
 REGISTRIES: Mapping[str, Registry[Any]] = {
     registry.kind: registry

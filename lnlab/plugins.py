@@ -13,6 +13,7 @@ from types import CodeType
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
+from lnlab.training_extra import standing_in
 from lnlab.userfiles import read_user_file
 
 
@@ -50,7 +51,7 @@ def load_package(entry_point: EntryPoint) -> None:
         LabError: it fails.
     """
     name = entry_point.dist.name if entry_point.dist else entry_point.name
-    with registering(Origin(name)):
+    with registering(Origin(name)), standing_in():
         try:
             entry_point.load()
         except LabError as error:
@@ -83,7 +84,7 @@ def load_plugin(path: Path) -> str:
         raise LabError(Issue("failed", str(path), "is not a Python file", "give --with a file that ends in .py"))
     loader = _ContentLoader(f"lnlab_plugin_{digest_bytes(content)[:12]}", str(path), content)
     module = importlib.util.module_from_spec(ModuleSpec(loader.name, loader, origin=loader.path))
-    with registering(Origin(path.name, digest_bytes(content))):
+    with registering(Origin(path.name, digest_bytes(content))), standing_in():
         try:
             loader.exec_module(module)
         except LabError as error:

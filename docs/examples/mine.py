@@ -6,11 +6,11 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from lnlab.select.quantity import quantities, quantity_product, stored_rows
 from lnlab.facts import QuantityWords
 from lnlab.nn.norms import norms
 from lnlab.probes.probe import State, once, probes
 from lnlab.probes.support.stream_sums import site_sums
+from lnlab.select.quantity import quantities, quantity_product, stored_rows
 from lnlab.tables import Results, Row
 
 

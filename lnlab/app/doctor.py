@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lnlab import __version__
 from lnlab.app.formats import format_quantity
+from lnlab.training_extra import INSTALL, TRAINING_PACKAGES, absent_packages
 
 if TYPE_CHECKING:
     from lnlab.store.store import Store
@@ -60,7 +61,7 @@ def _package(name: str) -> Examined:
     try:
         return Examined(name, version(name))
     except PackageNotFoundError:
-        return Examined(name, "is missing", f"pip install {name}")
+        return Examined(name, "is missing", INSTALL if name in TRAINING_PACKAGES else f"pip install {name}")
 
 
 def _of_system() -> str:
@@ -84,6 +85,8 @@ def _gpu() -> Examined:
     try:
         import torch
     except ImportError as error:
+        if "torch" in absent_packages():
+            return Examined("gpu", "not looked for, without torch")
         return Examined("gpu", "none", f"torch cannot be imported: {error}")
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     return Examined("gpu", ", ".join(names) or "none that torch sees")

@@ -19,6 +19,7 @@ from lnlab.errors import LabError, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 from lnlab.issues import Issue
 from lnlab.printable import printable
+from lnlab.training_extra import require_training
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,6 +129,7 @@ def run_request(
     trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
     summary = _complete_plan(store, request, retry_failed=retry_failed)
     if summary is None:
+        require_training(request.command("run"))
         from lnlab.execute.pool import warm
 
         if executor == ExecutorKind.local:

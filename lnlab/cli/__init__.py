@@ -20,6 +20,7 @@ from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, err, leave_pipe, lose_output, lost_output, one_line, out
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
+from lnlab.training_extra import absent_packages, needs_training
 from lnlab.userfiles import user_path
 
 app = typer.Typer(
@@ -118,6 +119,13 @@ def _code_of(words: Sequence[str]) -> int:
         return SIGNAL + stop.number
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in absent_packages() or "--traceback" in words:
+            raise
+        command = next((word for word in words if not word.startswith("-")), "")
+        err().print(one_line(str(needs_training(f"lnlab {command}".rstrip(), package))))
+        return WRONG
     except (LabError, typer.TyperException, OSError) as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _DISK_FULL:
             lose_output(error)  # what Typer prints, as help, passes our consoles by

@@ -12,6 +12,7 @@ from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.training_extra import INSTALL, absent_packages
 
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 
@@ -59,5 +60,7 @@ def check_specs(
                     out().print(f"{which}: {note}")
     if as_json:
         print_json([asdict(summary) for summary in summaries])
+    if summaries and absent_packages():
+        err().print(f"no model was built and no corpus read, which needs torch; {INSTALL}", markup=False)
     if told or problems:
         raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))

@@ -13,6 +13,18 @@ class ExecutorKind(StrEnum):
     slurm = "slurm"
 
 
+class WorkerDied(Exception):
+    """The process that was at a task ended before it answered.
+
+    Attributes:
+        exitcode: as of ``multiprocessing``: that of the process, or minus the signal that killed it.
+    """
+
+    def __init__(self, exitcode: int | None) -> None:
+        super().__init__("its process died")
+        self.exitcode = exitcode
+
+
 class WorkerLost(Exception):
     """The worker that held a task is gone with the machine it ran on.
 
@@ -28,8 +40,8 @@ class WorkerLost(Exception):
 class Executor(Protocol):
     """Workers by number. The future of a task ends with its answer or raises.
 
-    ``TimeoutError`` where it took too long, ``pebble.ProcessExpired`` where its process died, ``WorkerLost`` where the
-    machine went away, and what a broken pool raises.
+    ``TimeoutError`` where it took too long, ``WorkerDied`` where its process died, ``WorkerLost`` where the machine
+    went away, and what a broken pool raises.
     """
 
     @property

@@ -11,24 +11,17 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from multiprocessing import (
-    active_children,
-    forkserver,
-    get_all_start_methods,
-    get_context,
-    resource_tracker,
-)
+from dataclasses import dataclass
+from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-from pebble import ProcessPool
-
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import CAN_BLOCK_SIGNALS, URGENT, listen
+from lnlab.execute.process_worker import ProcessWorker
 from lnlab.issues import Issue
 
 START_METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
@@ -150,50 +143,34 @@ if sys.platform != "win32":
         Process = _ForkedWorker
 
 
-def _open_pool(count: int) -> ProcessPool:
-    warm()
-    return ProcessPool(max_workers=count, context=_worker_context(), initializer=listen)
-
-
 @dataclass
 class Workers:
-    """The executor of this machine: a number of processes. If their pool breaks, the next call opens a new one."""
+    """The executor of this machine: a number of processes, each replaced when it dies."""
 
     count: int
     ahead: float = 0.0
-    _pool: ProcessPool = field(init=False)
 
     def __post_init__(self) -> None:
-        self._pool = _open_pool(self.count)
+        warm()
+        self._workers = [ProcessWorker(_worker_context(), listen) for _ in range(self.count)]
 
     def ready(self) -> Collection[int]:
         """All of them."""
         return range(1, self.count + 1)
 
     def submit(
-        self,
-        task: Callable[[Any], Any],
-        argument: Any,
-        timeout: float | None = None,
-        *,
-        worker: int = 1,  # noqa: ARG002 (the pool itself gives a task to whichever is idle)
-    ) -> Any:
-        """Have an idle worker call ``task(argument)``; the future of its answer."""
-        try:
-            return self._pool.schedule(task, args=[argument], timeout=timeout)
-        except (RuntimeError, BrokenProcessPool):
-            self.stop()
-            self._pool = _open_pool(self.count)
-            return self._pool.schedule(task, args=[argument], timeout=timeout)
+        self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
+    ) -> "Future[Any]":
+        """Have a worker call ``task(argument)`` after what it has; the future of its answer."""
+        warm()  # the process from which workers come may have been killed
+        return self._workers[worker - 1].submit(task, argument, timeout)
 
     def terminate(self) -> None:
         """SIGTERM to every worker: those that work save their states and end; idle ones just end."""
-        for process in active_children():
-            process.terminate()
+        for worker in self._workers:
+            worker.terminate()
 
     def stop(self) -> None:
         """Kill them, whatever they do."""
-        for process in active_children():  # one that works counts SIGTERM and goes on
-            process.kill()
-        self._pool.stop()  # type: ignore[no-untyped-call]
-        self._pool.join()
+        for worker in self._workers:
+            worker.stop()

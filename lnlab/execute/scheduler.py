@@ -13,11 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pebble import ProcessExpired
-
 from lnlab.compile.work import Trajectory
 from lnlab.errors import StoreError
-from lnlab.execute.executor import Executor, OpenExecutor, WorkerLost, worker_with_room
+from lnlab.execute.executor import Executor, OpenExecutor, WorkerDied, WorkerLost, worker_with_room
 from lnlab.execute.interrupts import Stops, counting_stops, exit_name, signal_name
 from lnlab.execute.pool import Workers, cores
 from lnlab.execute.progress import InFlightUnit, OnEvent, ProgressReporter, SweepSummary
@@ -144,7 +142,7 @@ class _Scheduler:
         while futures and not self.stops.count:
             done, futures = wait(futures, TICK, FIRST_COMPLETED)
             for future in done:
-                with suppress(ProcessExpired, WorkerLost, *_BROKEN):
+                with suppress(WorkerDied, WorkerLost, *_BROKEN):
                     future.result().raise_if_fatal()
         self.reporter.begin()
 
@@ -200,9 +198,9 @@ class _Scheduler:
         except TimeoutError:
             reason = f"stopped after {self.timeout:g} s"
             answer = self._record(flight.unit, "timed_out", reason, self.timeout or 0.0)
-        except ProcessExpired as expired:
+        except WorkerDied as died:
             self.deaths[flight.unit.key] += 1
-            cause = f"its worker died ({exit_name(expired.exitcode)})"
+            cause = f"its worker died ({exit_name(died.exitcode)})"
             answer = self._handle_worker_end(flight, cause, self.deaths, DEATHS)
         except WorkerLost as lost:
             self.losses[flight.unit.key] += lost.first

@@ -11,6 +11,7 @@ from lnlab.app.planning.undecidable import undecidable_note, undecidable_seeds
 from lnlab.app.request import Request, compile_request, read_document
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
     from lnlab.app.claim_sites import Sites
@@ -28,7 +29,7 @@ class SpecSummary:
         profile: the profile; None: the default.
         tuning_runs: runs in which values are chosen.
         runs: runs that are judged.
-        models: distinct models, each of which was built.
+        models: distinct models, each of which was built, where torch is installed.
         claims: claims.
         note: claims that these seeds cannot decide, in words; or nothing.
         notes: what else a reader of the spec may not expect, a sentence each.
@@ -106,18 +107,22 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
 
     plan, document = compile_request(request, known, assume_data=True)
     tuning_runs = plan.runs if plan.undecided else ()
+    buildable = not absent_packages()
     if plan.undecided:
-        models.build(document, plan)
+        if buildable:
+            models.build(document, plan)
         plan, document = compile_request(
             request, known, [assumed_decision(question) for question in plan.undecided], assume_data=True
         )
-    sites = models.build(document, plan)
-    if plan.sources:
-        from lnlab.app.rounds.transfers import transfer_sentences
+    surveyed: list[str] = []
+    if buildable:
+        sites = models.build(document, plan)
+        if plan.sources:
+            from lnlab.app.rounds.transfers import transfer_sentences
 
-        transfer_sentences(plan, document, known)
-    _refuse_claims(request, plan, document, sites)
-    surveyed = survey_files(plan, document, known, request.roots)
+            transfer_sentences(plan, document, known)
+        _refuse_claims(request, plan, document, sites)
+        surveyed = survey_files(plan, document, known, request.roots)
     return SpecSummary(
         spec=str(request.spec),
         profile=request.profile,

@@ -10,6 +10,7 @@ from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import nearest
 from lnlab.issues import Issue
+from lnlab.training_extra import absent_packages
 
 WITHOUT_FLOAT64 = frozenset({"mps"})
 """Devices without double precision: Apple's GPUs."""
@@ -98,6 +99,8 @@ def contradictions(setting: ResolvedSetting, registries: Registries) -> list[Iss
 
 def too_large(setting: ResolvedSetting, registries: Registries, memory: int) -> list[Issue]:
     """A setting whose peak is beyond ``memory`` bytes is refused before any work."""
+    if absent_packages():  # the size of a model is that of one built without memory, and torch builds it
+        return []
     peak = cost(setting, (), registries).peak_bytes
     if peak <= memory:
         return []

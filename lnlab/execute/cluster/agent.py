@@ -16,11 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pebble import ProcessExpired
-
 from lnlab import __version__
 from lnlab.execute.cluster.relay import open_door
 from lnlab.execute.cluster.remote_unit import Doorway, call
+from lnlab.execute.executor import WorkerDied
 from lnlab.execute.pool import THREADS, Workers
 
 ANSWERED, TIMED_OUT, DIED, BROKE = "answered", "timed_out", "died", "broke"
@@ -72,8 +71,8 @@ class Agent:
             return ANSWERED, await asyncio.wrap_future(self._workers.submit(call, content, timeout))
         except TimeoutError:
             return TIMED_OUT, None
-        except ProcessExpired as expired:
-            return DIED, expired.exitcode
+        except WorkerDied as died:
+            return DIED, died.exitcode
         except (BrokenProcessPool, CancelledError, asyncio.CancelledError, RuntimeError) as error:
             return BROKE, str(error)
 

@@ -15,15 +15,13 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from pebble import ProcessExpired
-
 from lnlab.errors import LabError
 from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences
 from lnlab.execute.cluster.connection import cluster_size
 from lnlab.execute.cluster.package import ray
 from lnlab.execute.cluster.relay import Relay
 from lnlab.execute.cluster.remote_unit import Doorway, pack
-from lnlab.execute.executor import WorkerLost
+from lnlab.execute.executor import WorkerDied, WorkerLost
 from lnlab.execute.pool import threads
 from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
 from lnlab.issues import Issue
@@ -206,7 +204,7 @@ class RayExecutor:
         elif end == TIMED_OUT:
             self._fail(hired, future, argument, TimeoutError())
         elif end == DIED:
-            self._fail(hired, future, argument, ProcessExpired("its process died", value))  # type: ignore[no-untyped-call]
+            self._fail(hired, future, argument, WorkerDied(value))
         elif end is not None:
             self._fail(hired, future, argument, BrokenProcessPool(value))
         else:

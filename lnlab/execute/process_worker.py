@@ -1,0 +1,171 @@
+"""A process that does one task after the other, and the thread of this process that waits for it.
+
+The process is started with the first task, and again with the next one after it has died: by a signal, for memory, or
+because a task took too long. What it was at fails; what waits for it does not.
+"""
+
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from lnlab.execute.executor import WorkerDied
+
+Task = tuple["Future[Any]", Callable[[Any], Any], Any, float | None]
+FALSE_STARTS = 3
+"""So many processes in a row that end before they begin a task have died of it."""
+GRACE = 5.0
+"""Seconds in which a process that has lost its channel ends by itself."""
+_BEGUN, _ANSWERED, _RAISED = "begun", "answered", "raised"
+_STARTING = Lock()
+"""Held while a process starts: what its start takes away from the main module and the environment is one for all."""
+
+
+def serve(channel: Connection, initialize: Callable[[], None]) -> None:
+    """In the process: do tasks until the channel is closed. Ctrl-C is for the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an idle worker just ends
+    initialize()
+    while True:
+        try:
+            content = channel.recv_bytes()
+        except (EOFError, OSError):
+            return
+        channel.send((_BEGUN, None))
+        try:
+            task, argument = ForkingPickler.loads(content)
+            answer = ForkingPickler.dumps((_ANSWERED, task(argument)))
+        except BaseException as error:
+            error.add_note(f"in a worker:\n{traceback.format_exc()}")
+            try:
+                answer = ForkingPickler.dumps((_RAISED, error))
+                ForkingPickler.loads(answer)  # some errors can be pickled and not be read
+            except Exception:
+                answer = ForkingPickler.dumps((_RAISED, RuntimeError(repr(error))))
+        channel.send_bytes(answer)
+
+
+class ProcessWorker:
+    """One worker. Its tasks are done in the order in which they come."""
+
+    def __init__(self, context: BaseContext, initialize: Callable[[], None]) -> None:
+        self._context, self._initialize = context, initialize
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._process: BaseProcess | None = None
+        self._channel: Connection | None = None
+        self._lock, self._stopped = Lock(), False
+        self._thread = Thread(target=self._do_tasks, name="lnlab worker", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> "Future[Any]":
+        """The future of ``task(argument)``.
+
+        It raises what the task raises, ``TimeoutError`` where the task took longer than ``timeout`` seconds,
+        ``WorkerDied`` where its process ended, and ``BrokenProcessPool`` where none can be started any more.
+        """
+        future = Future[Any]()
+        self._tasks.put((future, task, argument, timeout))
+        return future
+
+    def terminate(self) -> None:
+        """SIGTERM to the process, if there is one."""
+        with self._lock:
+            if self._process is not None:
+                self._process.terminate()
+
+    def stop(self) -> None:
+        """Kill the process, whatever it does; tasks that wait fail."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.kill()
+        self._tasks.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _do_tasks(self) -> None:
+        while (item := self._tasks.get()) is not None:
+            future, task, argument, timeout = item
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(self._call(task, argument, timeout))
+            except BaseException as error:
+                future.set_exception(error)
+        self._end()
+
+    def _call(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> Any:
+        content = bytes(ForkingPickler.dumps((task, argument)))
+        code: int | None = None
+        for _ in range(FALSE_STARTS):
+            process, channel = self._running()
+            with suppress(OSError):  # it died while it had nothing to do, which concerns no task
+                channel.send_bytes(content)
+            begun: float | None = None
+            while True:
+                left = None if begun is None or timeout is None else max(0.0, begun + timeout - time.monotonic())
+                if not wait([channel, process.sentinel], left):
+                    process.kill()
+                    self._end()
+                    raise TimeoutError
+                try:
+                    if not channel.poll():
+                        raise EOFError
+                    kind, value = ForkingPickler.loads(channel.recv_bytes())
+                except (EOFError, OSError):
+                    code = self._end()
+                    if begun is not None:
+                        raise WorkerDied(code) from None
+                    break
+                if kind == _ANSWERED:
+                    return value
+                if kind == _RAISED:
+                    raise value
+                begun = time.monotonic()
+        raise WorkerDied(code)
+
+    def _running(self) -> tuple[BaseProcess, Connection]:
+        """The process, started if there is none, and the channel to it."""
+        with self._lock:
+            if self._stopped:
+                raise BrokenProcessPool("the workers were stopped")
+            if self._process is not None and self._channel is not None:
+                return self._process, self._channel
+            channel, theirs = self._context.Pipe()
+            try:
+                process: BaseProcess = self._context.Process(  # type: ignore[attr-defined]
+                    target=serve, args=(theirs, self._initialize), daemon=True
+                )
+                with _STARTING:
+                    process.start()
+            except OSError as error:
+                channel.close()
+                raise BrokenProcessPool(f"no process can be started: {error}") from error
+            finally:
+                theirs.close()
+            self._process, self._channel = process, channel
+            return process, channel
+
+    def _end(self) -> int | None:
+        """Wait for the end of the process, or have it end by closing its channel; its exit code."""
+        with self._lock:
+            process, channel, self._process, self._channel = self._process, self._channel, None, None
+        if channel is not None:
+            channel.close()
+        if process is None:
+            return None
+        process.join(GRACE)
+        if process.exitcode is None:  # it has closed its channel and goes on
+            process.kill()
+            process.join()
+        return process.exitcode

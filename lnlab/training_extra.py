@@ -1,0 +1,134 @@
+"""What only training needs is an extra, ``lnlab[train]``. Without it, everything that is stored can be read and judged.
+
+A spec is understood by the registrations of its pieces: their names, parameters, defaults and facts. These stand beside
+code that names torch. Where torch is not installed, stand-ins take the place of its names while that code is imported:
+registrations are then what they always are, and a piece that is to be built says what to install.
+"""
+
+import sys
+from abc import ABCMeta
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from inspect import Signature, signature
+from types import FunctionType, ModuleType
+from typing import Any
+
+from lnlab.errors import LabError
+from lnlab.issues import Issue
+
+TRAINING_PACKAGES = ("torch", "tokenizers", "safetensors", "sacrebleu")
+"""The packages of the extra that lnlab imports."""
+INSTALL = 'pip install "lnlab[train]"'
+
+
+@cache  # asked for each setting of a sweep
+def absent_packages() -> tuple[str, ...]:
+    """Those of the extra that are not installed."""
+    return tuple(name for name in TRAINING_PACKAGES if name not in sys.modules and not _is_found(name))
+
+
+def _is_found(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):  # as where something refuses it
+        return False
+
+
+def needs_training(what: str, package: str = "torch") -> LabError:
+    """The error of something that cannot be done without the extra: one line, with the command that installs it."""
+    return LabError(Issue("not-installed", what, f"needs {package}, which is not installed", INSTALL))
+
+
+def require_training(what: str) -> None:
+    """See to it that the extra is there.
+
+    Raises:
+        LabError: a package of it is not installed.
+    """
+    for name in absent_packages():
+        raise needs_training(what, name)
+
+
+class _StandIn(ABCMeta):
+    """The class of every stand-in. A class, as it is inherited from, and stands in annotations with ``|``."""
+
+    loading = False
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        stand_in = _stand_in(name, cls.__module__)
+        setattr(cls, name, stand_in)
+        return stand_in
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The parameters of a class that inherits from a stand-in are those of its constructor, not of ``__call__``."""
+        whole = signature(getattr(cls, "__init__"), eval_str=True)  # noqa: B009 - of this class, not of an instance
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        if not _StandIn.loading:
+            package = next((base.__module__ for base in cls.__mro__ if base.__dict__.get("stands_in")), cls.__module__)
+            raise needs_training(cls.__name__, package.partition(".")[0])
+        # while modules are imported only decorators are called, with or without arguments
+        decorated = arguments[0] if len(arguments) == 1 and not keywords else None
+        return decorated if isinstance(decorated, FunctionType | type) else cls
+
+
+def _stand_in(name: str, module: str) -> _StandIn:
+    return _StandIn(name, (), {"__module__": module, "stands_in": True})
+
+
+class _Finder:
+    """Finds the modules of absent packages, as modules of stand-ins."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        """As importlib calls it."""
+        return ModuleSpec(name, self, is_package=True) if self.holds(name) else None  # type: ignore[arg-type]
+
+    def holds(self, name: str) -> bool:
+        """Whether a module is one of theirs."""
+        return name.partition(".")[0] in self.packages
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """As importlib calls it."""
+        module = ModuleType(spec.name)
+
+        def attribute(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            stand_in = _stand_in(name, spec.name)
+            setattr(module, name, stand_in)
+            return stand_in
+
+        module.__dict__["__getattr__"] = attribute
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """As importlib calls it."""
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """Inside, names of absent packages can be imported. Outside nobody sees them: ``import torch`` fails as it did."""
+    absent = () if _StandIn.loading else absent_packages()
+    if not absent:
+        yield
+        return
+    finder = _Finder(absent)
+    sys.meta_path.insert(0, finder)
+    _StandIn.loading = True
+    try:
+        yield
+    finally:
+        _StandIn.loading = False
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if finder.holds(name)]:
+            del sys.modules[name]

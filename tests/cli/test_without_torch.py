@@ -1,0 +1,206 @@
+"""An installation without ``lnlab[train]`` reads, judges and draws; what it cannot do names the command that helps."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lnlab.app.request import load_registries
+from tests.cli.described_registries import described
+
+ROOT = Path(__file__).parents[2]
+WITHOUT = """
+import contextlib, io, json, os, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Refuse())
+sys.path.insert(0, {root!r})
+"""
+PACKAGES = ("torch", "tokenizers", "safetensors", "sacrebleu")
+INSTALL = 'pip install "lnlab[train]"'
+COMMANDS = """
+from lnlab.cli import main
+
+answers = []
+for words in json.load(sys.stdin):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(words)
+    answers.append([code, out.getvalue(), err.getvalue()])
+assert not {packages!r} & {{name.partition(".")[0] for name in sys.modules}}
+print(json.dumps(answers))
+"""
+
+
+def python(program, folder, stdin="", packages=PACKAGES):
+    text = (WITHOUT + program).format(packages=set(packages), root=str(ROOT))
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=folder, input=stdin, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def commands(folder, *lines):
+    """Exit code, output and errors of each command, all in one process that has no torch."""
+    return json.loads(python(COMMANDS, folder, json.dumps([line.split() for line in lines])))
+
+
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def committed(once, tmp_path, monkeypatch, lnlab):
+    """A folder with a spec that was run, its report and its lock."""
+    shutil.copytree(once, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    assert lnlab("report", "tiny.yaml", "--out", "reports/tiny/default").code == 0
+    assert lnlab("report", "tiny.yaml", "--profile", "one", "--out", "reports/tiny/one").code == 0
+    assert lnlab("lock", "tiny.yaml", "--report", "reports/tiny/default").code == 0
+    return Path.cwd()
+
+
+def test_everything_that_is_stored_is_read_judged_and_drawn(committed):
+    before = files(committed / "reports" / "tiny" / "default")
+    lines = {
+        "report --from reports/tiny/default --out again": "claims judged",
+        "report tiny.yaml --out from_store": "from_store",
+        "verify tiny.yaml": "verified",
+        "verify tiny.yaml --level 1": "verified",
+        "index reports": "index.html",
+        "paper reports/tiny/default --out paper": "paper",
+        "why tiny:post_above_pre": "computed by  probe gradient_norm",
+        "diff reports/tiny/default reports/tiny/one": "seeds",
+        "results tiny.yaml --out t.parquet": "rows",
+        "results reports/tiny/default --out u.csv": "rows",
+        "check tiny.yaml": "6 runs, 2 models, 2 claims",
+        "list norm": "layer",
+        "status": "",
+        "doctor": "not looked for, without torch",
+    }
+    answers = dict(zip(lines, commands(committed, *lines), strict=True))
+    assert {line: code for line, (code, *_) in answers.items() if code} in (
+        {},
+        {"diff reports/tiny/default reports/tiny/one": 1},
+    )
+    assert not [line for line, words in lines.items() if words not in " ".join(answers[line][1:])]
+    assert answers["check tiny.yaml"][2].count(INSTALL) == 1
+    drawn = files(committed / "again")
+    assert {name for name in before if name.suffix != ".pdf" and drawn.get(name) != before[name]} <= {
+        Path("data/experiment.json"),
+        Path("index.html"),
+        Path("notebook.ipynb"),
+    }  # which name the folder
+    assert {path.suffix for path in files(committed / "paper")} >= {".pdf", ".tex"}
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("run tiny.yaml -s seeds=9 --store new", "lnlab run tiny.yaml -s seeds=9"),
+        ("plan tiny.yaml", "lnlab plan"),
+        ("verify tiny.yaml --level 2", "lnlab verify"),
+    ],
+)
+def test_what_needs_torch_says_in_one_line_what_to_install(committed, line, command):
+    ((code, out, err),) = commands(committed, line)
+    assert (code, out) == (2, "")
+    assert err == f"{command}: needs torch, which is not installed; {INSTALL}\n"
+
+
+def test_a_run_with_nothing_to_do_needs_no_torch(committed, lnlab):
+    assert lnlab("run", "tiny.yaml", "-q").code == 0  # the plan is remembered with the folder, which is a copy
+    ((code, out, _),) = commands(committed, "run tiny.yaml")
+    assert code == 0
+    assert "0 units computed, 6 reused" in out
+
+
+def test_tables_of_other_tools_are_judged(workdir):
+    rows = [f"{opt},{seed},{1 + (opt == 'sgd') + seed / 100}" for opt in ("adam", "sgd") for seed in range(1, 7)]
+    (workdir / "runs.csv").write_text("optimizer,seed,loss\n" + "\n".join(rows) + "\n")
+    (workdir / "table.yaml").write_text(
+        "lnlab: 2\ntitle: t\nresults: {kind: table, files: [runs.csv], axes: [optimizer]}\nclaims:\n"
+        "  - {id: a, says: Adam is lower., kind: ratio, of: {quantity: loss, optimizer: sgd}, to: {optimizer: adam},"
+        " at_least: 1.2}\n"
+    )
+    check, run, page, table = commands(
+        workdir, "check table.yaml", "run table.yaml --json", "report table.yaml", "results table.yaml --out t.json"
+    )
+    assert (check[0], run[0], page[0], table[0]) == (0, 0, 0, 0), (check, run, page, table)
+    assert [verdict["verdict"] for verdict in json.loads(run[1])["verdicts"]] == ["supported"]
+    assert len(json.loads((workdir / "t.json").read_text())) == 12
+    python(
+        "import lnlab, polars; lnlab.from_frame(polars.read_csv('runs.csv'), axes=['optimizer']).frame('loss')", workdir
+    )
+
+
+REGISTRIES = """
+from tests.cli.described_registries import described
+from lnlab.app.request import load_registries
+print(json.dumps(described(load_registries(()))))
+"""
+
+
+def test_every_piece_is_registered_as_it_is_with_torch(tmp_path):
+    """Names, versions, parameters with their defaults and schemas, nested choices, facts: all that a spec reads."""
+    expected = json.loads(json.dumps(described(load_registries(()))))
+    without = json.loads(python(REGISTRIES, tmp_path))
+    assert len(expected) > 120
+    assert without == expected
+
+
+def test_a_piece_is_known_and_cannot_be_built_and_torch_stays_absent(tmp_path):
+    program = """
+from lnlab.catalogue import REGISTRIES
+from lnlab.errors import LabError
+
+for kind, choice in (("norm", "layer"), ("norm", "none")):
+    build = REGISTRIES[kind].builder(REGISTRIES[kind].resolve(choice))
+    try:
+        print(build(16))
+    except LabError as error:
+        print(error)
+try:
+    import torch
+except ModuleNotFoundError as error:
+    print(error.name)
+import lnlab
+for name in ("measure", "Recorder"):
+    try:
+        getattr(lnlab, name)
+    except LabError as error:
+        print(error)
+"""
+    printed = python(program, tmp_path).splitlines()
+    assert printed[0].endswith(f"needs torch, which is not installed; {INSTALL}")
+    assert printed[2:] == [
+        "torch",
+        f"lnlab.measure: needs torch, which is not installed; {INSTALL}",
+        f"lnlab.Recorder: needs torch, which is not installed; {INSTALL}",
+    ]
+
+
+def test_a_plugin_that_imports_torch_registers_its_pieces(tmp_path):
+    shutil.copy(ROOT / "docs" / "examples" / "mine.py", tmp_path)
+    ((code, out, err),) = commands(tmp_path, "--with mine.py list norm")
+    assert (code, err) == (0, "")
+    assert "largest" in out
+
+
+def test_with_torch_nothing_stands_in():
+    program = (
+        "import lnlab.catalogue, torch; from lnlab.nn.norms import norms; print(norms['layer'].build(4, eps=1e-5))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    assert "LayerNorm" in done.stdout, done.stderr

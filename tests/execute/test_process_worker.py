@@ -1,0 +1,172 @@
+"""What a worker promises: one task after the other, and that a dead process takes only the task that it was at."""
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+from toy_pieces import process_of
+
+from lnlab.execute.executor import WorkerDied
+from lnlab.execute.pool import Workers
+
+
+@pytest.fixture
+def workers():
+    opened = Workers(2)
+    yield opened
+    opened.stop()
+
+
+def own_pid(_):
+    return os.getpid()
+
+
+def end(how):
+    if how < 0:
+        os.kill(os.getpid(), -how)
+        time.sleep(30)
+    os._exit(how)
+
+
+def unreadable(_):
+    class Local(Exception):
+        pass
+
+    raise Local("of no module")
+
+
+def unsendable(_):
+    return threading.Lock()
+
+
+def close_everything(_):
+    os.closerange(3, 1000)
+    time.sleep(60)
+
+
+def slept(seconds):
+    time.sleep(seconds)
+    return seconds
+
+
+def test_each_task_is_done_by_the_worker_that_it_names_in_order(workers):
+    pids = {n: [workers.submit(own_pid, None, worker=n).result(60) for _ in range(3)] for n in (1, 2)}
+    assert len(set(pids[1])) == len(set(pids[2])) == 1
+    assert pids[1] != pids[2]
+    ends, futures = [], [workers.submit(slept, seconds) for seconds in (0.3, 0.0, 0.1)]
+    for seconds, future in zip((0.3, 0.0, 0.1), futures, strict=True):
+        future.add_done_callback(lambda _, seconds=seconds: ends.append(seconds))
+    [future.result(60) for future in futures]
+    assert ends == [0.3, 0.0, 0.1]
+
+
+@pytest.mark.parametrize("how", [3, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGTERM])
+def test_a_process_that_dies_takes_its_task_and_no_other(workers, how):
+    died, waiting = workers.submit(end, how), workers.submit(abs, -4)
+    other = workers.submit(abs, -5, worker=2)
+    with pytest.raises(WorkerDied) as caught:
+        died.result(60)
+    assert caught.value.exitcode == how
+    assert (waiting.result(60), other.result(60)) == (4, 5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_dies_of_nothing_to_do_concerns_no_task(workers, number):
+    for _ in range(5):
+        os.kill(workers.submit(own_pid, None).result(60), number)
+        assert workers.submit(abs, -3).result(60) == 3
+
+
+def test_a_task_that_takes_too_long_ends_with_its_process(workers):
+    pid = workers.submit(own_pid, None).result(60)
+    with pytest.raises(TimeoutError):
+        workers.submit(slept, 60, 0.2).result(60)
+    assert workers.submit(own_pid, None).result(60) != pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert workers.submit(slept, 0.1, 5.0).result(60) == 0.1
+
+
+def test_the_time_of_a_task_begins_when_it_is_begun(workers):
+    workers.submit(slept, 0.0).result(60)  # the process has imported this file
+    assert [f.result(60) for f in [workers.submit(slept, 0.4, 0.8) for _ in range(4)]] == [0.4] * 4
+
+
+def test_what_a_task_raises_is_raised_and_the_process_goes_on(workers):
+    pid = workers.submit(own_pid, None).result(60)
+    with pytest.raises(TypeError, match="bad operand") as caught:
+        workers.submit(abs, "text").result(60)
+    assert "in a worker:" in caught.value.__notes__[0]
+    with pytest.raises(RuntimeError, match="of no module"):
+        workers.submit(unreadable, None).result(60)
+    with pytest.raises((TypeError, RuntimeError), match="pickle"):
+        workers.submit(unsendable, None).result(60)
+    with pytest.raises(SystemExit):
+        workers.submit(exit, 5).result(60)
+    with pytest.raises((AttributeError, TypeError), match="pickle"):
+        workers.submit(lambda _: 1, None).result(60)
+    assert workers.submit(own_pid, None).result(60) == pid
+
+
+def test_ctrl_c_in_a_terminal_is_not_for_the_workers(workers):
+    pid = workers.submit(own_pid, None).result(60)
+    waiting = workers.submit(slept, 0.5)
+    time.sleep(0.1)
+    os.kill(pid, signal.SIGINT)
+    assert waiting.result(60) == 0.5
+
+
+def test_a_task_that_closes_the_channel_is_a_death_and_nobody_waits_for_its_end(workers, promptly):
+    with pytest.raises(WorkerDied):
+        workers.submit(close_everything, None).result(60)
+    assert workers.submit(abs, -1).result(60) == 1
+
+
+def test_an_answer_of_any_size_comes_whole(workers):
+    assert workers.submit(bytes, 50_000_000).result(60) == bytes(50_000_000)
+
+
+def test_stopping_kills_what_is_at_work_and_fails_what_waits(workers):
+    pid = workers.submit(own_pid, None).result(60)
+    busy, waiting = workers.submit(slept, 60), workers.submit(abs, -1)
+    time.sleep(0.2)
+    begun = time.monotonic()
+    workers.stop()
+    assert time.monotonic() - begun < 10
+    with pytest.raises(WorkerDied):
+        busy.result(1)
+    with pytest.raises(BrokenProcessPool, match="were stopped"):
+        waiting.result(1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    workers.stop()
+
+
+def test_processes_of_somebody_else_are_left_alone():
+    from multiprocessing import get_context
+
+    theirs = get_context("spawn").Process(target=time.sleep, args=(60,))
+    theirs.start()
+    try:
+        workers = Workers(1)
+        workers.submit(abs, -1).result(60)
+        workers.terminate()
+        workers.stop()
+        assert theirs.is_alive()
+    finally:
+        theirs.kill()
+        theirs.join()
+
+
+def test_processes_that_never_begin_have_died_of_the_task(monkeypatch):
+    monkeypatch.setattr("lnlab.execute.pool.listen", process_of)  # which takes an argument
+    workers = Workers(1)
+    try:
+        with pytest.raises(WorkerDied) as caught:
+            workers.submit(abs, -1).result(120)
+        assert caught.value.exitcode == 1
+    finally:
+        workers.stop()
