@@ -32,7 +32,7 @@ JUMPS = (-YEAR, -DAY, -HOUR, -40.0, 40.0, HOUR, DAY, YEAR, -(50 * YEAR))
 OF_THE_SUITE = 40
 UNIT = PLAN.trajectories[0]
 
-Case = tuple[str, bytes | None, float, bool | None]
+Case = tuple[str, bytes, float, bool | None]
 """What lies in place of a lease, how old it is, and whether it may be taken: None, either."""
 
 
@@ -63,23 +63,19 @@ def cases(ended: int) -> Iterator[Case]:
         yield f"with {wrong}", _signed(alive, **wrong), DAY, True
     for length in range(len(text)):
         yield f"cut after {length} bytes", text[:length], 60.0, True
-    yield "a folder", None, 0.0, True
 
 
 def _signed(lease: dict[str, Any], **changed: Any) -> bytes:
     return json.dumps(lease | changed).encode()
 
 
-def lease_job(folder: str, content: str | None, age: float, free: bool | None, expected: str) -> list[str]:
+def lease_job(folder: str, content: str, age: float, free: bool | None, expected: str) -> list[str]:
     """What comes of a lease that lies there before a run."""
     root = Path(folder) / "store"
     prepare(root)
     lease = trajectory_folder(root, UNIT.key) / LEASE_FILE
     lease.parent.mkdir(parents=True)
-    if content is None:
-        lease.mkdir()
-    else:
-        lease.write_bytes(content.encode("latin-1"))
+    lease.write_bytes(content.encode("latin-1"))
     then = time.time() - age
     os.utime(lease, (then, then))
     losses, done = [], compute(Store(root), UNIT)
@@ -104,8 +100,7 @@ def strange_lease(folder: Path, full: bool) -> Tally:
 
     def try_one(numbered: tuple[int, Case]) -> list[str]:
         number, (name, content, age, free) = numbered
-        text = None if content is None else content.decode("latin-1")
-        arguments = str(folder / str(number)), text, age, free, expected
+        arguments = str(folder / str(number)), content.decode("latin-1"), age, free, expected
         return [f"{name}: {loss}" for loss in pool.answer("lease_faults:lease_job", *arguments)]
 
     for losses in pool.map(try_one, tried if full else sample(tried, OF_THE_SUITE)):
