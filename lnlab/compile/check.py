@@ -22,7 +22,6 @@ from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requir
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests, selection_issues
-from lnlab.compile.selection.variants import Variants
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.overlay import merge_spec
@@ -31,6 +30,7 @@ from lnlab.compile.tuning.select import resolve_select
 from lnlab.errors import SpecError
 from lnlab.issues import Issue, SourceLocation
 from lnlab.registry import Flawed, Roots
+from lnlab.select.variants import Variants
 from lnlab.specfile.citations import EVIDENCE
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override, parse_override

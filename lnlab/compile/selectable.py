@@ -7,9 +7,9 @@ from typing import Any
 from lnlab.compile.checked import Checked
 from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
 from lnlab.compile.selection.selection import SelectionContext
-from lnlab.compile.selection.variants import Variants
 from lnlab.compile.tuning.problems import variants_of
 from lnlab.keys import Json
+from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
 
 

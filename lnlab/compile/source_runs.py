@@ -10,11 +10,11 @@ from pathlib import Path
 
 from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.digests import Input, input_of
-from lnlab.compile.selection.variants import Variants
 from lnlab.errors import SpecError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import canonical
 from lnlab.registry import Choice, Flawed
+from lnlab.select.variants import Variants
 from lnlab.specfile.citations import specs_at_hand
 from lnlab.specfile.load import SpecDocument, load_spec
 

@@ -66,7 +66,7 @@ def _parsed(reference: Json) -> Sequence[ReferenceGroup]:
 def _matching_variants(settings: SettingTable, among: ReferenceGroup) -> list[str]:
     """The variants that meet the conditions."""
     if unknown := settings.unknown_paths((*among.conditions, *among.same)):
-        near = nearest(unknown[0], settings.paths)
+        near = nearest(unknown[0], settings.index.paths)
         raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
     matching = settings.where(among.conditions)["variant"].to_list()
     if settings.by_variant and not matching:

@@ -1,7 +1,7 @@
 """The resolved settings behind results as one table, so that a selection is a join; paths as in ``lnlab.setting``.
 
-A path is read once for all variants, when it is first needed: ``variant path value``, with the value as canonical JSON,
-no row where a variant has nothing there, and a row for each value where its stacks disagree.
+Which of them a selection takes, ``lnlab.select.variants`` decides, as it does for planned runs. A path is read once for
+all variants, when it is first needed.
 """
 
 import json
@@ -15,15 +15,16 @@ import polars as pl
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
+from lnlab.select.variants import Variants
 from lnlab.setting import STACKS, Setting, key_of_stack
 from lnlab.specfile.columns import METHOD, TIMES
-from lnlab.specfile.values import NONE, matches, value_label
+from lnlab.specfile.values import NONE, value_label
 from lnlab.tables import Results
 
 _Computed = TypeVar("_Computed")
 _AXES: Final = pl.Schema({"axis": pl.String, "variant": pl.String, "label": pl.String})
 _NUMBERS: Final = pl.Schema({"value": pl.String, "number": pl.Float64})
-_ROWS: Final = pl.Schema({"variant": pl.String, "path": pl.String, "value": pl.String})
+_VALUES: Final = pl.Schema({"variant": pl.String, "value": pl.String})
 
 
 class NothingSelected(LabError):
@@ -50,24 +51,18 @@ class SettingTable:
         return self._once("variants", "", lambda: pl.Series("variant", list(self.by_variant), pl.String).to_frame())
 
     @property
-    def paths(self) -> frozenset[str]:
-        """Every path at which some variant has a value, short forms and depths included."""
-        settings = self.by_variant.values()
-        return self._once("paths", "", lambda: frozenset[str]().union(*(setting.paths() for setting in settings)))
-
-    def rows(self, path: str) -> pl.DataFrame:
-        """``variant path value`` of one path, in the order of the plan."""
-        return self._once("rows", path, lambda: self._read(path))
+    def index(self) -> Variants:
+        """The variants by number, in the order of the plan."""
+        return self._once("index", "", lambda: Variants([setting.parts for setting in self.by_variant.values()]))
 
     def where(self, conditions: Mapping[str, Json]) -> pl.DataFrame:
         """The variants whose setting meets every condition: the column ``variant``, in the order of the plan.
 
         ``null`` asks for nothing there. A variant whose stacks disagree at a path meets no condition on it.
         """
-        meeting = self.variants
-        for path, condition in conditions.items():
-            meeting = meeting.join(self._where(path, condition), on="variant", how="semi", maintain_order="left")
-        return meeting
+        names = list(self.by_variant)
+        meeting = [names[number] for number in sorted(self.index.selected(conditions))]
+        return pl.Series("variant", meeting, pl.String).to_frame()
 
     def select(self, conditions: Mapping[str, Json]) -> pl.DataFrame:
         """The variants that meet every condition, as ``where``.
@@ -80,7 +75,7 @@ class SettingTable:
 
     def unknown_paths(self, paths: Iterable[str]) -> list[str]:
         """Those of these paths at which no variant has a value."""
-        return [path for path in paths if self.by_variant and self.rows(path).is_empty()]
+        return [path for path in paths if self.by_variant and not self.index.has(path)]
 
     def stacks_where(self, key: str, condition: Json) -> pl.DataFrame:
         """``variant stack`` of every stack whose value at a key, such as ``placement.kind``, meets a condition."""
@@ -89,10 +84,14 @@ class SettingTable:
 
     def numbers(self, path: str) -> pl.DataFrame:
         """``variant number`` of the variants that have a number at a path."""
-        values = self._values(path)
+        values = self.values(path)
         numbers = {text: float(value) for text, value in _distinct(values).items() if _is_number(value)}
         texts = pl.DataFrame({"value": list(numbers), "number": list(numbers.values())}, _NUMBERS)
         return values.join(texts, on="value", maintain_order="left").select("variant", "number")
+
+    def values(self, path: str) -> pl.DataFrame:
+        """``variant value``, as canonical JSON, of the variants that have one value at a path, and no null."""
+        return self._once("values", path, lambda: self._values(path))
 
     def labels(self, path: str) -> pl.DataFrame:
         """``variant label`` of every variant: numbers if all at a path are numbers, else words; null for nothing there.
@@ -139,30 +138,18 @@ class SettingTable:
     def _refuse_unknown(self, paths: Iterable[str]) -> None:
         what = "neither a column of the table nor a path of any setting"
         if unknown := self.unknown_paths(paths):
-            raise NothingSelected(*(Issue("unknown-name", path, what, nearest(path, self.paths)) for path in unknown))
-
-    def _read(self, path: str) -> pl.DataFrame:
-        pairs = [(v, canonical(value)) for v, setting in self.by_variant.items() for value in setting.values(path)]
-        columns = {"variant": [v for v, _ in pairs], "path": [path] * len(pairs), "value": [text for _, text in pairs]}
-        return pl.DataFrame(columns, _ROWS)
-
-    def _where(self, path: str, condition: Json) -> pl.DataFrame:
-        return self._once("where", canonical([path, condition]), lambda: self._matching(path, condition))
-
-    def _matching(self, path: str, condition: Json) -> pl.DataFrame:
-        rows = self.variants.join(self.rows(path), on="variant", how="left", maintain_order="left")
-        single = rows.filter(~pl.col("variant").is_duplicated())
-        values = {text: None if text is None else json.loads(text) for text in single["value"].unique()}
-        texts = [text for text, value in values.items() if matches(value, condition)]
-        matching = pl.DataFrame({"value": texts}, {"value": pl.String})
-        return single.join(matching, on="value", how="semi", nulls_equal=True, maintain_order="left").select("variant")
+            raise NothingSelected(
+                *(Issue("unknown-name", path, what, nearest(path, self.index.paths)) for path in unknown)
+            )
 
     def _values(self, path: str) -> pl.DataFrame:
-        """The rows of a path where a variant has one value that is not null."""
-        return self.rows(path).filter(~pl.col("variant").is_duplicated(), pl.col("value") != "null")
+        names = list(self.by_variant)
+        groups = [(canonical(value), members) for value, members in self.index.at(path) if value is not None]
+        texts = dict(sorted((number, text) for text, members in groups for number in members))
+        return pl.DataFrame({"variant": [names[number] for number in texts], "value": list(texts.values())}, _VALUES)
 
     def _labels(self, path: str) -> pl.DataFrame:
-        values = self._values(path)
+        values = self.values(path)
         distinct = _distinct(values)
         kinds = {text: _kind_text(value) for text, value in distinct.items()}
         if distinct and all(map(_is_number, distinct.values())):

@@ -6,8 +6,8 @@ import pytest
 
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.selection.variants import Variants
 from lnlab.errors import SpecError
+from lnlab.select.variants import Variants
 from lnlab.specfile.experiment import Experiment
 
 SPEC = """\

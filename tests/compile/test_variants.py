@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from lnlab.compile.selection.variants import Variants
 from lnlab.keys import canonical
 from lnlab.select.settings import settings_of
+from lnlab.select.variants import Variants
 from lnlab.tables import Results, frame, table_schema
 
 SETTINGS = [

@@ -69,7 +69,7 @@ def learned_fractions(results: Results, reference: Json = None) -> pl.DataFrame:
 
 def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with a column ``_task``: the resolved task of their variant, as text."""
-    tasks = settings_of(results).rows("task").select("variant", _task="value")
+    tasks = settings_of(results).values("task").select("variant", _task="value")
     return rows.join(tasks, on="variant", how="left", maintain_order="left")
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.selection.selection import as_list
-from lnlab.compile.selection.variants import Members, Variants
 from lnlab.keys import Json
+from lnlab.select.selection import value_list
+from lnlab.select.variants import Members, Variants
 from lnlab.specfile.experiment import Experiment
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 
@@ -53,5 +53,5 @@ def _reference(selection: Mapping[str, Json], against: Mapping[str, str]) -> Jso
     """What the quantity of a selection is measured against, besides what is selected; None: nothing."""
     if REFERENCE in selection:
         return selection[REFERENCE]
-    names: Sequence[Json] = as_list(selection.get("quantity"))
+    names: Sequence[Json] = value_list(selection.get("quantity"))
     return BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.selection import as_list
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.measured.bounded import FRACTIONS
 from lnlab.registry import Choice
+from lnlab.select.selection import value_list
 from lnlab.specfile.about import near_a_bound, reason_against_mean
 from lnlab.specfile.experiment import ClaimText
 from lnlab.specfile.looks import Looks
@@ -57,14 +57,14 @@ def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
 def _names_all_or_nothing(of: Json, registries: Registries) -> bool:
     """Whether a selection names a quantity of which a run has all or none."""
     known = registries["quantity"].entries if "quantity" in registries else {}
-    names = [name for name in as_list((of or {}).get("quantity")) if name in known]
+    names = [name for name in value_list((of or {}).get("quantity")) if name in known]
     return any(known[name].facts.bimodal is not None for name in names)
 
 
 def _names_fraction(of: Json, registries: Registries) -> bool:
     """Whether a selection names a quantity between 0 and 1."""
     known = registries["quantity"].entries if "quantity" in registries else {}
-    names = as_list((of or {}).get("quantity"))
+    names = value_list((of or {}).get("quantity"))
     return any(name in FRACTIONS or (name in known and known[name].facts.fraction) for name in names)
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.selection.selection import as_list
-from lnlab.compile.selection.variants import Variants
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed
+from lnlab.select.selection import value_list
+from lnlab.select.variants import Variants
 from lnlab.specfile.columns import GRID
 from lnlab.specfile.experiment import Experiment
 
@@ -41,7 +41,7 @@ class Grids:
         Raises:
             Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
         """
-        for name in as_list(names):
+        for name in value_list(names):
             if name not in self.names:
                 raise Flawed(
                     Issue(
@@ -51,7 +51,7 @@ class Grids:
                         nearest(str(name), self.names),
                     )
                 )
-        numbers = {self.names.index(name) for name in as_list(names)}
+        numbers = {self.names.index(name) for name in value_list(names)}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
         conditions: dict[str, Json] = {}
         for path in self.paths:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
 
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.selection import as_list
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
+from lnlab.select.selection import value_list
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
@@ -172,12 +172,12 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
 def _values(axis: str, chosen: Json, data: Mapping[str, Json], names: Sequence[str], grid: Json) -> list[Json]:
     """The values of ``for_each`` at an axis: as listed, or all that the grids have."""
     if chosen != ALL:
-        return as_list(chosen)
+        return value_list(chosen)
     return [
         value
         for swept, name in zip_longest(grids_of(dict(data)), names)
-        if grid is None or name in as_list(grid)
-        for value in as_list(swept.get(axis, []))
+        if grid is None or name in value_list(grid)
+        for value in value_list(swept.get(axis, []))
     ]
 
 

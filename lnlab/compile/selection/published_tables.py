@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from lnlab.compile.selection.selection import (
     NO_VALUE,
     SelectionContext,
-    as_list,
     flaws_of_selection,
     kind_label,
     unknown_key,
@@ -19,6 +18,7 @@ from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import nearest
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
+from lnlab.select.selection import value_list
 from lnlab.setting import MISSING, children, path_words
 from lnlab.specfile.columns import COLUMNS, METHOD
 from lnlab.specfile.values import matches
@@ -71,7 +71,7 @@ def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> It
         return
     if condition == []:
         yield NO_VALUE.below(path)
-    for alternative in as_list(condition):
+    for alternative in value_list(condition):
         if alternative is not None and not any(matches(value, alternative) for value in known):
             word = kind_label(alternative)
             yield Issue(
@@ -101,7 +101,7 @@ def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], 
     if condition == []:
         return NO_VALUE.below(path)
     axis = f"{path}, the axis named in `across`" if path == across else path
-    for alternative in as_list(condition):
+    for alternative in value_list(condition):
         if alternative not in known[path]:
             what = f"{kind_label(alternative)} is not a value of {axis}, in any column of the tables"
             return Issue("unknown-name", (path,), what, nearest(kind_label(alternative), map(kind_label, known[path])))
@@ -133,7 +133,7 @@ def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
     parts += [methods for overlay in overlays for methods in methods_of(overlay).values()]
     parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
     values = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
-    return [alternative for value in values for alternative in as_list(value)]
+    return [alternative for value in values for alternative in value_list(value)]
 
 
 def _below(part: Mapping[str, Json], key: str, path: str) -> Json:

@@ -15,7 +15,6 @@ from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedR
 from lnlab.compile.selection.selection import (
     SelectionContext,
     ambiguity,
-    as_list,
     flaws_of_key,
     flaws_of_selection,
     open_split,
@@ -27,6 +26,7 @@ from lnlab.facts import SectionFacts
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, parameter_issues
+from lnlab.select.selection import value_list
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
@@ -227,13 +227,13 @@ def _flaws_of_references(
     """
     choice = request.choice
     by_word = dict(selections)
-    quantities = [*as_list(choice.get("quantity")), *as_list(choice.get("numbers"))]
+    quantities = [*value_list(choice.get("quantity")), *value_list(choice.get("numbers"))]
     word = "of" if "of" in by_word else "where"
     first = by_word.get(word) or {}
-    names = [*quantities, *as_list(first.get("quantity"))]
+    names = [*quantities, *value_list(first.get("quantity"))]
     yield from ((word, flaw) for flaw in flaws_of_reference(first, names, context, request.implied))
     if REFERENCE in (other := by_word.get("to") or {}):
-        names = as_list({**first, **other}.get("quantity"))
+        names = value_list({**first, **other}.get("quantity"))
         yield from (("to", flaw) for flaw in flaws_of_reference(other, names, context))
 
 
@@ -252,7 +252,7 @@ def _ambiguous(
     first = dict(selections).get("of", {})
     for word, selection in selections:
         whole = {**first, **selection}
-        over = [path for name in as_list(whole.get("quantity")) if (path := context.taken_over.get(name))]
+        over = [path for name in value_list(whole.get("quantity")) if (path := context.taken_over.get(name))]
         if both := [path for path in over if path in claim_axes]:
             yield (
                 (word, "quantity"),

@@ -4,11 +4,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
+from lnlab.select.selection import value_list
+from lnlab.select.variants import Members, Variants
 from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import NONE, is_choices
@@ -78,7 +79,7 @@ def flaws_of_selection(selection: _Selection, context: SelectionContext) -> list
 
 def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list[Issue]:
     """A quantity taken over a path which does not vary here, on a split or at an x that it has not."""
-    for name in as_list(selection.get("quantity")):
+    for name in value_list(selection.get("quantity")):
         path = context.taken_over.get(name) if isinstance(name, str) else None
         if path and path in selection:
             return [Issue("no-effect", (path,), f"'{name}' is taken over it", "leave it out")]
@@ -90,7 +91,7 @@ def _flaws_of_quantity(selection: _Selection, context: SelectionContext) -> list
             what = f"'{name}' is not measured on split = {split}"
             return [Issue("conflict", ("split",), what, f"there is {' and '.join(context.splits[name])}")]
         counted_at = context.counted_at.get(name, ()) if isinstance(name, str) else ()
-        for x in as_list(selection.get("x")) if counted_at else []:
+        for x in value_list(selection.get("x")) if counted_at else []:
             if x is not None and x not in counted_at:
                 return [
                     _no_such_row("x", x, f"'{name}' is counted at {listed((f'{n:g}' for n in counted_at), f'{x}')}")
@@ -109,7 +110,7 @@ def _of_the_curve(name: Json, context: SelectionContext) -> bool:
 
 def open_split(selection: _Selection, claim_axes: Collection[str], context: SelectionContext) -> str | None:
     """Why a selection leaves a number for each of several splits, or for each rule of convergence; or None."""
-    for name in as_list(selection.get("quantity")):
+    for name in value_list(selection.get("quantity")):
         columns = context.told_by.get(name, ()) if isinstance(name, str) else ()
         if several := [column for column in columns if column not in (*selection, *claim_axes)]:
             return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
@@ -123,7 +124,7 @@ def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[I
     if key in COLUMNS:
         if condition == []:
             return [NO_VALUE.below(key)]
-        return [flaw for value in as_list(condition) for flaw in _flaws_of_column(key, value, context)]
+        return [flaw for value in value_list(condition) for flaw in _flaws_of_column(key, value, context)]
     if key == context.chosen:
         known = ", ".join(kind_label(value) for value, _ in context.variants.at(TIMES))
         what = "is chosen on tuning seeds, and nobody knows it before"
@@ -135,7 +136,7 @@ def flaws_of_key(key: str, condition: Json, context: SelectionContext) -> list[I
         return [NO_VALUE.below(key)]
     return [
         Issue("empty-selection", (key,), f"no run has {key} = {kind_label(value)}", _nearest_value(value, known_values))
-        for value in as_list(condition)
+        for value in value_list(condition)
         if not context.either(lambda variants, value=value: bool(variants.having(key, value)))  # type: ignore[misc]
     ]
 
@@ -222,11 +223,6 @@ def _varying(members: Members, context: SelectionContext) -> list[str]:
         for axis, value in context.point(number).items():
             values_by_axis.setdefault(axis, {})[kind_label(value)] = None
     return [f"{axis} ({' or '.join(values)})" for axis, values in values_by_axis.items() if len(values) > 1]
-
-
-def as_list(value: Json) -> list[Json]:
-    """A list as it is, a single value as a list of one."""
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def kind_label(value: Json) -> str:

@@ -15,12 +15,12 @@ from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.selection import SelectionContext, flaws_of_selection, kind_label
-from lnlab.compile.selection.variants import Members, Variants
 from lnlab.compile.tuning.groups import TuningGroup, tuning_groups
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
+from lnlab.select.variants import Members, Variants
 from lnlab.setting import path_words
 
 

@@ -1,12 +1,11 @@
-"""All variants of an experiment, indexed by the values at each path: which of them does a selection select?"""
+"""All variants of an experiment, planned or measured, by the values at each path: which does a selection select?"""
 
 from collections.abc import Mapping, Sequence
 
-from lnlab.compile.setting_paths import stacks_of
 from lnlab.keys import Json, canonical
-from lnlab.setting import Setting
-from lnlab.specfile.columns import COLUMNS, METHOD, TIMES
-from lnlab.specfile.references import REFERENCE
+from lnlab.select.selection import Conditions, parse_selection
+from lnlab.setting import STACKS, Setting
+from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import matches
 
 Members = frozenset[int]
@@ -19,7 +18,7 @@ class Variants:
     """
 
     def __init__(
-        self, settings: Sequence[dict[str, Json]], methods: Sequence[Json] = (), times: Sequence[Json] = ()
+        self, settings: Sequence[Mapping[str, Json]], methods: Sequence[Json] = (), times: Sequence[Json] = ()
     ) -> None:
         for word, values in ((TIMES, times), (METHOD, methods)):
             if any(value is not None for value in values):
@@ -43,11 +42,11 @@ class Variants:
     @property
     def own_sites(self) -> bool:
         """Whether a model has no stacks of lnlab's, so that its sites have names of their own."""
-        return any(not stacks_of(setting) for setting in self.settings)
+        return any(not any(stack in setting for stack in STACKS) for setting in self.settings)
 
     def has(self, path: str) -> bool:
         """Whether any setting has something at ``path``."""
-        return path in self.paths or bool(self.at(path))
+        return bool(self.at(path) or self._mixed[path])
 
     def at(self, path: str) -> list[tuple[Json, Members]]:
         """The distinct values at ``path``, each with the variants that have it; those without one are in none."""
@@ -75,10 +74,9 @@ class Variants:
         absent = self.all.difference(self._mixed[path], *(members for _, members in groups))
         return matching | absent if matches(None, condition) else matching
 
-    def selected(self, selection: Mapping[str, Json]) -> Members:
+    def selected(self, selection: Conditions) -> Members:
         """The variants that a selection selects; a column and a reference say nothing about them."""
         selected = self.all
-        for path, condition in selection.items():
-            if path not in COLUMNS and path != REFERENCE:
-                selected &= self.having(path, condition)
+        for path, condition in parse_selection(selection).setting.items():
+            selected &= self.having(path, condition)
         return selected
