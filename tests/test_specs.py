@@ -96,3 +96,14 @@ def test_numbers_in_its_sentences_have_their_zero(path):
     texts += [claim[word] for claim in stated_claims(data) for word in ("says", "source") if word in claim]
     texts += [section.get(word, "") for section in data["report"] for word in ("title", "heading")]
     assert [text for text in texts if re.search(r"(?<![\w.)])-?\.\d", text)] == []
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_an_answer_is_short_and_has_two_numbers_of_verdicts_at_most(path):
+    stated = document_of(path).data.get("answer") or []
+    for answer in stated if isinstance(stated, list) else [stated]:
+        says = answer["says"]
+        placeholders = re.findall(r"\{[^{}]+\}", says)
+        assert len(re.sub(r"\{[^{}]+\}", "1", says).split()) <= 40, says
+        assert len(placeholders) <= 2, says
+        assert all(name.endswith((".estimate}", ".n}")) for name in placeholders), "an interval stands in brackets"
