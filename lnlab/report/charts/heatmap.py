@@ -48,12 +48,15 @@ def heatmap_chart(
     )
     stops = [top * n / (len(HEATMAP_COLOURS) - 1) for n in range(len(HEATMAP_COLOURS))]
     colour = alt.Scale(range=list(HEATMAP_COLOURS), domain=stops, interpolate="lab")
+    tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=rows.title)]
+    tips.append(alt.Tooltip("x:O", title=columns.title))
+    tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     base = alt.Chart(alt.NamedData("points")).mark_rect()
     cells = base.encode(
         x=alt.X("x:O", scale=columns.scale, axis=_axis(columns)),
         y=alt.Y("line:O", scale=rows.scale, axis=_axis(rows)),
         color=alt.Color("estimate:Q", scale=colour, legend=legend),
-        tooltip=_tips(columns, rows),
+        tooltip=tips,
     ).properties(width=side, height=side)
     spec: dict[str, Json] = side_by_side(cells, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
     return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
@@ -61,9 +64,3 @@ def heatmap_chart(
 
 def _axis(places: HeatmapAxis) -> alt.Axis:
     return alt.Axis(title=places.title, values=places.ticks, labelAngle=0, grid=False)
-
-
-def _tips(columns: HeatmapAxis, rows: HeatmapAxis) -> list[alt.Tooltip]:
-    at = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("line:O", title=rows.title)]
-    at.append(alt.Tooltip("x:O", title=columns.title))
-    return at + [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]

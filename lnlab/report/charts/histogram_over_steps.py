@@ -44,13 +44,23 @@ def histogram_chart(
     )
     x = alt.X("x:O", axis=_STEPS, scale=alt.Scale(padding=0))
     y_scale = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
+    # ticks at about six powers of ten, at their places as the drawing has them
+    low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
+    stride = max(1, math.ceil((high - low) / 6))
+    powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
+    words = {
+        rounded(k / math.log10(2) / octaves): f"{10.0**k:g}"
+        if -4 <= k < 6
+        else format_number(10.0**k).removeprefix("1.00 × ")
+        for k in powers
+    }
+    cases = "".join(f"datum.value === {place!r} ? '{word}' : " for place, word in words.items())
+    y_axis = alt.Axis(title=f"{title} (log scale)", values=list(words), labelExpr=f"{cases}''", grid=False)
     base = alt.Chart().encode(x=x)
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="training step t")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     cells = base.transform_calculate(end="datum.line + 1").mark_rect()
-    cells = cells.encode(
-        y=alt.Y("line:Q", scale=y_scale, axis=_magnitudes(title, rows, octaves)), y2="end:Q", color=colour, tooltip=tips
-    )
+    cells = cells.encode(y=alt.Y("line:Q", scale=y_scale, axis=y_axis), y2="end:Q", color=colour, tooltip=tips)
     places = {without_control_characters(key): value / octaves for key, value in medians.items()}
     medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
     medians_base = (
@@ -66,17 +76,3 @@ def histogram_chart(
     panel = alt.layer(cells, line, dots).properties(width=width, height=_HEIGHT, data=alt.NamedData("points"))
     spec: dict[str, Json] = side_by_side(panel, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
     return {**spec, "config": dict(THEME)}
-
-
-def _magnitudes(title: str, rows: tuple[int, int], octaves: int) -> alt.Axis:
-    """Ticks at about six powers of ten."""
-    low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
-    stride = max(1, math.ceil((high - low) / 6))
-    powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
-    places = {rounded(k / math.log10(2) / octaves): k for k in powers}  # as the drawing has them
-    words = {
-        place: f"{10.0**k:g}" if -4 <= k < 6 else format_number(10.0**k).removeprefix("1.00 × ")
-        for place, k in places.items()
-    }
-    cases = "".join(f"datum.value === {place!r} ? '{word}' : " for place, word in words.items())
-    return alt.Axis(title=f"{title} (log scale)", values=list(places), labelExpr=f"{cases}''", grid=False)

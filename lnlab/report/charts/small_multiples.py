@@ -28,23 +28,9 @@ def small_multiples_chart(
     ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand at the foot
     of their panels, or at the head.
     """
-    base = _base(lines, y)
-    layers = alt.layer(*_curves(base), *_names(base, lines, y), *_notes(notes, at_head))
-    panel = layers.properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
-    header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
-    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
-    title = alt.TitleParams(
-        f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=TEXT_COLOUR, offset=10
-    )
-    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title).to_dict()
-    return {**spec, "config": dict(THEME)}
-
-
-def _base(lines: Sequence[str], y: Axis) -> Any:
     scale = alt.Scale(domain=list(lines), range=list(colour_ramp(len(lines))))
-    columns = len(lines) if len(lines) < 5 else math.ceil(len(lines) / 2)  # a phone is as wide as four
     legend = alt.Legend(
-        columns=columns,
+        columns=len(lines) if len(lines) < 5 else math.ceil(len(lines) / 2),  # a phone is as wide as four
         symbolType="stroke",
         symbolSize=260,
         symbolStrokeWidth=3,
@@ -55,61 +41,53 @@ def _base(lines: Sequence[str], y: Axis) -> Any:
     x_axis = alt.Axis(
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
-    return alt.Chart(_POINTS).encode(
+    base: Any = alt.Chart(_POINTS).encode(
         x=alt.X("x:Q", scale=alt.Scale(domain=list(_X_DOMAIN), nice=False), axis=x_axis),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
     )
-
-
-def _curves(base: Any) -> list[Any]:
-    """Band, line, and at its ends a mark that is not seen and tells its numbers to a pointer."""
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("series:N", title="with")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
-    return [
+    ends = base.transform_filter("datum.x === 0 || datum.x === 1").mark_point(size=90, opacity=0, clip=True, aria=False)
+    layers = [
         base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
         base.mark_line(strokeWidth=1.7, clip=True),
-        base.transform_filter("datum.x === 0 || datum.x === 1")
-        .mark_point(size=90, opacity=0, clip=True, aria=False)
-        .encode(tooltip=tips),
+        ends.encode(tooltip=tips),  # marks that are not seen and tell their numbers to a pointer
     ]
-
-
-def _names(base: Any, lines: Sequence[str], y: Axis) -> list[Any]:
-    """The number of the first and of the last line at their right ends, the higher one above."""
+    # the number of the first and of the last line at their right ends, the higher one above
     inside = f"{y.domain[0]!r} <= datum.estimate && datum.estimate <= {y.domain[1]!r}"
     at_ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
     level = base.transform_filter(at_ends).transform_calculate(level="log(datum.estimate)")
     both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
     above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
-    text = both.transform_calculate(name="replace(datum.series, /^[^0-9]*([0-9.]+).*$/, '$1')")
-    return [
-        text.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10).encode(text="name:N")
-        for test, baseline in ((above, "bottom"), (f"!({above})", "top"))
-    ]
+    numbers = both.transform_calculate(name="replace(datum.series, /^[^0-9]*([0-9.]+).*$/, '$1')")
+    for test, baseline in ((above, "bottom"), (f"!({above})", "top")):
+        name = numbers.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10)
+        layers.append(name.encode(text="name:N"))
+    # each line of a note is a mark, as lines of one mark would go on below the panel
+    notes_at: dict[int, dict[str, str]] = {}
+    for of_panel, note in notes.items():
+        for n, words in enumerate(note.split(NOTE_BREAK) if note else ()):
+            from_foot = len(note.split(NOTE_BREAK)) - 1 - n
+            height = _NOTE_LINE * (n + 1) if of_panel in at_head else _HEIGHT - 4 - _NOTE_LINE * from_foot
+            notes_at.setdefault(height, {})[of_panel] = words
+    for height, of_panels in sorted(notes_at.items()):
+        words = f"({json.dumps(of_panels, ensure_ascii=False, sort_keys=True)})[datum.panel]"
+        noted = alt.Chart(_POINTS).transform_aggregate(groupby=["panel"]).transform_calculate(note=words)
+        text = noted.transform_filter("isValid(datum.note)").mark_text(
+            align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic"
+        )
+        layers.append(text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(height), text="note:N"))
+    panel = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
+    header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
+    facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
+    title = alt.TitleParams(
+        f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=TEXT_COLOUR, offset=10
+    )
+    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title).to_dict()
+    return {**spec, "config": dict(THEME)}
 
 
 def note_height(note: str) -> float:
     """The share of a panel's height that a note takes."""
     return (_NOTE_LINE * len(note.split(NOTE_BREAK)) + 4) / _HEIGHT
-
-
-def _notes(notes: Mapping[str, str], at_head: Collection[str]) -> list[Any]:
-    """What a panel cannot show, in words: each line a mark, as lines of one mark would go on below the panel."""
-    lines: dict[int, dict[str, str]] = {}
-    for panel, note in notes.items():
-        for n, line in enumerate(note.split(NOTE_BREAK) if note else ()):
-            from_foot = len(note.split(NOTE_BREAK)) - 1 - n
-            y = _NOTE_LINE * (n + 1) if panel in at_head else _HEIGHT - 4 - _NOTE_LINE * from_foot
-            lines.setdefault(y, {})[panel] = line
-    return [_note_line(y, of_panels) for y, of_panels in sorted(lines.items())]
-
-
-def _note_line(y: int, of_panels: Mapping[str, str]) -> Any:
-    """The lines of notes at one height."""
-    words = f"({json.dumps(of_panels, ensure_ascii=False, sort_keys=True)})[datum.panel]"
-    base = alt.Chart(_POINTS).transform_aggregate(groupby=["panel"]).transform_calculate(note=words)
-    text = base.transform_filter("isValid(datum.note)").mark_text(
-        align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic"
-    )
-    return text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(y), text="note:N")

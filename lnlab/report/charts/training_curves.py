@@ -72,31 +72,61 @@ def training_curve_chart(
         clip: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
         single_seeds: whether each seed has a thin line: where there are too few for bands.
     """
-    base = _base(alt.NamedData("points"), _untitled(x) if overlays.rates else x, style)
-    dashes = _dashes(splits, style)
-    bands = has_bands(len(style.series), splits, windowed=bool(overlays.batches))
-    band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True).encode(y=_y("low", y), y2="high:Q")
-    layers = [
-        *_rules(overlays.rules, y),
-        *_behind(overlays.batches, base, y),
-        *([band] if bands else []),
-    ]
+    # above a strip, which has its title and the epochs for both, the axis has neither
+    upper_x = replace(x, title="", epoch=0.0) if overlays.rates else x
+    base = _base(alt.NamedData("points"), upper_x, style)
+    layers: list[Any] = []
+    if overlays.rules:
+        levels = alt.Chart(alt.InlineData([{"y": rule["y"]} for rule in overlays.rules])).encode(y=_y("y", y))
+        layers.append(levels.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3]))
+    if overlays.batches:
+        faint = base.properties(data=alt.InlineData(list(overlays.batches)))
+        layers.append(faint.mark_line(strokeWidth=0.8, opacity=0.3, clip=True).encode(y=_y("estimate", y)))
+    if has_bands(len(style.series), splits, windowed=bool(overlays.batches)):
+        band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True)
+        layers.append(band.encode(y=_y("low", y), y2="high:Q"))
     if single_seeds:
-        seeds = _base(alt.NamedData("seeds"), _untitled(x) if overlays.rates else x, style)
-        thin_lines = seeds.mark_line(strokeWidth=0.9, opacity=0.5, clip=clip)
-        layers += [thin_lines.encode(y=_y("value", y), detail=["seed:N", "panel:N"])]
-    layers += [base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=dashes)]
-    layers += [
-        *_cuts(overlays.cuts, base, y),
-        *_diverged(overlays, x, y, style),
-        *_rule_names(overlays.rules, x, y),
-        *_marks(base, y, style, x, splits, hover=hover),
-    ]
-    main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
+        seeds = _base(alt.NamedData("seeds"), upper_x, style).mark_line(strokeWidth=0.9, opacity=0.5, clip=clip)
+        layers.append(seeds.encode(y=_y("value", y), detail=["seed:N", "panel:N"]))
+    layers.append(base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=_dashes(splits, style)))
+    cut_tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
+    for up, shape, offset in ((True, _ARROW_UP, 8), (False, _ARROW_DOWN, -8)):
+        # where lines leave the axis, inside of it: no shape of a series looks like one
+        if rows := [row for row in overlays.cuts if row["up"] is up]:
+            arrows = base.properties(data=alt.InlineData(rows)).mark_point(shape=shape, size=90, yOffset=offset)
+            layers.append(arrows.encode(y=_y("value", y), tooltip=cut_tips))
+    for runs, dash in ((overlays.diverged, alt.Undefined), (overlays.survivors, [4, 3])):
+        if runs:
+            alone = _base(alt.InlineData(list(runs)), upper_x, style)
+            thin_line = alone.mark_line(strokeWidth=1, strokeOpacity=0.75, strokeDash=dash)
+            layers.append(thin_line.encode(y=_y("value", y), detail=["run:N", "panel:N"]))
+    if overlays.crosses:
+        ends = _base(alt.InlineData(list(overlays.crosses)), upper_x, style)
+        cross = ends.mark_point(shape=CROSS_PATH, filled=False, size=90)
+        tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
+        layers.append(cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips))
+    for rule in overlays.rules:
+        named = alt.Chart(alt.InlineData([rule])).encode(
+            y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text="label:N"
+        )
+        place: dict[str, Any] = {
+            "align": "left" if rule["left"] else "right",
+            "baseline": "bottom" if rule["above"] else "top",
+            "dx": 4 if rule["left"] else -4,
+            "dy": -3 if rule["above"] else 4,
+            "fontSize": 11,
+        }
+        # a halo keeps the name readable where a curve goes through it
+        halo = named.mark_text(**place, stroke=PAPER_COLOUR, strokeWidth=3, strokeJoin="round", aria=False)
+        layers += [halo, named.mark_text(**place, color=MUTED_COLOUR)]
+    main = alt.layer(*layers, *_marks(base, y, style, x, splits, hover=hover)).properties(width=_WIDTH, height=_HEIGHT)
     if not overlays.rates:
-        return _finish(main)
+        spec: dict[str, Json] = main.to_dict()
+        return {**spec, "config": dict(THEME)}
     chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=_GAP, bounds="flush")
-    return _finish(chart.resolve_scale(strokeDash="independent"), {**THEME["legend"], "offset": _LEGEND_OFFSET})
+    # the room for the axis's title is there already, and the legend needs less
+    legend = {**THEME["legend"], "offset": _LEGEND_OFFSET}
+    return {**chart.resolve_scale(strokeDash="independent").to_dict(), "config": {**THEME, "legend": legend}}
 
 
 def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:
@@ -122,73 +152,6 @@ def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
-def _untitled(x: Axis) -> Axis:
-    """The axis above a strip, which has the title and the epochs for both."""
-    return replace(x, title="", epoch=0.0)
-
-
-def _rules(rules: _Rows, y: Axis) -> list[Any]:
-    """Level lines."""
-    if not rules:
-        return []
-    levels = alt.Chart(alt.InlineData([{"y": rule["y"]} for rule in rules])).encode(y=_y("y", y))
-    return [levels.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3])]
-
-
-def _rule_names(rules: _Rows, x: Axis, y: Axis) -> list[Any]:
-    """The names of level lines at one of their ends, above or below, readable where a curve goes through them."""
-    layers = []
-    for rule in rules:
-        base = alt.Chart(alt.InlineData([rule])).encode(
-            y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text="label:N"
-        )
-        place: dict[str, Any] = {
-            "align": "left" if rule["left"] else "right",
-            "baseline": "bottom" if rule["above"] else "top",
-            "dx": 4 if rule["left"] else -4,
-            "dy": -3 if rule["above"] else 4,
-            "fontSize": 11,
-        }
-        halo = base.mark_text(**place, stroke=PAPER_COLOUR, strokeWidth=3, strokeJoin="round", aria=False)
-        layers += [halo, base.mark_text(**place, color=MUTED_COLOUR)]
-    return layers
-
-
-def _behind(batches: _Rows, base: Any, y: Axis) -> list[Any]:
-    """Single batches as faint lines."""
-    if not batches:
-        return []
-    faint = base.properties(data=alt.InlineData(list(batches)))
-    return [faint.mark_line(strokeWidth=0.8, opacity=0.3, clip=True).encode(y=_y("estimate", y))]
-
-
-def _cuts(cuts: _Rows, base: Any, y: Axis) -> list[Any]:
-    """Arrows where lines leave the axis, inside of it: no shape of a series looks like one."""
-    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
-    layers = []
-    for up, shape, offset in ((True, _ARROW_UP, 8), (False, _ARROW_DOWN, -8)):
-        if rows := [row for row in cuts if row["up"] is up]:
-            arrows = base.properties(data=alt.InlineData(rows)).mark_point(shape=shape, size=90, yOffset=offset)
-            layers.append(arrows.encode(y=_y("value", y), tooltip=tips))
-    return layers
-
-
-def _diverged(overlays: Overlays, x: Axis, y: Axis, style: SeriesStyle) -> list[Any]:
-    """Runs that diverged as thin lines, each with a cross where it ended; dashed, those of them that did not."""
-    x = _untitled(x) if overlays.rates else x
-    thin_lines = _base(alt.InlineData(list(overlays.diverged)), x, style).mark_line(strokeWidth=1, strokeOpacity=0.75)
-    lines = [thin_lines.encode(y=_y("value", y), detail=["run:N", "panel:N"])] if overlays.diverged else []
-    if overlays.survivors:
-        alone = _base(alt.InlineData(list(overlays.survivors)), x, style)
-        dashed = alone.mark_line(strokeWidth=1, strokeOpacity=0.75, strokeDash=[4, 3])
-        lines.append(dashed.encode(y=_y("value", y), detail=["run:N", "panel:N"]))
-    if not overlays.crosses:
-        return lines
-    cross = _base(alt.InlineData(list(overlays.crosses)), x, style).mark_point(shape=CROSS_PATH, filled=False, size=90)
-    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
-    return [*lines, cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips)]
-
-
 def _marks(base: Any, y: Axis, style: SeriesStyle, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
     """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
     tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
@@ -212,23 +175,12 @@ def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
     axis = alt.Axis(title="learning rate", values=[0, top], format=".2~g", grid=False)
-    base = _base(alt.InlineData(_distinct(rates)), x, style)
-    line = base.mark_line(strokeWidth=1.6).encode(
-        y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style)
-    )
-    return line.properties(width=_WIDTH, height=_STRIP_HEIGHT)
-
-
-def _distinct(rates: _Rows) -> list[Mapping[str, Json]]:
-    """Of series that share all their rates the first."""
     lines: dict[Json, list[Mapping[str, Json]]] = {}
     for row in rates:
         lines.setdefault(row["series"], []).append(row)
+    # of series that share all their rates the first is drawn
     drawn = {tuple((row["x"], row["estimate"]) for row in line): line for line in reversed(lines.values())}
-    return [row for line in reversed(drawn.values()) for row in line]
-
-
-def _finish(chart: Any, legend: Json = THEME["legend"]) -> dict[str, Json]:
-    """With the theme; above a strip the room for the axis's title is there already, and the legend needs less."""
-    spec: dict[str, Json] = chart.to_dict()
-    return {**spec, "config": {**THEME, "legend": legend}}
+    distinct = [row for line in reversed(drawn.values()) for row in line]
+    line = _base(alt.InlineData(distinct), x, style).mark_line(strokeWidth=1.6)
+    encoded = line.encode(y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style))
+    return encoded.properties(width=_WIDTH, height=_STRIP_HEIGHT)

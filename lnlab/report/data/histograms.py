@@ -65,28 +65,31 @@ def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json
     )
     names, _, labels = label_series(results, runs, "")
     labelled = histograms.join(labels, on="run", maintain_order="left").rename({"series": "panel", "line": "_panel"})
-    rows = labelled.with_columns(_row(octaves).alias("line"), pl.col("step").alias("x"))
+    middle = (pl.col("left") + pl.col("right")) / 2  # a bin without a finite, positive one is in no row
+    row = (middle.log(2.0) / octaves).floor().cast(pl.Int32, strict=False)
+    rows = labelled.with_columns(
+        pl.when((middle > 0) & middle.is_finite()).then(row).alias("line"), pl.col("step").alias("x")
+    )
     drawn_steps = _drawn_steps(rows)
     drawn_rows = rows.filter(pl.col("x").is_in(drawn_steps))
     seeds = _shares(drawn_rows)
+    counts = drawn_rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum())
+    medians = [  # within its bin by its logarithm
+        (*place, histogram_median(*(bins[c].to_numpy() for c in ("left", "right", "count"))))
+        for place, bins in counts.sort("_panel", *_PLACE, "left").group_by(_PLACE, maintain_order=True)
+    ]
+    schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
     return HistogramShares(
         seeds=seeds,
         points=mean_points(seeds, log=False),
         panels=tuple(name for name in names if name in set(drawn_rows["panel"])),
-        medians=_medians(drawn_rows),
+        medians=pl.DataFrame(medians, schema=schema, orient="row"),
         zeros=_largest_shares(drawn_rows, pl.col("right") == 0),
         odd={name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
         dropped=rows["x"].n_unique() - len(drawn_steps),
         missing=missing_runs_sentence(runs),
         rows={"histograms": drawn_rows.select(histograms.columns)},
     )
-
-
-def _row(octaves: int) -> pl.Expr:
-    """The row of a bin, from its middle; null where it has none."""
-    middle = (pl.col("left") + pl.col("right")) / 2
-    placed = (middle.log(2.0) / octaves).floor().cast(pl.Int32, strict=False)
-    return pl.when((middle > 0) & middle.is_finite()).then(placed)
 
 
 def _drawn_steps(rows: pl.DataFrame) -> list[int]:
@@ -101,13 +104,9 @@ def _drawn_steps(rows: pl.DataFrame) -> list[int]:
     return [steps[place] for place in places]
 
 
-def _total() -> pl.Expr:
-    return pl.col("count").sum().over(_PLACE)
-
-
 def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     """The share of every seed in every row that any seed of its panel and step has, but for nearly empty rows."""
-    shares = rows.with_columns(share=pl.col("count") / _total()).drop_nulls("line")
+    shares = rows.with_columns(share=pl.col("count") / pl.col("count").sum().over(_PLACE)).drop_nulls("line")
     sums = shares.group_by("_panel", "panel", "seed", "x", "line").agg(value=pl.col("share").sum())
     large = sums.filter(pl.col("value") >= MIN_DRAWN_SHARE)["line"]
     central = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
@@ -116,19 +115,6 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     complete = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     labelled = complete.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
     return as_seeds(labelled)
-
-
-def _medians(rows: pl.DataFrame) -> pl.DataFrame:
-    """The median element of each run at each step, within its bin by its logarithm."""
-    ordered = (
-        rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum()).sort("_panel", *_PLACE, "left")
-    )
-    medians = [
-        (*place, histogram_median(*(bins[c].to_numpy() for c in ("left", "right", "count"))))
-        for place, bins in ordered.group_by(_PLACE, maintain_order=True)
-    ]
-    schema = {"panel": pl.String, "seed": pl.Int64, "x": pl.Int64, "value": pl.Float64}
-    return pl.DataFrame(medians, schema=schema, orient="row")
 
 
 def _largest_shares(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:

@@ -4,7 +4,7 @@ A line that is exactly 0 or not finite, which a logarithmic axis cannot show, is
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -89,18 +89,35 @@ def collect_profiles(
         pl.col(x).cast(pl.Float64).alias("x"),
     )
     refuse_duplicates(rows, x)
-    placed = _placed(rows, tuple(panels.values()), tuple(lines.values()))
+    # x from 0 to 1 along each line, in the order of panels and lines
+    of_line = ["panel", "series"]
+    first, names = pl.col("x").min(), (tuple(panels.values()), tuple(lines.values()))
+    span = (pl.col("x").max() - first).over(of_line)
+    x_share = pl.when(span > 0).then((pl.col("x") - first.over(of_line)) / span).otherwise(0.0)
+    panel_order, number = (
+        pl.col(column).replace_strict(of, range(len(of)), return_dtype=pl.Int32)
+        for column, of in zip(of_line, names, strict=True)
+    )
+    ordered = rows.with_columns(x_share, number.alias("line"), panel_order.alias("_panel"))
+    placed = as_seeds(ordered.sort("_panel", "line", "x", "seed"))
     finite = placed["value"].is_finite()
     drawable = placed.with_columns(pl.when(finite & (placed["value"] > 0)).then(pl.col("value")).alias("value"))
     drawn = thin_lines(drawable, ["panel", "series"], MAX_PROFILE_POINTS)
-    groups = {(panel, line): line_rows for panel, line, line_rows in _groups(placed)}
+    groups = {
+        (str(panel), str(line)): line_rows
+        for (panel, line), line_rows in placed.group_by("panel", "series", maintain_order=True)
+    }
     lost = {
         (panels[panel], lines[line]): counts
         for (panel, line), counts in unfinished_places(results, selected_rows, paths, selection).items()
     }
+    points = mean_points(drawn, log=True)
+    for (panel, line), (_, n) in lost.items():  # too many runs of the line diverged for a mean
+        few = pl.col("panel").eq(panel) & pl.col("series").eq(line) & (pl.col("n") < FINISHING * n - 1e-9)
+        points = points.with_columns(pl.when(~few).then(pl.col(c)).alias(c) for c in ("estimate", "low", "high"))
     return Profiles(
         seeds=drawn,
-        points=_without_survivors(mean_points(drawn, log=True), lost),
+        points=points,
         names=tuple(lines.values()),
         panels=tuple(panels.values()),
         line_ends={place: _end(line_rows, lost.get(place)) for place, line_rows in groups.items()},
@@ -116,32 +133,6 @@ def collect_profiles(
         missing=missing_runs_sentence(selected.runs),
         rows=source_rows_of(results, quantity, selected_rows),
     )
-
-
-def _placed(rows: pl.DataFrame, panels: Sequence[str], lines: Sequence[str]) -> pl.DataFrame:
-    """The rows as ``SEED_SCHEMA``, in the order of panels and lines, x from 0 to 1 along each line."""
-    line = ["panel", "series"]
-    first = pl.col("x").min()
-    span = (pl.col("x").max() - first).over(line)
-    x = pl.when(span > 0).then((pl.col("x") - first.over(line)) / span).otherwise(0.0)
-    order = pl.col("panel").replace_strict(panels, range(len(panels)), return_dtype=pl.Int32)
-    number = pl.col("series").replace_strict(lines, range(len(lines)), return_dtype=pl.Int32)
-    ordered = rows.with_columns(x, number.alias("line"), order.alias("_panel")).sort("_panel", "line", "x", "seed")
-    return as_seeds(ordered)
-
-
-def _groups(placed: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    for (panel, line), line_rows in placed.group_by("panel", "series", maintain_order=True):
-        yield str(panel), str(line), line_rows
-
-
-def _without_survivors(points: pl.DataFrame, lost: Mapping[tuple[str, str], tuple[int, int]]) -> pl.DataFrame:
-    """The points without means of lines of which too many runs diverged, where fewer seeds are left than must be."""
-    for (panel, line), (_, n) in lost.items():
-        few = pl.col("panel").eq(panel) & pl.col("series").eq(line) & (pl.col("n") < FINISHING * n - 1e-9)
-        gone = [pl.when(~few).then(pl.col(column)).alias(column) for column in ("estimate", "low", "high")]
-        points = points.with_columns(*gone)
-    return points
 
 
 def _end(rows: pl.DataFrame, lost: tuple[int, int] | None = None) -> LineEnd:
@@ -172,13 +163,8 @@ def _note(lines: Mapping[str, pl.DataFrame], lost: Mapping[str, tuple[int, int]]
             lines_by_state.setdefault(why, []).append(line)
     if len(lines_by_state) == 1 and [*lines] == next(iter(lines_by_state.values())):
         return next(iter(lines_by_state))
-    return "; ".join(f"{', '.join(map(_brief, names))}: {why}" for why, names in lines_by_state.items())
-
-
-def _brief(line: str) -> str:
-    """``16`` for ``16 layers``."""
-    first = line.partition(" ")[0]
-    return first if first.isdigit() else line
+    brief = {line: first if (first := line.partition(" ")[0]).isdigit() else line for line in lines}  # 16 for 16 layers
+    return "; ".join(f"{', '.join(brief[line] for line in names)}: {why}" for why, names in lines_by_state.items())
 
 
 def _state(values: pl.Series) -> str:

@@ -116,7 +116,19 @@ def collect_training_curves(
         *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")),
     )
     entropy = supporting_rows[1]["value"].drop_nans() / per
+    counts = labelled_runs.group_by("series", maintain_order=True).agg(
+        (pl.col("status") == "diverged").sum().alias("gone"), pl.len()
+    )
+    epoch_steps = None
+    if x == "step" and not (shares := epochs_per_update(results, labelled_runs)["_share"]).is_empty():
+        least, most = float(shares.min()), float(shares.max())  # type: ignore[arg-type]
+        if 0 < most <= 1.01 * least:  # the same in all runs
+            epoch_steps = 1 / float(shares.mean())  # type: ignore[arg-type]
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
+    tables = source_rows_of(results, quantity, pl.concat([thinned, hidden, diverged_curves, survivors]))
+    if (recorded := results.tables.get("curves")) is not None:
+        others = [rows.select(recorded.columns) for rows in supporting_rows if not rows.is_empty()]
+        tables["curves"] = pl.concat([tables["curves"], *others]).unique(maintain_order=True)
     return TrainingCurves(
         seeds=seeds,
         points=mean_points(seeds, log=log, fraction=is_fraction(selection)),
@@ -126,14 +138,14 @@ def collect_training_curves(
         families=families,
         panels=splits if len(splits) > 1 else (),
         split=splits[0] if len(splits) == 1 else "",
-        divergence_counts=_divergence_counts(labelled_runs),
+        divergence_counts={name: (k, n) for name, k, n in counts.iter_rows()},
         batches=batch_means(placed_seeds.filter(single_batches), log=log),
-        epoch_steps=_epoch_steps(results, labelled_runs) if x == "step" else None,
+        epoch_steps=epoch_steps,
         rates=rates,
         entropy=(float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
         left_out=undrawn_numbers(surviving.height - finite, finite - drawn.height),
         missing=missing_runs_sentence(runs),
-        rows=_source_rows(results, quantity, pl.concat([thinned, hidden, diverged_curves, survivors]), supporting_rows),
+        rows=tables,
     )
 
 
@@ -179,20 +191,6 @@ def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:
     return finite.filter(pl.col("value") > 0) if log else finite
 
 
-def _epoch_steps(results: Results, runs: pl.DataFrame) -> float | None:
-    """Training steps of an epoch, if they are the same in all runs, to a hundredth."""
-    shares = epochs_per_update(results, runs)["_share"]
-    if shares.is_empty() or not 0 < float(shares.max()) <= 1.01 * float(shares.min()):  # type: ignore[arg-type]
-        return None
-    return 1 / float(shares.mean())  # type: ignore[arg-type]
-
-
-def _divergence_counts(runs: pl.DataFrame) -> dict[str, tuple[int, int]]:
-    diverged = (pl.col("status") == "diverged").sum()
-    counts = runs.group_by("series", maintain_order=True).agg(diverged.alias("gone"), pl.len())
-    return {name: (diverged, size) for name, diverged, size in counts.iter_rows()}
-
-
 def _rates(results: Results, labels: pl.DataFrame, x: CurveAxis) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The learning rate of each series, and the stored rows behind it."""
     curves = results.tables.get("curves")
@@ -205,15 +203,3 @@ def _rates(results: Results, labels: pl.DataFrame, x: CurveAxis) -> tuple[pl.Dat
     thinned = thinned_rates(panel)
     means = thinned.group_by("series", "line", "x").agg(pl.col("value").mean().alias("estimate")).sort("line", "x")
     return means.select(pl.col(c).cast(t) for c, t in LEVEL_SCHEMA.items()), thinned.select(curves.columns)
-
-
-def _source_rows(
-    results: Results, quantity: str, drawn: pl.DataFrame, supporting_rows: tuple[pl.DataFrame, ...]
-) -> dict[str, pl.DataFrame]:
-    """The stored rows of the drawn quantity and of those that support it (rates, entropies, epochs), by table."""
-    tables = source_rows_of(results, quantity, drawn)
-    curves = results.tables.get("curves")
-    if curves is None:
-        return tables
-    others = [rows.select(curves.columns) for rows in supporting_rows if not rows.is_empty()]
-    return {**tables, "curves": pl.concat([tables["curves"], *others]).unique(maintain_order=True)}

@@ -87,7 +87,11 @@ def candidates(
     average and one by one. Those of which not every column was run come last, as their means are over fewer. The
     heading counts the candidates within ``at_most`` steps.
     """
-    scores = [_score(results, candidate) for candidate in candidates]
+    scores = []
+    for candidate in candidates:
+        own = columns_in_order(results, candidate.cells, candidate.where)
+        printed = len(printed_columns(candidate.cells))
+        scores.append(CandidateScore(candidate.name, own, boundary_errors(own), printed))
     columns = [column for score in scores for column in score.columns]
     missing_note = unjudged_runs(results, columns)
     rows = convergence_source_rows(results, columns, curves=False)
@@ -95,11 +99,6 @@ def candidates(
     if not ranked:
         return Section("No candidate has been judged yet", missing=missing_note, rows=rows)
     return Section(_finding(ranked, at_most), tables=(_table(ranked),), missing=missing_note, rows=rows)
-
-
-def _score(results: Results, candidate: Candidate) -> CandidateScore:
-    columns = columns_in_order(results, candidate.cells, candidate.where)
-    return CandidateScore(candidate.name, columns, boundary_errors(columns), len(printed_columns(candidate.cells)))
 
 
 def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
@@ -114,7 +113,22 @@ def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
 
 def _table(scores: Sequence[CandidateScore]) -> Table:
     headings = list(dict.fromkeys(_heading(column.printed) for score in scores for column in score.columns))
-    entries = [row for score in scores for row in _entries(score)]
+    entries: list[tuple[object, ...]] = []
+    body: list[tuple[Cell, ...]] = []
+    for score in scores:
+        agree, cells = score.agreeing
+        errors = list(score.errors.values())
+        leading = (score.name, score.error, *_bounds(errors), len(errors), agree, cells)
+        by_heading: dict[str, list[ReproducedColumn]] = {}
+        for column in score.columns:
+            by_heading.setdefault(_heading(column.printed), []).append(column)
+            boundaries = list(_boundaries(column).values())
+            name = f"{column.printed.table}, {norm_name(column.printed.word)}"
+            entries.append((*leading, name, _published_boundary(column), fmean(boundaries), *_bounds(boundaries)))
+        texts = (_shift(_shifts(by_heading[heading])) if heading in by_heading else "–" for heading in headings)
+        off = nonbreaking(format_interval(score.error, *_bounds(errors)))
+        counted = f"{agree} of {cells}".replace(" ", "\u00a0")
+        body.append(((score.name, False), *((text, True) for text in (off, counted, *texts))))
     rows = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     caption = (
         "Candidates, the nearest first. Steps off: how far their boundaries of convergence lie from the published ones "
@@ -125,32 +139,8 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
     )
     if not all(score.whole for score in scores):
         caption += " Those of which fewer columns were run stand last, whatever their distance."
-    grid = Grid("", ("candidate", "steps off", "cells", *headings), tuple(_line(score, headings) for score in scores))
+    grid = Grid("", ("candidate", "steps off", "cells", *headings), tuple(body))
     return Table(rows, dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid)
-
-
-def _line(score: CandidateScore, headings: Sequence[str]) -> tuple[Cell, ...]:
-    agree, cells = score.agreeing
-    columns: dict[str, list[ReproducedColumn]] = {}
-    for column in score.columns:
-        columns.setdefault(_heading(column.printed), []).append(column)
-    texts = (_shift(_shifts(columns[heading])) if heading in columns else "–" for heading in headings)
-    return (
-        (score.name, False),
-        (nonbreaking(format_interval(score.error, *_bounds(list(score.errors.values())))), True),
-        (f"{agree} of {cells}".replace(" ", "\u00a0"), True),
-        *((text, True) for text in texts),
-    )
-
-
-def _entries(score: CandidateScore) -> list[tuple[object, ...]]:
-    leading = (score.name, score.error, *_bounds(list(score.errors.values())), len(score.errors), *score.agreeing)
-    rows = []
-    for column in score.columns:
-        boundaries = list(_boundaries(column).values())
-        name = f"{column.printed.table}, {norm_name(column.printed.word)}"
-        rows.append((*leading, name, _published_boundary(column), fmean(boundaries), *_bounds(boundaries)))
-    return rows
 
 
 def _bounds(numbers: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -190,12 +180,9 @@ def _shift(steps: Sequence[float]) -> str:
 
 def _heading(column: PrintedColumn) -> str:
     """``1 layer, BatchNorm``: what tells a column from the others, whatever its table is called."""
-    sizes = [
-        f"{format_value(v)} {_counted_noun(path, v)}" for path, v in column.where.items() if isinstance(v, int | float)
-    ]
+    sizes = []
+    for path, value in column.where.items():
+        if isinstance(value, int | float):
+            noun = path.rpartition(".")[2].replace("_", " ")
+            sizes.append(f"{format_value(value)} {noun.removesuffix('s') if value == 1 else noun}")
     return ", ".join((*sizes, norm_name(column.word)))
-
-
-def _counted_noun(path: str, value: Json) -> str:
-    word = path.rpartition(".")[2].replace("_", " ")
-    return word.removesuffix("s") if value == 1 else word

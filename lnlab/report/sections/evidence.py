@@ -60,20 +60,13 @@ def _table(results: Results) -> Table:
         "Verdicts that were read from the reports of other experiments. Estimates have the interval, the statistic and "
         "the number of seeds of their own page; the file of the table has them, and the digest of what was read."
     )
-    lines = tuple(_line(row) for row in rows.iter_rows(named=True))
-    return Table(rows.select(*_HEADINGS), _HEADINGS, caption, Grid("", _COLUMNS, lines))
-
-
-def _line(row: dict[str, object]) -> tuple[Cell, ...]:
-    verdict = str(row["verdict"])
-    symbol = VERDICT_SYMBOLS.get(verdict, VERDICT_SYMBOLS["not testable here"])
-    numbers = [row["estimate"], row["low"], row["high"]]
-    known = [number for number in numbers if isinstance(number, float)]
-    return (
-        (str(row["citing"]), False),
-        (str(row["spec"]), False),
-        (str(row["says"] or row["claim"]), False),
-        (nonbreaking(f"{symbol} {verdict}"), False),
-        (nonbreaking(format_interval(*known)) if len(known) == len(numbers) else "–", True),
-        ("–" if row["n"] is None else str(row["n"]), True),
-    )
+    body: list[tuple[Cell, ...]] = []
+    for row in rows.iter_rows(named=True):
+        verdict = row["verdict"]
+        symbol = VERDICT_SYMBOLS.get(verdict, VERDICT_SYMBOLS["not testable here"])
+        numbers = [row[name] for name in ("estimate", "low", "high")]
+        interval = "–" if None in numbers else nonbreaking(format_interval(*numbers))
+        texts = (row["citing"], row["spec"], row["says"] or row["claim"], nonbreaking(f"{symbol} {verdict}"))
+        seeds = "–" if row["n"] is None else str(row["n"])
+        body.append((*((text, False) for text in texts), (interval, True), (seeds, True)))
+    return Table(rows.select(*_HEADINGS), _HEADINGS, caption, Grid("", _COLUMNS, tuple(body)))

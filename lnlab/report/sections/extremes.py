@@ -117,7 +117,9 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
         values_by_quantity |= {name: frame.filter(of_matrix)["value"] for name, frame in outlier_numbers.items()}
         for quantity, values in values_by_quantity.items():
             if values.count():
-                yield _over_seeds(variant, matrix, quantity, values)
+                mean = t_interval(values.drop_nulls().to_list())
+                ends = {"low": mean.low, "high": mean.high} if mean.n > 1 else {}
+                yield _Entry(variant, matrix, quantity, OVER_SEEDS, estimate=mean.estimate, n=mean.n, **ends)
         for end, residual in _RESIDUAL_OF_END.items():
             if (values := spectral_number(rows, residual)["value"]).count():
                 largest = float(values.max())  # type: ignore[arg-type]
@@ -127,21 +129,6 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
         in_parts = spectra_of_parts.filter(of_matrix)
         for quantity, size, parts in _spreads((*_RESIDUAL_OF_END, *_MEAN_QUANTITIES), in_parts, "part"):
             yield _Entry(variant, matrix, quantity, OVER_BATCH_PARTS, estimate=size, n=parts)
-
-
-def _over_seeds(variant: str, matrix_label: str, quantity: str, values: pl.Series) -> _Entry:
-    mean = t_interval(values.drop_nulls().to_list())
-    low, high = (mean.low, mean.high) if mean.n > 1 else (None, None)
-    return _Entry(
-        variant=variant,
-        matrix=matrix_label,
-        number=quantity,
-        statistic=OVER_SEEDS,
-        estimate=mean.estimate,
-        low=low,
-        high=high,
-        n=mean.n,
-    )
 
 
 def _spreads(quantities: Sequence[str], rows: pl.DataFrame, over: str) -> Iterator[tuple[str, float, int]]:

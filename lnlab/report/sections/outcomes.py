@@ -69,25 +69,46 @@ def _table(
     variants: Sequence[SeriesOutcome], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
 ) -> Table:
     """Exact, one row an entry, and for readers one row per variant."""
-    learned = ("learned",) if _LEARNED in quantities else ()
-    heads = ("variant", "finished", "diverged", *learned, *map(quantity_name, columns))
-    body = tuple(_line(variant, learned=bool(learned), columns=columns) for variant in variants)
-    if any(variant.others for variant in variants):
-        heads = (*heads, "missing")
-        body = tuple((*line, (str(variant.others), True)) for line, variant in zip(body, variants, strict=True))
-    entries = [(variant.name, *entry) for variant in variants for entry in _entries(variant, quantities)]
+    learned = _LEARNED in quantities
+    others = any(variant.others for variant in variants)
+    body: list[tuple[Cell, ...]] = []
+    entries: list[tuple[object, ...]] = []
+    for variant in variants:
+        n = variant.runs
+        steps = ", ".join("?" if step is None else f"{step:,}" for step in variant.diverged)
+        stopped = f", {variant.stopped} stopped early" if variant.stopped else ""
+        texts = (
+            f"{variant.finished}/{n}{stopped}",
+            f"{len(variant.diverged)}/{n}{f' at step {steps}' if steps else ''}",
+        )
+        numbers = [f"{_learned(variant)}/{n}"] if learned else []
+        numbers += [median_with_range(variant.numbers[quantity]) for quantity in columns]
+        numbers += [str(variant.others)] if others else []
+        body.append((*((text, False) for text in (variant.name, *texts)), *((text, True) for text in numbers)))
+        counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
+        counts |= {"learned": _learned(variant)} if learned else {}
+        entries += [(variant.name, name, float(count), None, None, n) for name, count in counts.items()]
+        entries += [
+            (variant.name, quantity_name(quantity), median_or_none(values), *(values[:1] or (None,)),
+             *(values[-1:] or (None,)), len(values))
+            for quantity, values in variant.numbers.items()
+        ]  # fmt: skip
     rows = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
-    numbers = rows.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
-    return Table(rows, OUTCOME_HEADINGS, _caption(quantities, columns, where, numbers), Grid("", heads, body))
-
-
-def _line(variant: SeriesOutcome, *, learned: bool, columns: Sequence[str]) -> tuple[Cell, ...]:
-    steps = ", ".join("?" if step is None else f"{step:,}" for step in variant.diverged)
-    diverged = f"{len(variant.diverged)}/{variant.runs}" + (f" at step {steps}" if steps else "")
-    finished = f"{variant.finished}/{variant.runs}" + (f", {variant.stopped} stopped early" if variant.stopped else "")
-    share = ((f"{_learned(variant)}/{variant.runs}", True),) if learned else ()
-    spreads = ((median_with_range(variant.numbers[quantity]), True) for quantity in columns)
-    return ((variant.name, False), (finished, False), (diverged, False), *share, *spreads)
+    sentences = [
+        "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
+    ]
+    if learned:
+        best = reference_text({**where, "quantity": _LEARNED})
+        scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
+        sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
+    if columns:
+        what = "; ".join(map(quantity_with_unit, columns))
+        of_columns = rows.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
+        over_runs = MEDIAN_AND_RANGE.sentence(of_columns, "", "in brackets", of="run")
+        sentences.append(f"Columns: {what}. {over_runs} A run that diverged ranks worst.")
+    heads = ("variant", "finished", "diverged", *(["learned"] if learned else []), *map(quantity_name, columns))
+    grid = Grid("", (*heads, *(["missing"] if others else [])), tuple(body))
+    return Table(rows, OUTCOME_HEADINGS, " ".join(sentences), grid)
 
 
 def median_with_range(values: Sequence[float], infinite: str = _DIVERGED) -> str:
@@ -103,47 +124,21 @@ def _learned(variant: SeriesOutcome) -> int:
     return sum(value > _LEARNED_THRESHOLD for value in variant.numbers[_LEARNED])
 
 
-def _entries(variant: SeriesOutcome, quantities: Sequence[str]) -> list[tuple[object, ...]]:
-    counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
-    counts |= {"learned": _learned(variant)} if _LEARNED in quantities else {}
-    entries: list[tuple[object, ...]] = [(name, float(n), None, None, variant.runs) for name, n in counts.items()]
-    for quantity, values in variant.numbers.items():
-        entries.append(
-            (
-                quantity_name(quantity),
-                median_or_none(values),
-                *(values[:1] or (None,)),
-                *(values[-1:] or (None,)),
-                len(values),
-            )
-        )
-    return entries
-
-
-def _caption(
-    quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json], numbers: pl.DataFrame
-) -> str:
-    sentences = [
-        "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
-    ]
-    if _LEARNED in quantities:
-        best = reference_text({**where, "quantity": _LEARNED})
-        scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
-        sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
-    if columns:
-        what = "; ".join(map(quantity_with_unit, columns))
-        over_runs = MEDIAN_AND_RANGE.sentence(numbers, "", "in brackets", of="run")
-        sentences.append(f"Columns: {what}. {over_runs} A run that diverged ranks worst.")
-    return " ".join(sentences)
-
-
 def _finding(variants: Sequence[SeriesOutcome], quantities: Sequence[str]) -> str:
     """How many of all runs came to which end, and whose diverged."""
     total = sum(variant.runs for variant in variants)
     finished = sum(variant.finished for variant in variants)
     diverged = sum(len(variant.diverged) for variant in variants)
     others = sum(variant.others for variant in variants)
-    parts = [f"{finished} finished"] + ([f"{diverged} diverged{_diverged_by_variant(variants)}"] if diverged else [])
+    parts = [f"{finished} finished"]
+    if diverged:
+        counts = [
+            f"{len(variant.diverged)} of {variant.runs} {in_variant(variant.name)}"
+            for variant in variants
+            if variant.diverged
+        ]
+        by_variant = f" ({join_words(counts)})" if len(variants) > 1 and len(counts) <= 3 else ""
+        parts.append(f"{diverged} diverged{by_variant}")
     parts += [f"{others} {'is' if others == 1 else 'are'} missing"] if others else []
     finding = (
         f"All {count_noun(total, 'run')} finished"
@@ -151,11 +146,3 @@ def _finding(variants: Sequence[SeriesOutcome], quantities: Sequence[str]) -> st
         else f"Of {count_noun(total, 'run')}, {join_words(parts)}"
     )
     return finding + (f"; {sum(map(_learned, variants))} learned" if _LEARNED in quantities else "")
-
-
-def _diverged_by_variant(variants: Sequence[SeriesOutcome]) -> str:
-    diverged: Mapping[str, str] = {
-        variant.name: f"{len(variant.diverged)} of {variant.runs}" for variant in variants if variant.diverged
-    }
-    text = join_words(f"{k} {in_variant(name)}" for name, k in diverged.items())
-    return f" ({text})" if len(variants) > 1 and len(diverged) <= 3 else ""

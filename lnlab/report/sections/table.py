@@ -1,7 +1,7 @@
 """A quantity as a table, settings by settings: estimates over seeds, and below them what a source prints."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -106,48 +106,48 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: Stat
 
 
 def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) -> Table:
-    """The exact table, one row an entry, and the one that readers see."""
-    row, column = map(path_name, cells.paths)
-    lines = pl.DataFrame(_entries(cells, statistics), schema=_SCHEMA, orient="row")
-    numbers = estimate_headings(quantity_name(quantity))
-    caption = f"{quantity_definition(quantity)} by {row} and {column}. {_caption(cells, statistics, lines)}"
-    names = () if len(statistics) == 1 and not cells.printed else ("",)
-    grid = Grid("", (row, *names, *cells.columns.values()), _grid_rows(cells, statistics, named=bool(names)))
-    return Table(lines, {"row": row, "column": column, "statistic": "statistic", **numbers}, caption, grid)
-
-
-def _entries(cells: TableCells, statistics: Sequence[Statistic]) -> list[tuple[object, ...]]:
-    """Every estimate and every printed number, row by row."""
+    """The exact table, one row an entry, and the one that readers see: a line a statistic, and one for the print."""
+    row_name, column_name = map(path_name, cells.paths)
+    has_names = len(statistics) > 1 or bool(cells.printed)  # a column says which line is of which statistic
     entries: list[tuple[object, ...]] = []
-    for place in [(row, column) for row in cells.rows for column in cells.columns]:
-        names = (_row(cells, place[0]), cells.columns[place[1]])
-        for statistic in statistics:
-            if ci := cells.intervals.get((place, statistic)):
-                entries.append((*names, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
-        if place in cells.printed:
-            entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
-    return entries
-
-
-def _grid_rows(cells: TableCells, statistics: Sequence[Statistic], *, named: bool) -> tuple[tuple[Cell, ...], ...]:
-    """A line for each statistic of each row, and one for what is printed there; ``named``: in a column of its own."""
-    rows: list[tuple[Cell, ...]] = []
-    for row in cells.rows:
-        places = [(row, column) for column in cells.columns]
-        texts = [
-            (
-                _STATISTICS[s].centre,
-                [cells.unfinished.get(place) or _text(cells.intervals.get((place, s)), s) for place in places],
-            )
+    body: list[tuple[Cell, ...]] = []
+    for label in cells.rows:
+        row = _row(cells, label)
+        places = [(label, column) for column in cells.columns]
+        for place in places:
+            names = (row, cells.columns[place[1]])
+            for statistic in statistics:
+                if ci := cells.intervals.get((place, statistic)):
+                    entries.append((*names, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
+            if place in cells.printed:
+                entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
+        lines = {
+            _STATISTICS[s].centre: [
+                cells.unfinished.get(place) or _text(cells.intervals.get((place, s)), s) for place in places
+            ]
             for s in statistics
-        ]
+        }
         if any(place in cells.printed for place in places):
-            texts.append((_PUBLISHED, [cells.printed.get(place, "–") for place in places]))
-        for index, (name, row_texts) in enumerate(texts):
-            head = "" if index else _row(cells, row)
-            names = [(name, False)] if named else []
-            rows.append(((head, False), *names, *((text, True) for text in row_texts)))
-    return tuple(rows)
+            lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in places]
+        for index, (name, texts) in enumerate(lines.items()):
+            head: tuple[Cell, ...] = (("" if index else row, False), *([(name, False)] if has_names else []))
+            body.append((*head, *((text, True) for text in texts)))
+    exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
+    of_statistics = [(_STATISTICS[name], exact.filter(statistic=_STATISTICS[name].centre)) for name in statistics]
+    sentences = [f"{quantity_definition(quantity)} by {row_name} and {column_name}."]
+    sentences += [statistic.sentence(rows, "", "in brackets") for statistic, rows in of_statistics if rows.height]
+    if cells.printed:
+        sentences.append("Published: what the source prints.")
+    if cells.strays:
+        verb = "has" if cells.strays == 1 else "have"
+        sentences.append(f"{count_noun(cells.strays, 'published number')} {verb} no cell here.")
+    if cells.dropped:
+        verb = "is" if cells.dropped == 1 else "are"
+        sentences.append(f"{count_noun(cells.dropped, 'number')} {verb} left out: not finite.")
+    headings = {"row": row_name, "column": column_name, "statistic": "statistic"}
+    headings |= estimate_headings(quantity_name(quantity))
+    grid = Grid("", (row_name, *([""] if has_names else []), *cells.columns.values()), tuple(body))
+    return Table(exact, headings, " ".join(sentences), grid)
 
 
 def _text(ci: Interval | None, statistic: Statistic) -> str:
@@ -171,26 +171,20 @@ def _row(cells: TableCells, label: CellLabel) -> str:
     return cells.rows[label] if isinstance(label, str) else format_value(label)
 
 
-def _caption(cells: TableCells, statistics: Sequence[Statistic], lines: pl.DataFrame) -> str:
-    by_statistic = [(_STATISTICS[name], lines.filter(statistic=_STATISTICS[name].centre)) for name in statistics]
-    sentences = [statistic.sentence(cells, "", "in brackets") for statistic, cells in by_statistic if cells.height]
-    if cells.printed:
-        sentences.append("Published: what the source prints.")
-    if cells.strays:
-        verb = "has" if cells.strays == 1 else "have"
-        sentences.append(f"{count_noun(cells.strays, 'published number')} {verb} no cell here.")
-    if cells.dropped:
-        verb = "is" if cells.dropped == 1 else "are"
-        sentences.append(f"{count_noun(cells.dropped, 'number')} {verb} left out: not finite.")
-    return " ".join(sentences)
-
-
 def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
     """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
     ours = {place: ci for (place, name), ci in cells.intervals.items() if name == statistic}
     both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
     if both:
-        return _compared(cells, both, _STATISTICS[statistic].centre)
+        inside = sum(agrees_with_printed(*pair) for pair in both.values())
+        how_many = f"Of {count_noun(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
+        within = f"{how_many} within the 95 % interval of our {_STATISTICS[statistic].centre}"
+        ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
+        if not ratios:
+            return within
+        worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
+        times = f"where ours is {format_short(ratios[worst])} times the published"
+        return f"{within}; the furthest is {_where(cells, worst)}, {times}"
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTICS[statistic].centre} in any cell"
     extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
@@ -201,20 +195,6 @@ def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
     if len({*numbers.values()}) == 1:
         return f"The {quantity_name(quantity)} is {next(iter(numbers.values()))} in every cell"
     return f"The {quantity_name(quantity)} is between {' and '.join(texts)}"
-
-
-def _compared(cells: TableCells, both: Mapping[TablePlace, tuple[Interval, str]], name: str) -> str:
-    inside = sum(agrees_with_printed(*pair) for pair in both.values())
-    how_many = f"Of {count_noun(len(both), 'published number')}, {inside} {'lies' if inside == 1 else 'lie'}"
-    within = f"{how_many} within the 95 % interval of our {name}"
-    ratios = {p: f.estimate / float(t) for p, (f, t) in both.items() if f.estimate > 0 and float(t) > 0}
-    if not ratios:
-        return within
-    worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
-    return (
-        f"{within}; the furthest is {_where(cells, worst)}, where ours is {format_short(ratios[worst])} "
-        "times the published"
-    )
 
 
 def _where(cells: TableCells, place: TablePlace) -> str:

@@ -46,7 +46,8 @@ def time_to_target(
     """
     runs, names = labelled_runs(results, where or {})
     if target is None:
-        numbers = _derived(results, runs, where or {})
+        known = [word for word in _TIME_UNITS if is_known_quantity(results, word)]
+        numbers = {word: last_numbers(results, runs, word, where or {}) for word in known}
     else:
         numbers = _crossing_times(results, runs, quantity, target)
     values = {word: frame for word, (frame, _) in numbers.items()}
@@ -55,13 +56,34 @@ def time_to_target(
     rows = merged_source_rows(numbers)
     if not any(variant.numbers.get(_UPDATES) for variant in variants):
         return Section("No run has a time to the target yet", missing=missing_note, rows=rows)
-    table = _table(variants, list(numbers), _level(target, where or {}), quantity)
+    if target is None:
+        reference = reference_text({**(where or {}), "quantity": _UPDATES})
+        level = (
+            f"{TARGET_FACTOR} times the highest median final nll among {reference}, without those that learned less "
+            "than a quarter of what the best of these did"
+        )
+    else:
+        level = format_value(target)
+    entries: list[tuple[object, ...]] = []
+    body: list[tuple[Cell, ...]] = []
+    for variant in variants:
+        times = variant.numbers[_UPDATES]
+        reached = f"{sum(map(math.isfinite, times))}/{len(times)}"  # of the runs that have ended
+        spreads = (median_with_range(variant.numbers[word], _NEVER) for word in numbers)
+        body.append(((variant.name, False), (reached, True), *((text, True) for text in spreads)))
+        for word, ranked in variant.numbers.items():
+            if ranked:
+                summary = (median_or_none(ranked), ranked[0], ranked[-1], len(ranked))
+                entries.append((variant.name, _TIME_UNITS[word], *summary))
+    exact = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
+    caption = (
+        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
+        f"than {level}. {MEDIAN_AND_RANGE.sentence(exact, '', 'in brackets', of='run')} A run that diverged or never "
+        "gets there takes longer than all others."
+    )
+    heads = ("variant", "reached", *(_TIME_UNITS[word] for word in numbers))
+    table = Table(exact, OUTCOME_HEADINGS, caption, Grid("", heads, tuple(body)))
     return Section(_finding(variants), tables=(table,), missing=missing_note, rows=rows)
-
-
-def _derived(results: Results, runs: pl.DataFrame, where: Mapping[str, Json]) -> RunNumbers:
-    """The quantities that are known."""
-    return {word: last_numbers(results, runs, word, where) for word in _TIME_UNITS if is_known_quantity(results, word)}
 
 
 def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> RunNumbers:
@@ -85,48 +107,6 @@ def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target:
         epoch_rows = last_rows(results, "epoch", runs).select(results.tables["curves"].columns)
         numbers[_EPOCHS] = (epochs, {"curves": epoch_rows})
     return numbers
-
-
-def _table(variants: Sequence[SeriesOutcome], words: Sequence[str], level: str, quantity: str) -> Table:
-    """Exact, one row an entry, and for readers one row per variant."""
-    entries = [
-        (variant.name, _TIME_UNITS[word], median_or_none(values), *values[:1], *values[-1:], len(values))
-        for variant in variants
-        for word, values in variant.numbers.items()
-        if values
-    ]
-    heads = ("variant", "reached", *(_TIME_UNITS[word] for word in words))
-    body = tuple(_line(variant, words) for variant in variants)
-    rows = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
-    caption = (
-        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
-        f"than {level}. {MEDIAN_AND_RANGE.sentence(rows, '', 'in brackets', of='run')} A run that diverged or never "
-        "gets there takes longer than all others."
-    )
-    return Table(rows, OUTCOME_HEADINGS, caption, Grid("", heads, body))
-
-
-def _level(target: float | None, where: Mapping[str, Json]) -> str:
-    """The target in words."""
-    if target is not None:
-        return format_value(target)
-    reference = reference_text({**where, "quantity": _UPDATES})
-    return (
-        f"{TARGET_FACTOR} times the highest median final nll among {reference}, without those that "
-        "learned less than a quarter "
-        "of what the best of these did"
-    )
-
-
-def _line(variant: SeriesOutcome, words: Sequence[str]) -> tuple[Cell, ...]:
-    spreads = ((median_with_range(variant.numbers[word], _NEVER), True) for word in words)
-    return ((variant.name, False), (_reached(variant), True), *spreads)
-
-
-def _reached(variant: SeriesOutcome) -> str:
-    """``4/5``: of the runs that have ended."""
-    times = variant.numbers[_UPDATES]
-    return f"{sum(map(math.isfinite, times))}/{len(times)}"
 
 
 def _finding(variants: Sequence[SeriesOutcome]) -> str:

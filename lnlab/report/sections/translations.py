@@ -16,7 +16,7 @@ from lnlab.keys import Json
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.section import Section, Table, sections
-from lnlab.report.table import Cell, Grid
+from lnlab.report.table import Grid
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import count_noun, format_number, format_short, join_words
 from lnlab.select.select import narrow_rows, runs_with
@@ -115,59 +115,42 @@ def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame
 
 
 def _table(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> Table:
-    lines = [line for sentence in _by_sentence(translated) for line in _lines(sentence)]
+    """Source and reference, where they may be shown, and a line for each model, sentence by sentence."""
     withheld = all(translation.hypothesis is None for translation in translated)
-    caption = _caption(translated, texts) + (" The text of this corpus may not be shown." if withheld else "")
-    frame = pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row")
-    columns = [place for place, name in enumerate(_HEADINGS) if name in _columns(withheld)]
-    cells = [_cells(line, before) for line, before in zip(lines, [None, *lines], strict=False)]
-    rows = tuple(tuple(row[place] for place in columns) for row in cells)
-    return Table(frame, _HEADINGS, caption, Grid("", tuple(_HEADINGS[name] for name in _columns(withheld)), rows))
-
-
-def _columns(withheld: bool) -> tuple[str, ...]:
-    return ("sentence", "line", "bleu") if withheld else ("sentence", "line", "text", "bleu")
-
-
-def _by_sentence(translated: Sequence[TranslatedSentence]) -> list[list[TranslatedSentence]]:
-    """Translations of the same sentence; variants with another corpus have another one of the same number."""
+    # variants with another corpus have another sentence of the same number
     by_sentence: dict[tuple[Any, ...], list[TranslatedSentence]] = {}
     for translation in translated:
         key = (translation.sentence, translation.source, translation.reference)
         by_sentence.setdefault(key, []).append(translation)
-    return list(by_sentence.values())
-
-
-def _lines(translated: Sequence[TranslatedSentence]) -> list[tuple[Any, ...]]:
-    """Source and reference, where they may be shown, and a line for each model; the columns are those of the table."""
-    first = translated[0]
-    originals = (("source", first.source), ("reference", first.reference))
-    lines: list[tuple[Any, ...]] = [
-        (first.sentence, word, None, None, text, None) for word, text in originals if text is not None
-    ]
-    return lines + [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in translated]
+    lines: list[tuple[Any, ...]] = []
+    for (number, source, reference), group in by_sentence.items():
+        originals = (("source", source), ("reference", reference))
+        lines += [(number, word, None, None, text, None) for word, text in originals if text is not None]
+        lines += [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in group]
+    shown = [name for name in ("sentence", "line", "text", "bleu") if not (withheld and name == "text")]
+    body = []
+    for line, before in zip(lines, [None, *lines], strict=False):
+        number, word, seed, _, text, bleu = line
+        cells = {
+            "sentence": ("" if before and before[0] == number else str(number), False),
+            "line": (word, False),
+            "text": (text or "–", False),
+            "bleu": ("" if seed is None else format_number(bleu), True),
+        }
+        body.append(tuple(cells[name] for name in shown))
+    steps, seeds = (sorted({getattr(translation, word) for translation in translated}) for word in ("step", "seed"))
+    after = f"after {join_words(map(str, steps))} updates, seed {join_words(map(str, seeds))}"
+    signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
+    named = join_words(without_control_characters(text) for text in signatures)
+    scored = f" (sacreBLEU {named})" if len(signatures) else ""
+    caption = f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
+    caption += " The text of this corpus may not be shown." if withheld else ""
+    frame = pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row")
+    return Table(frame, _HEADINGS, caption, Grid("", tuple(_HEADINGS[name] for name in shown), tuple(body)))
 
 
 def _name(translation: TranslatedSentence) -> str:
     return "translation" if translation.name == SINGLE_SERIES else translation.name
-
-
-def _cells(line: tuple[Any, ...], before: tuple[Any, ...] | None) -> tuple[Cell, ...]:
-    """A line for readers; the number of a sentence stands at its first line alone."""
-    sentence, word, seed, step, text, bleu = line
-    head = "" if before and before[0] == sentence else str(sentence)
-    score = "" if seed is None else format_number(bleu)
-    return (head, False), (word, False), (str(seed), True), (str(step), True), (text or "–", False), (score, True)
-
-
-def _caption(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> str:
-    steps, seeds = ({getattr(translation, word) for translation in translated} for word in ("step", "seed"))
-    after = f"after {join_words(map(str, sorted(steps)))} updates, seed {join_words(map(str, sorted(seeds)))}"
-    signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
-    scored = (
-        f" (sacreBLEU {join_words(without_control_characters(text) for text in signatures)})" if len(signatures) else ""
-    )
-    return f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
 
 
 def _finding(translated: Sequence[TranslatedSentence]) -> str:

@@ -110,7 +110,7 @@ def test_a_basin_joins_medians_and_counts_what_diverged(grid, course):
         f"Pre-LN is best at the learning rate 0.001 ({course('pre', 1e-3, 2.5, 200) + 0.2:.2g})"
     )
     assert "NaN" not in to_svg(spec_with_data(chart))
-    assert chart.statistic == "median"
+    assert chart.statistic.centre == "median"
 
 
 def test_an_optimum_on_the_edge_of_the_grid_is_flagged(trained):
