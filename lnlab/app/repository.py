@@ -27,7 +27,9 @@ _TARGETS = {
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 """PyTorch's wheels without CUDA: a runner of the workflow has no GPU, and they are a twentieth of the size."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_UNKNOWN_SOURCE = "lnlab=={version}  # or where it is to be had: lnlab @ git+https://HOST/OWNER/lnlab@COMMIT"
+_UNKNOWN_SOURCE = (
+    "lnlab[train]=={version}  # or where it is to be had: lnlab[train] @ git+https://HOST/OWNER/lnlab@COMMIT"
+)
 
 
 def write_repository(
@@ -57,7 +59,7 @@ def write_repository(
     for option, url in (("--torch-index", torch_index), ("--lnlab-from", lnlab_from or "-")):
         if re.fullmatch(r"[^\s#]+", url) is None:
             raise LabError(Issue("wrong-value", f"{option} {url}", "is no URL", "write it without spaces"))
-    wheel, requirement = (None, f"lnlab @ {lnlab_from}") if lnlab_from else installed_from(_direct_url())
+    wheel, requirement = (None, f"lnlab[train] @ {lnlab_from}") if lnlab_from else installed_from(_direct_url())
     values = {
         "@SPEC@": spec.stem,
         "@TORCH_INDEX@": torch_index,
@@ -100,16 +102,16 @@ def installed_from(direct_url: str | None) -> tuple[Path | None, str]:
     source = json.loads(direct_url) if direct_url else {}
     url = str(source.get("url", ""))
     if commit := source.get("vcs_info", {}).get("commit_id"):
-        return None, f"lnlab @ {source['vcs_info']['vcs']}+{url}@{commit}"
+        return None, f"lnlab[train] @ {source['vcs_info']['vcs']}+{url}@{commit}"
     if not url:
         return None, _UNKNOWN_SOURCE.format(version=__version__)
     if urlsplit(url).scheme != "file":
-        return None, f"lnlab @ {url}"
+        return None, f"lnlab[train] @ {url}"
     path = Path(unquote(urlsplit(url).path))
     if path.suffix == ".whl" and path.is_file():
-        return path, f"./wheels/{path.name}"
-    note = "# a folder of this machine: for others name a URL, as in lnlab @ git+https://HOST/OWNER/lnlab@COMMIT"
-    return None, f"{note}\nlnlab @ {url}"
+        return path, f"./wheels/{path.name}[train]"
+    note = "# a folder of this machine: for others name a URL, as in lnlab[train] @ git+https://HOST/OWNER/lnlab@COMMIT"
+    return None, f"{note}\nlnlab[train] @ {url}"
 
 
 def installed_versions() -> list[tuple[str, str]]:
@@ -126,11 +128,12 @@ def installed_versions() -> list[tuple[str, str]]:
 
 
 def _needed_by(name: str) -> Iterable[str]:
-    """The packages that one requires, without those of its extras."""
+    """The packages that one requires, and of lnlab those for training; without those of other extras."""
     package = _distribution(name)
     for requirement in (package.requires or ()) if package is not None else ():
         match = _NAME.match(requirement)
-        if match is not None and not re.search(r"extra\s*==", requirement):
+        extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)", requirement)
+        if match is not None and (extra is None or (name, extra[1]) == ("lnlab", "train")):
             yield re.sub(r"[-_.]+", "-", match[0]).lower()
 
 

@@ -91,7 +91,7 @@ def test_its_requirements_name_where_everything_comes_from(empty):
     assert requirements(empty / "figures") == [
         "--extra-index-url https://download.pytorch.org/whl/cpu",
         "--constraint constraints.txt",
-        "lnlab @ git+https://example.org/lnlab@v1",
+        "lnlab[train] @ git+https://example.org/lnlab@v1",
     ]
     options = ["--torch-index", "https://example.org/simple", "--lnlab-from", "https://example.org/a.whl"]
     assert main(["init", "--repository", "others", *options]) == 0
@@ -104,7 +104,18 @@ def test_its_constraints_are_the_versions_of_this_environment_all_the_way_down(e
     assert main(["init", "--repository", "figures"]) == 0
     lines = (empty / "figures/constraints.txt").read_text().splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
-    for name in ("altair", "vl-convert-python", "polars", "torch", "scipy", "tokenizers", "numpy", "pydantic-core"):
+    for name in (
+        "altair",
+        "vl-convert-python",
+        "polars",
+        "torch",
+        "scipy",
+        "tokenizers",
+        "safetensors",
+        "sacrebleu",
+        "numpy",
+        "pydantic-core",
+    ):
         assert pinned[name] == version(name).partition("+")[0]
     assert "lnlab" not in pinned
     assert "pytest" not in pinned
@@ -113,14 +124,20 @@ def test_its_constraints_are_the_versions_of_this_environment_all_the_way_down(e
 @pytest.mark.parametrize(
     ("source", "requirement"),
     [
-        (None, "lnlab=="),
+        (None, "lnlab[train]=="),
         (
             {"url": "https://example.org/lnlab.git", "vcs_info": {"vcs": "git", "commit_id": "ab12"}},
-            "lnlab @ git+https://example.org/lnlab.git@ab12",
+            "lnlab[train] @ git+https://example.org/lnlab.git@ab12",
         ),
-        ({"url": "https://example.org/lnlab-1.whl", "archive_info": {}}, "lnlab @ https://example.org/lnlab-1.whl"),
-        ({"url": "file:///home/me/lnlab", "dir_info": {"editable": True}}, "lnlab @ file:///home/me/lnlab"),
-        ({"url": "file:///home/me/gone-1-py3-none-any.whl", "archive_info": {}}, "lnlab @ file:///home/me/gone-1"),
+        (
+            {"url": "https://example.org/lnlab-1.whl", "archive_info": {}},
+            "lnlab[train] @ https://example.org/lnlab-1.whl",
+        ),
+        ({"url": "file:///home/me/lnlab", "dir_info": {"editable": True}}, "lnlab[train] @ file:///home/me/lnlab"),
+        (
+            {"url": "file:///home/me/gone-1-py3-none-any.whl", "archive_info": {}},
+            "lnlab[train] @ file:///home/me/gone-1",
+        ),
     ],
 )
 def test_lnlab_comes_from_where_it_was_installed(source, requirement):
@@ -136,7 +153,7 @@ def test_a_wheel_of_this_machine_is_taken_along(empty, monkeypatch):
     source = json.dumps({"url": wheel.as_uri(), "archive_info": {}})
     monkeypatch.setattr("lnlab.app.repository._direct_url", lambda: source)
     assert main(["init", "--repository", "figures"]) == 0
-    assert requirements(empty / "figures")[-1] == f"./wheels/{wheel.name}"
+    assert requirements(empty / "figures")[-1] == f"./wheels/{wheel.name}[train]"
     assert (empty / "figures/wheels" / wheel.name).read_bytes() == b"a wheel"
 
 
