@@ -18,6 +18,27 @@ _SHORT_FOR = {
     "layernorm": "layer",
     "layernormalization": "layer",
 }
+OTHER_WORDS = {
+    "csv": ("labelled_table",),
+    "tsv": ("labelled_table",),
+    "table": ("labelled_table",),
+    "parquet": ("labelled_table",),
+    "dataframe": ("labelled_table",),
+    "delimiter": ("separator",),
+    "delim": ("separator",),
+    "sep": ("separator",),
+    "txt": ("text",),
+    "text_file": ("text",),
+    "text_files": ("text",),
+    "file": ("files",),
+    "path": ("file", "files"),
+    "decoder": ("language_model",),
+    "gpt": ("language_model",),
+    "transformer": ("encoder_decoder",),
+    "encoder_classifier": ("classifier",),
+    "bert": ("classifier",),
+}
+"""What other tools call a thing of lnlab's, which no spelling is near."""
 
 
 class Problem(Issue):
@@ -109,11 +130,13 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
     Two neighbouring letters exchanged are one edit, and the likeliest: ``rl`` for ``lr``, which share one letter in
     order only. Where no word is near, one that differs in capitals alone is. ``Pre-LN``, ``LayerNorm`` and the like,
-    the words of papers and pages, come before all that is merely near.
+    the words of papers and pages, and those of other tools, ``csv`` or ``delimiter``, come before all that is near.
     """
     words = sorted(set(known))
     if word not in words and (published := [candidate for candidate in words if _stem(candidate) == _stem(word)]):
         return published[0]
+    if word not in words and (meant := [name for name in OTHER_WORDS.get(word.casefold(), ()) if name in words]):
+        return meant[0]
     transposed = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)} - {word}
     candidates = [candidate for candidate in words if candidate in transposed] or get_close_matches(word, words, n=1)
     candidates = candidates or [candidate for candidate in words if candidate.casefold() == word.casefold()]

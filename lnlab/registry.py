@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from lnlab.errors import closest, nearest, shown
+from lnlab.errors import OTHER_WORDS, closest, listed, nearest, shown
 from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.facts import Facts, validated_facts
 from lnlab.issues import Issue, Where
@@ -142,9 +142,14 @@ class Registry(Generic[Build]):
 
     def __getitem__(self, name: str) -> Entry[Build]:
         if name not in self.entries:
-            raise Flawed(
-                Issue("unknown-kind", ("kind",), f"no {self.kind} is called '{name}'", nearest(name, self.entries))
-            )
+            remedy = nearest(name, self.entries)
+            if name.casefold() in OTHER_WORDS and (near := closest(name, self.entries)):
+                keywords = self.entries[near].keywords  # who comes from another tool has not read what it takes
+                needed = [word for word, parameter in keywords.items() if parameter.default is parameter.empty]
+                remedy += f"; '{near}' needs {listed(needed)}" if needed else ""
+                others = [word for word in keywords if word not in needed]
+                remedy += f", and takes {listed(others)}" if needed and others else ""
+            raise Flawed(Issue("unknown-kind", ("kind",), f"no {self.kind} is called '{name}'", remedy))
         return self.entries[name]
 
     def __iter__(self) -> Iterator[Entry[Build]]:

@@ -7,6 +7,7 @@ import pytest
 from lnlab.catalogue import REGISTRIES
 from lnlab.errors import MOST_LISTED, LabError, SpecError, closest, listed, nearest, shown
 from lnlab.issues import Issue
+from lnlab.registry import Flawed
 
 
 def test_a_problem_is_one_line_of_place_cause_and_remedy():
@@ -81,6 +82,11 @@ def test_of_many_known_words_the_nearest_eight_are_listed():
         ("init", "T-Fixup", "t_fixup"),
         ("optimizer", "Adam-2k", "adam_2k"),
         ("optimizer", "AdamW", "adamw"),
+        ("labelled_corpus", "csv", "labelled_table"),
+        ("labelled_corpus", "TSV", "labelled_table"),
+        ("text_corpus", "text_files", "text"),
+        ("model", "decoder", "language_model"),
+        ("model", "encoder_classifier", "classifier"),
     ],
 )
 def test_the_words_of_pages_and_papers_are_known(kind, word, meant):
@@ -91,3 +97,20 @@ def test_a_value_is_shown_briefly_and_without_what_a_terminal_obeys():
     assert shown("½ é") == '"½ é"'
     assert shown("\x9b31m\u202e") == r'"\u009b31m\u202e"'
     assert len(shown(list(range(1000)))) < 90
+
+
+@pytest.mark.parametrize(("word", "meant"), [("delimiter", "separator"), ("sep", "separator"), ("path", "file")])
+def test_the_words_of_other_tools_are_known_as_keys(word, meant):
+    assert closest(word, ["file", "text", "label", "separator", "encoding"]) == meant
+    assert closest(word, ["lr", "beta2"]) is None
+
+
+def test_a_wrong_name_of_a_piece_is_answered_with_what_the_right_one_needs():
+    with pytest.raises(Flawed) as raised:
+        REGISTRIES["labelled_corpus"].resolve({"kind": "csv", "file": "a.csv"})
+    (flaw,) = raised.value.issues
+    assert flaw.remedy.startswith("did you mean 'labelled_table'? (known: ")
+    assert flaw.remedy.endswith("; 'labelled_table' needs file, and takes text, label, separator, encoding")
+    with pytest.raises(Flawed) as raised:
+        REGISTRIES["labelled_corpus"].resolve({"kind": "labelled_table", "file": "a.csv", "delimiter": ";"})
+    assert "did you mean 'separator'?" in raised.value.issues[0].remedy

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LIST_EXAMPLE = "Example: [bold]lnlab list placement[/bold], then [bold]lnlab list placement admin[/bold]"
 
+_CORPUS = "corpus"
 _PIPED_WIDTH = 120
 """Columns of a table that goes to a file or a pipe, where the terminal does not say how many it has."""
 _ATTRIBUTION_FIELDS = ("licence", "citation", "source")
@@ -56,6 +57,8 @@ def list_kinds(
     else:
         kinds = [kind] if kind else known
         rows = [_entry_facts(entry) for selected_kind in kinds for entry in _registry(known, selected_kind)]
+        if kind == _CORPUS:
+            rows += [_entry_facts(entry) for other in _other_corpora(known) for entry in known[other]]
         if "quantity" in kinds:  # what probes measure, beside the quantities that are derived
             rows += [
                 {
@@ -82,6 +85,11 @@ def list_kinds(
         out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
 
 
+def _other_corpora(known: "Mapping[str, Registry[Any]]") -> list[str]:
+    """The kinds of corpora beside pairs of sentences: all stand at ``task.corpus``, and a reader asks for any."""
+    return [kind for kind in known if kind.endswith(f"_{_CORPUS}")]
+
+
 def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]":
     if kind not in known:
         raise LabError(Issue("unknown-kind", "lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
@@ -92,6 +100,8 @@ def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry
     from lnlab.app.tracing.quantities import probe_of_quantity
 
     entries = _registry(known, kind).entries
+    if name not in entries and kind == _CORPUS:
+        entries = {**entries, **{n: e for other in _other_corpora(known) for n, e in known[other].entries.items()}}
     if name not in entries and kind == "quantity" and (probe := probe_of_quantity(known, name)):
         return probe
     if name not in entries:

@@ -344,6 +344,12 @@ def test_list_of_one_corpus_says_whose_it_is_and_where_it_is_to_be_had(lnlab):
     assert "licence" not in lnlab("list", "placement", "mix", "--json").json
 
 
+def test_the_list_of_corpora_has_labelled_sentences_and_running_text_too(lnlab):
+    listed = {(row["kind"], row["name"]) for row in lnlab("list", "corpus", "--json").json}
+    assert listed >= {("corpus", "ted_dev"), ("labelled_corpus", "labelled_table"), ("text_corpus", "text")}
+    assert "labelled_corpus labelled_table" in lnlab("list", "corpus", "labelled_table").out
+
+
 def test_an_unknown_piece_names_the_nearest(lnlab):
     said = lnlab("list", "placement", "mxi")
     assert (said.code, said.out) == (2, "")
