@@ -21,6 +21,7 @@ from time import perf_counter
 PEER_SECONDS = 60
 """What a peer may take to write; then it is cut off, and the rest is reckoned from the runs that it wrote."""
 
+
 @dataclass(frozen=True)
 class Usage:
     """What a command took: of one, or of several after each other."""
