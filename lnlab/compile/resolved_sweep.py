@@ -149,6 +149,8 @@ def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting
         return epochs.in_steps(setting), []
     except ValueError as error:
         return None, [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
+    except LabError as error:  # what keeps the batches of an epoch from being counted has a place in the spec
+        return None, [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
 
 
 def _name_conflict(first: Json, second: Json) -> list[Issue]:

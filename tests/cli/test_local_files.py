@@ -158,3 +158,13 @@ def test_lists_fit_the_terminal_when_they_are_piped(capsys, monkeypatch):
 def test_quantities_are_listed_with_those_that_are_measured(capsys):
     assert main(["list", "quantity", "--json"]) == 0
     assert '"measured_by": "gradient_norm"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("train", ["steps: 2", "epochs: 2"])
+def test_a_wrong_number_of_labels_is_told_at_its_place_also_where_epochs_are_counted(check, train):
+    spec = SPEC.replace("classes: 2", "classes: 3").replace("steps: 2", train)
+    code, said = check("t.csv", lines().encode(), spec=spec)
+    assert (code, said) == (
+        2,
+        "s.yaml:3:120: task.classes: the corpus has 2 labels (l0, l1), and 3 are declared; write classes: 2\n",
+    )
