@@ -6,7 +6,7 @@ The ground (``errors registry keys randomness tables``) carries the front end (`
 wing (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims
 report``); ``app`` holds what the commands do, ``cli`` is the front door. ARCHITECTURE.md is the map.
 
-    lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path or a dict
+    lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path, a dict or a lnlab.Spec
     lnlab.judge(spec)    lnlab.report(spec)    lnlab.results(spec)
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time a name cost
     from lnlab.app.api import report as report
     from lnlab.app.api import results as results
     from lnlab.app.running import run as run
+    from lnlab.app.spec import Spec as Spec
     from lnlab.errors import LabError as LabError
     from lnlab.own_model.checkpoints import measure_checkpoints as measure_checkpoints
     from lnlab.own_model.measured import Measurements as Measurements
@@ -33,6 +34,7 @@ __all__ = [
     "LabError",
     "Measurements",
     "Recorder",
+    "Spec",
     "check",
     "from_frame",
     "judge",
@@ -50,6 +52,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **{name: ("lnlab.app.api", name) for name in ("check", "judge", "plan", "results")},
     "run": ("lnlab.app.running", "run"),
+    "Spec": ("lnlab.app.spec", "Spec"),
     "measure": ("lnlab.own_model.measuring", "measure_model"),
     "Measurements": ("lnlab.own_model.measured", "Measurements"),
     "measure_checkpoints": ("lnlab.own_model.checkpoints", "measure_checkpoints"),

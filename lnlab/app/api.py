@@ -33,7 +33,7 @@ def check(
     Example: ``lnlab.check("first.yaml")[0].runs``
 
     Args:
-        spec: a path, or a dict.
+        spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: what ``-s`` gives, as ``{"model.layers": 12}`` or ``["model.layers=12"]``.
         plugins: Python files that register pieces.
@@ -66,7 +66,7 @@ def plan(
     Example: ``lnlab.plan("first.yaml").measurements.missing``
 
     Args:
-        spec: a path, or a dict.
+        spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
@@ -99,7 +99,7 @@ def judge(
     Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
 
     Args:
-        spec: a path, or a dict; or what ``lnlab.measure`` returned.
+        spec: a path, a dict, or an ``lnlab.Spec``; or what ``lnlab.measure`` returned.
         profile: one of its profiles; of measurements the claims, as YAML text, a list, or a single one as a dict.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
@@ -108,7 +108,7 @@ def judge(
     Raises:
         LabError: the spec was never run in this store; or a claim is wrong.
     """
-    if not isinstance(spec, str | Path | Mapping):
+    if hasattr(spec, "judge"):  # what was measured judges itself; its class is not imported to ask for it
         return tuple(spec.judge(profile or ()))
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
@@ -138,7 +138,7 @@ def report(
     Example: ``lnlab.report("first.yaml", out="pages/first").files[0]``
 
     Args:
-        spec: a path, or a dict.
+        spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
         out: the folder; None: ``reports/<spec>/<profile>``.
@@ -188,7 +188,7 @@ def results(
     Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
 
     Args:
-        spec: a path, or a dict; or the folder of a report, whose page uses these rows, or of recorded runs.
+        spec: a path, a dict, or an ``lnlab.Spec``; or the folder of a report, whose page uses these rows, or of recorded runs.
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         profile: one of its profiles.
         overrides: as for ``check``.
@@ -199,7 +199,7 @@ def results(
     """
     from lnlab.store.read import find_plan
 
-    if not isinstance(spec, Mapping):
+    if isinstance(spec, str | Path):
         from lnlab.app.results_file import recorded_results
 
         if (found := recorded_results(Path(spec))) is not None:

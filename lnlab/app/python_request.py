@@ -4,13 +4,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Union
 
 from lnlab.app.request import Request, request_for
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 
-SpecSource = str | Path | Mapping[str, object]
-"""A spec: the path of a YAML file, or its content as a dict."""
+if TYPE_CHECKING:
+    from lnlab.compile.reference.spec_model import SpecModel
+
+SpecSource = Union[str, Path, Mapping[str, object], "SpecModel"]  # noqa: UP007 - a name in quotes
+"""A spec: the path of a YAML file, its content as a dict, or an ``lnlab.Spec``."""
 OverrideValues = Mapping[str, object] | Sequence[str]
 """What ``-s`` gives: ``{"model.layers": 12}``, or ``["model.layers=12"]``."""
 Folder = str | Path | None
@@ -30,8 +34,12 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
         )
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
     request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
-    if not isinstance(spec, Mapping):
+    if isinstance(spec, str | Path):
         return request_for(Path(spec), profile, request.overrides, request.plugins)
+    if not isinstance(spec, Mapping):
+        if spec.path is not None:  # data are looked for beside the file that it was read from
+            return request_for(spec.path, profile, request.overrides, request.plugins, spec.to_yaml())
+        spec = spec.data
     from lnlab.specfile.dump import plain_spec, spec_yaml
 
     data = plain_spec(spec)

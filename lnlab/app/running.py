@@ -231,7 +231,7 @@ def run(
     Example: ``lnlab.run("first.yaml", workers=2).verdicts[0].verdict``
 
     Args:
-        spec: a path, or a dict.
+        spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.

@@ -51,7 +51,7 @@ def read_experiment(data: dict[str, Json]) -> Reading:
             experiment = Experiment.model_validate_json(json.dumps(sound))
         except ValidationError as error:
             mistakes = [m for m in mistakes_of(error, sound) if not (m.kind == "too_short" and m.value)]
-            found = issues_of(mistakes, _unknown_key, _missing)
+            found = issues_of(mistakes, unknown_key, missing_key)
             issues += [_as_stated(issue, data, positions) for issue in found]
             sound = _without(sound, {_removable_path(mistake.path, sound) for mistake in mistakes}, positions)
         else:
@@ -103,7 +103,7 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
     return _PLACEHOLDERS | remaining
 
 
-def _missing(path: Where, mapping: dict[str, Json]) -> Issue:
+def missing_key(path: Where, mapping: dict[str, Json]) -> Issue:
     """A required key. Where other keys are open, the nearest of them is it, misspelt."""
     word = str(path[-1])
     others = [key for key in mapping if key not in ClaimText.model_fields] if path[0] in _LISTS else []
@@ -112,7 +112,8 @@ def _missing(path: Where, mapping: dict[str, Json]) -> Issue:
     return Issue("missing", path[:-1], f"'{word}' is required", _REQUIRED.get(word, f"add '{word}: ...'"))
 
 
-def _unknown_key(path: Where) -> Issue:
+def unknown_key(path: Where) -> Issue:
+    """The issue of a key of the grammar that is none."""
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
     owner = Experiment if len(path) == 1 else AuthorAnswer if path[0] == "answer" else closed[path[-2]]
