@@ -185,7 +185,7 @@ class Registry(Generic[Build]):
             article = "an" if self.kind[0] in "aeiou" else "a"
             what = f"expected {article} {self.kind}, found {shown(raw)}"
             raise Flawed(
-                Issue("unknown-name", (), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})")
+                Issue("wrong-type", (), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})")
             )
         entry = self[raw["kind"]]
         own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
@@ -197,7 +197,7 @@ class Registry(Generic[Build]):
                 parts[name] = registry.resolve(raw.get(name, None if missing else entry.keywords[name].default))
             except Flawed as error:
                 flaws += (
-                    [Issue("unknown-name", (), f"'{name}' is required", nearest("", registry.entries))]
+                    [Issue("missing", (), f"'{name}' is required", nearest("", registry.entries))]
                     if missing
                     else [flaw.below(name) for flaw in error.issues]
                 )

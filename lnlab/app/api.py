@@ -6,7 +6,7 @@ What a user can put right is raised as an error of ``lnlab.errors``, one line a 
     print(lnlab.run("first.yaml", overrides={"seeds": 5}).verdicts)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -188,7 +188,8 @@ def results(
     Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
 
     Args:
-        spec: a path, a dict, or an ``lnlab.Spec``; or the folder of a report, whose page uses these rows, or of recorded runs.
+        spec: a path, a dict, or an ``lnlab.Spec``; or the folder of a report, whose page uses these rows, or of
+            recorded runs.
         store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         profile: one of its profiles.
         overrides: as for ``check``.

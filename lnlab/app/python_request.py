@@ -13,7 +13,7 @@ from lnlab.issues import Issue
 if TYPE_CHECKING:
     from lnlab.compile.reference.spec_model import SpecModel
 
-SpecSource = Union[str, Path, Mapping[str, object], "SpecModel"]  # noqa: UP007 - a name in quotes
+SpecSource = Union[str, Path, Mapping[str, object], "SpecModel"]
 """A spec: the path of a YAML file, its content as a dict, or an ``lnlab.Spec``."""
 OverrideValues = Mapping[str, object] | Sequence[str]
 """What ``-s`` gives: ``{"model.layers": 12}``, or ``["model.layers=12"]``."""

@@ -6,6 +6,8 @@ said in the words of ``lnlab check``, as both ask the registries and the one tra
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ForwardRef, Literal, Self, Union
@@ -21,7 +23,6 @@ from lnlab.compile.resolve.training import TRAIN_KEYS, Train
 from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES, as_choices, set_path
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.methods import methods_of
-from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import SpecError, nearest
 from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.issues import Issue, Mark, SourceLocation, Where
@@ -29,7 +30,7 @@ from lnlab.keys import Json
 from lnlab.parameters import Parameters, integers_of
 from lnlab.registry import Entry, Flawed, Registry
 from lnlab.setting import STACKS, path_words
-from lnlab.specfile.columns import METHOD
+from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.dump import plain_spec, spec_yaml
 from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, Version
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
@@ -80,7 +81,8 @@ class SpecModel(Experiment):
             self._read(document)
 
         def _read(self, document: SpecDocument) -> None:
-            complete = integers_of(_long_forms(_first_point(document.data), self.registries))
+            stated, origins = _first_point(document.data)
+            complete = integers_of(_long_forms(stated, self.registries))
             issues = [
                 Issue("missing", (key,), f"a {key} is required", nearest("", self.registries[key].entries))
                 for key in ("task", "model")
@@ -91,8 +93,8 @@ class SpecModel(Experiment):
             except ValidationError as error:
                 issues += _issues(error, complete, self.registries)
             if issues:
-                located = (issue.at(SourceLocation(_as_written(issue.path, document.data))) for issue in issues)
-                raise SpecError(*as_read(located, document))
+                written = (replace(issue, place=_as_written(issue.path, stated)) for issue in issues)
+                raise SpecError(*as_read([issue.at(_location(issue.path, origins)) for issue in written], document))
             self._data = document.data
 
     @classmethod
@@ -138,23 +140,21 @@ class SpecModel(Experiment):
 def spec_model(registries: Registries) -> type[SpecModel]:
     """The model of a spec, of what ``registries`` hold."""
     pieces = {kind: {entry.name: _piece(entry) for entry in registry} for kind, registry in registries.items()}
-    choices = {kind: _choice(kind, models) for kind, models in pieces.items()}
-    namespace = {f"{kind}_choice": choice for kind, choice in choices.items()} | ({} if "claim" not in choices else {"claim_or_id": _claim_or_id(choices["claim"])})
+    choices: dict[str, Any] = {kind: _choice(kind, models) for kind, models in pieces.items()}
+    namespace: dict[str, Any] = {f"{kind}_choice": choice for kind, choice in choices.items()} | (
+        {} if "claim" not in choices else {"claim_or_id": _claim_or_id(choices["claim"])}
+    )
     for models in pieces.values():
         for piece in models.values():
             piece.model_rebuild(force=True, _types_namespace=namespace)
-    train = create_model(
-        "Train",
-        __base__=Train,
-        __doc__=KEY_WORDS["train"],
-        stop=(choices.get("stop", Any) | None, None),
-        epochs=(Annotated[int, Field(ge=1)] | None, None),
-    )
+    length: Any = Annotated[int, Field(ge=1)]
+    beside: dict[str, Any] = {"stop": (choices["stop"] | None, None)} if "stop" in choices else {}
+    train: Any = create_model("Train", __base__=Train, **beside, epochs=(length | None, None))
     fields: dict[str, Any] = {key: choices[key] | None for key in SETTING if key in choices}
     fields |= {stack: _stack(stack, choices) | None for stack in STACKS}
     fields |= {"train": train | None}
     lists = {INTERVENTIONS: "intervention", **LISTS}
-    fields |= {key: tuple[choices[kind], ...] for key, kind in lists.items() if kind in choices}
+    fields |= {key: tuple[choices[kind], ...] for key, kind in lists.items() if kind in choices}  # type: ignore[valid-type]
     typed: Any = {
         name: (annotation, Field(() if name in lists else None, description=KEY_WORDS.get(name)))
         for name, annotation in fields.items()
@@ -174,12 +174,12 @@ def _choice(kind: str, members: Mapping[str, type[BaseModel]]) -> Any:
         custom_error_message="no such kind",
         custom_error_context={"kind": kind},
     )
-    return TypeAliasType(kind, Annotated[Union[tuple(tagged)], discriminator])  # type: ignore[misc]  # noqa: UP007
+    return TypeAliasType(kind, Annotated[Union[tuple(tagged)], discriminator])  # noqa: UP007
 
 
 def _claim_or_id(claim: Any) -> Any:
     """What a section lists: a claim, or the id of one."""
-    either = Union[Annotated[str, Tag("id")], Annotated[claim, Tag("claim")]]  # noqa: UP007 - a name is no type here
+    either: Any = Union[Annotated[str, Tag("id")], Annotated[claim, Tag("claim")]]  # noqa: UP007 - a name is no type here
     return Annotated[either, Discriminator(lambda stated: "id" if isinstance(stated, str) else "claim")]
 
 
@@ -232,36 +232,54 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _first_point(data: dict[str, Json]) -> dict[str, Json]:
-    """The data at the first point of the sweep, where they have nothing: what only an axis sets is not missing."""
+def _first_point(data: dict[str, Json]) -> tuple[dict[str, Json], dict[Where, Where]]:
+    """The data at the first point of the sweep, where they have nothing: what only an axis sets is not missing.
+
+    With them the path of each value that was filled in, and where the spec writes it.
+    """
     complete = dict(data)
-    sweep = data.get("sweep")
-    grids = grids_of({"sweep": list(sweep.values()) if isinstance(sweep, dict) and _are_grids(sweep) else sweep})
-    for grid in grids:
-        first = {path: values[0] if isinstance(values, list) and values else values for path, values in grid.items()}
-        name = first.pop(METHOD, None)
-        method = next(iter(methods_of(data).values()), {}) if name == "all" else methods_of(data).get(str(name), {})
-        for path, value in sorted({**first, **method}.items(), key=lambda item: len(path_words(item[0]))):
+    origins: dict[Where, Where] = {}
+    sweep: Json = data.get("sweep")
+    by_name = isinstance(sweep, dict) and _are_grids(sweep)
+    methods = methods_of(data)
+    for key, grid in sweep.items() if by_name else enumerate(sweep if isinstance(sweep, list) else ()):
+        filling: list[tuple[str, Json, Where]] = []
+        for axis, values in grid.items() if isinstance(grid, dict) else ():
+            place: Where = ("sweep", key, axis)
+            first = values
+            if isinstance(values, list) and values:
+                first, place = values[0], (*place, 0)
+            if axis == METHOD:
+                name = next(iter(methods), "") if first == ALL else str(first)
+                filling += [(path, value, ("methods", name, path)) for path, value in methods.get(name, {}).items()]
+            else:
+                filling.append((axis, first, place))
+        for path, value, origin in sorted(filling, key=lambda item: len(path_words(item[0]))):
             words = path_words(path)
             below_nothing = len(words) > 1 and words[0] not in complete
             if words[0] in SETTING and not below_nothing and not _has(complete, words):
-                try:
+                with suppress(Flawed):  # lnlab.check says so
                     complete[words[0]] = set_path(complete.get(words[0]), path, value)
-                except Flawed:  # lnlab.check says so
-                    continue
-    return complete
+                    origins[words] = origin
+    return complete, origins
 
 
 def _are_grids(sweep: Mapping[str, Json]) -> bool:
     return any(isinstance(grid, dict) for grid in sweep.values())
 
 
+def _location(path: Where, origins: Mapping[Where, Where]) -> SourceLocation:
+    """Where a value was written: at its path, or in the axis or method that fills it in."""
+    filled = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in origins), ())
+    return SourceLocation((*origins.get(filled, ()), *path[len(filled) :]))
+
+
 def _as_written(path: Where, data: Json) -> Where:
-    """A path of the long form in the data, in which a single answer, intervention or grid may stand without a list."""
+    """A path of the long form in the data, in which a single answer or intervention may stand without a list."""
     written: Where = ()
     for word in path:
-        if isinstance(data, dict) and isinstance(word, int) and word not in data:
-            if written != ("sweep",):
+        if isinstance(word, int) and not isinstance(data, list):
+            if written != ("sweep",) or not isinstance(data, dict):
                 continue
             word = list(data)[word]  # noqa: PLW2901 - a grid by its name
         written = (*written, word)
@@ -319,12 +337,13 @@ def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[tu
         if key in registries and data.get(key) is not None:
             yield (key,), registries[key], data[key]
     for stack in STACKS:
-        stated = data.get(stack)
+        stated: Json = data.get(stack)
         for word in STACK_CHOICES if isinstance(stated, dict) else ():
             if word in stated:
                 yield (stack, word), registries[word], stated[word]
-    if isinstance(data.get("train"), dict) and data["train"].get("stop") is not None:
-        yield ("train", "stop"), registries["stop"], data["train"]["stop"]
+    train: Json = data.get("train")
+    if isinstance(train, dict) and train.get("stop") is not None:
+        yield ("train", "stop"), registries["stop"], train["stop"]
     for key, kind in {**LISTS, INTERVENTIONS: "intervention"}.items():
         for number, raw in enumerate(data[key] if isinstance(data.get(key), list) else ()):
             yield (key, number), registries[kind], raw

@@ -92,7 +92,7 @@ class Resolver:
         if key in NULLABLE and raw is None:
             return None
         if key == "task" and not present:
-            raise Flawed(Issue("unknown-name", (), "a task is required", nearest("", self.registries["task"].entries)))
+            raise Flawed(Issue("missing", (), "a task is required", nearest("", self.registries["task"].entries)))
         return resolve_choice(self.registries[key], raw if present else DEFAULT_INIT)
 
     def _interventions(self, raw: Json) -> list[Choice]:

@@ -130,7 +130,7 @@ def _absent_translations(
             for kind in sorted({setting[part]["kind"] for setting in sweep.settings} - set(translating)):
                 path = (*probe.path, "kind")
                 what = f"the {part} '{kind}' translates nothing"
-                issues.append(Issue("unknown-name", path, what, nearest("", translating)).at(merged.location(path)))
+                issues.append(Issue("unsupported", path, what, nearest("", translating)).at(merged.location(path)))
     return issues
 
 
@@ -145,7 +145,7 @@ def _absent_causal_stacks(
             for kind in sorted({setting["model"]["kind"] for setting in sweep.settings} - set(causal)):
                 path = (*probe.path, "kind")
                 what = f"the model '{kind}' has no causal stack"
-                issues.append(Issue("unknown-name", path, what, nearest("", causal)).at(merged.location(path)))
+                issues.append(Issue("unsupported", path, what, nearest("", causal)).at(merged.location(path)))
     return issues
 
 
