@@ -33,6 +33,27 @@ class Input:
     sha256: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanIdentity:
+    """What was asked, and the digests of all that the answer depends on: the same of a plan and of a stored one.
+
+    Attributes:
+        name: the stem of the spec's file.
+        digest: of spec, profile, overrides, code, plugins and the content of ``inputs``.
+        quick: ``quick_digest`` of the same call: the name under which the plan is remembered.
+        profile: the profile, or None for the default.
+        overrides: what ``-s`` gave, left to right.
+        inputs: files named by the spec whose content joins the keys.
+    """
+
+    name: str
+    digest: str
+    quick: str
+    profile: str | None
+    overrides: tuple[str, ...]
+    inputs: tuple[Input, ...] = ()
+
+
 @cache
 def source_digest() -> str:
     """The digest of every Python file of lnlab, with its place in the package."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lnlab.compile.decisions import Decision, Undecided
-from lnlab.compile.digests import Input
+from lnlab.compile.digests import PlanIdentity
 from lnlab.keys import Json
 from lnlab.registry import Choice, Registry
 from lnlab.specfile.experiment import Experiment
@@ -74,14 +74,11 @@ class DataPass:
     times: int
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(PlanIdentity):
     """Everything an experiment asks for. Settings and choices are shared between its parts: never change one.
 
     Attributes:
-        name: the stem of the spec's file.
-        digest: of spec, profile, overrides, code, plugins and the content of ``inputs``.
-        quick: ``digests.quick_digest`` of the same call: the name under which a plan is remembered.
         experiment: after profile and overrides: title, source, claims, report.
         axes: dotted paths that some grid of the sweep varies, as the spec writes them.
         settings: variant key -> resolved setting.
@@ -91,7 +88,6 @@ class Plan:
         pins: what profile and overrides did to the sweep, in sentences.
         claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
         sections: the same of each section of the report.
-        inputs: files named by the spec whose content joins the keys.
         data_passes: what the inits read before any update, counted over distinct initial states.
         undecided: what these runs are to choose on tuning seeds; none: they are judged.
         decisions: what was chosen so.
@@ -100,12 +96,7 @@ class Plan:
             each spec and step, the smallest step first.
     """
 
-    name: str
-    digest: str
-    quick: str
     experiment: Experiment
-    profile: str | None
-    overrides: tuple[str, ...]
     axes: tuple[str, ...]
     settings: dict[str, ResolvedSetting]
     points: dict[str, dict[str, Json]]
@@ -115,7 +106,6 @@ class Plan:
     pins: tuple[str, ...]
     claims: tuple[Choice, ...]
     sections: tuple[Choice, ...]
-    inputs: tuple[Input, ...] = ()
     data_passes: tuple[DataPass, ...] = ()
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()

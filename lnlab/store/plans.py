@@ -5,7 +5,7 @@ A remembered plan is read without the modules that compiled it, so that a rerun 
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from lnlab.compile.decisions import decisions_to_json
-from lnlab.compile.digests import Input
+from lnlab.compile.digests import Input, PlanIdentity
 from lnlab.errors import StoreError
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.specfile.values import value_label
@@ -37,33 +37,21 @@ PLAN_FILE = "plan.json"
 _TABLES = ("runs", "axes", "needs")
 
 
-@dataclass(frozen=True)
-class StoredPlan:
-    """A plan that the store remembers.
+@dataclass(frozen=True, kw_only=True)
+class StoredPlan(PlanIdentity):
+    """A plan that the store remembers, without its compiler: its runs lie in tables beside it.
 
     Attributes:
-        digest: of the plan.
-        quick: the name under which the same call finds it again.
-        name: the stem of the spec's file.
         spec: the spec's absolute path.
         text: the SHA-256 of the spec's file.
-        profile: as in the plan.
-        overrides: as in the plan.
-        inputs: files whose content joins the keys.
         facts: whatever else the command line wants to find again.
         files: table file -> SHA-256.
         decisions: what was chosen on tuning seeds before this plan, with its evidence, as plain values.
         undecided: whether its runs are still to choose, and other runs will be judged.
     """
 
-    digest: str
-    quick: str
-    name: str
     spec: str
     text: str
-    profile: str | None
-    overrides: tuple[str, ...]
-    inputs: tuple[Input, ...]
     facts: Json
     files: Mapping[str, str]
     decisions: tuple[Json, ...] = ()
@@ -121,15 +109,11 @@ def save_plan(root: Path, plan: "Plan", spec: Path, facts: Json = None, *, conte
 
 
 def _as_stored(plan: "Plan", spec: Path, facts: Json, content: bytes | None, digests: Mapping[str, str]) -> StoredPlan:
+    identity = {field.name: getattr(plan, field.name) for field in fields(PlanIdentity)}
     return StoredPlan(
-        digest=plan.digest,
-        quick=plan.quick,
-        name=plan.name,
+        **identity,
         spec=str(spec.absolute()),
         text=digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content),
-        profile=plan.profile,
-        overrides=tuple(plan.overrides),
-        inputs=tuple(plan.inputs),
         facts=facts,
         files=digests,
         decisions=tuple(decisions_to_json(plan.decisions)),
@@ -144,14 +128,14 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
         Damaged: it is missing, or not what was stored.
     """
     path = plan_folder(root, digest) / PLAN_FILE
-    fields = from_checksummed_json(read_bytes(path), path)
+    stored = from_checksummed_json(read_bytes(path), path)
     with well_formed(path):
-        if fields["digest"] != digest:
+        if stored["digest"] != digest:
             raise CorruptFile(f"{path} belongs to another plan")
-        fields["overrides"] = tuple(fields["overrides"])
-        fields["inputs"] = tuple(Input(**entry) for entry in fields["inputs"])
-        fields["decisions"] = tuple(fields.get("decisions", ()))
-        return StoredPlan(**fields)
+        stored["overrides"] = tuple(stored["overrides"])
+        stored["inputs"] = tuple(Input(**entry) for entry in stored["inputs"])
+        stored["decisions"] = tuple(stored.get("decisions", ()))
+        return StoredPlan(**stored)
 
 
 def plans_newest_first(root: Path) -> Iterator[StoredPlan]:

@@ -63,7 +63,9 @@ def main(folder: Path, repeats: int, mlflow_runs: int) -> None:
     timed("status", repeats, "status", spec, "--store", store)
     with TemporaryDirectory() as out:
         table = str(Path(out) / "loss.parquet")
-        timed("all losses as one table", repeats, "results", spec, "loss", "--out", table, "--store", store)
+        timed(
+            "all losses as one table", repeats, "results", spec, "--quantity", "loss", "--out", table, "--store", store
+        )
     if importlib.util.find_spec("mlflow") is None:
         print("mlflow: skipped, it is not installed")
     else:

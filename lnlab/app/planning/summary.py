@@ -1,20 +1,17 @@
 """What a run would compute and what it would cost, like a database's EXPLAIN; nothing is computed."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
 from lnlab.app.request import Request, load_registries
-from lnlab.keys import Json
 
 if TYPE_CHECKING:
     from lnlab.app.planning.analysis import AnalyzedUnits
-    from lnlab.app.request import Registries
-    from lnlab.compile.cost.memory import MemoryPlan
-    from lnlab.compile.plan import Plan, Trajectory
+    from lnlab.compile.plan import Plan
     from lnlab.store.store import Store
 
 
@@ -68,22 +65,16 @@ class ClaimSummary:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """A plan in numbers.
+    """A plan, what of it is missing in a store, and what that costs.
 
     Attributes:
-        name: of the spec.
-        profile: the profile; None: the default.
+        plan: of the next stage.
         runs: how many.
         variants: how many settings they have.
         seeds: of the experiment.
-        undecided: what tuning runs are to choose first, and decisions: what they chose.
-        later_runs: how many runs follow once that is decided.
         units: trajectories, each computed once.
         measurements: their counts.
-        data_passes: what initializations read before any update.
-        cited: files of verdicts that claims cite, each with its digest; None: it is not there.
         why: reason -> number of units that are missing for it.
-        pins: what profile and overrides did to the sweep.
         parameters: of the smallest and of the largest model.
         flops: of all units, and of the runs that follow a choice.
         peak_bytes: of a worker.
@@ -95,24 +86,16 @@ class PlanSummary:
         claims: what is judged.
         note: claims that these seeds cannot decide, in words; or nothing.
         store: the folder of the store.
-        lines: the plan in words, one fact a line.
         analyzed: finished units by kind, as estimated and as they were; empty if not asked for.
     """
 
-    name: str
-    profile: str | None
+    plan: "Plan"
     runs: int
     variants: int
     seeds: tuple[int, ...]
-    undecided: tuple[Mapping[str, Json], ...]
-    decisions: tuple[Json, ...]
-    later_runs: int
     units: WorkAmount
     measurements: MeasurementCounts
-    data_passes: tuple[Mapping[str, Json], ...]
-    cited: Mapping[str, str | None]
     why: Mapping[str, int]
-    pins: tuple[str, ...]
     parameters: tuple[int, int]
     flops: WorkAmount
     peak_bytes: int
@@ -124,12 +107,39 @@ class PlanSummary:
     claims: tuple[ClaimSummary, ...]
     note: str
     store: str
-    lines: tuple[str, ...]
     analyzed: "tuple[AnalyzedUnits, ...]"
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The plan in words, one fact a line."""
+        from lnlab.compile.reference.explain import explain
+
+        return tuple(explain(self.plan))
+
     def as_plain(self) -> dict[str, Any]:
-        """The numbers as plain values, without what says them in words."""
-        return {name: value for name, value in asdict(self).items() if name not in ("store", "lines")}
+        """The plan and its costs as plain values."""
+        from lnlab.compile.decisions import decisions_to_json
+        from lnlab.compile.selection.citations import cited_verdicts
+
+        plan = self.plan
+        costs = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("plan", "store")}
+        return {
+            "name": plan.name,
+            "profile": plan.profile,
+            "undecided": [asdict(question) for question in plan.undecided],
+            "decisions": decisions_to_json(plan.decisions),
+            "later_runs": plan.later,
+            "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
+            "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
+            "pins": plan.pins,
+            **{name: _plain(value) for name, value in costs.items()},
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def plan_request(
@@ -155,9 +165,8 @@ def plan_request(
     from lnlab.app.compute import worker_count
     from lnlab.app.planning.analysis import analyzed_units
     from lnlab.app.planning.pace import expected_pace, measured_pace, no_pace
-    from lnlab.compile.cost.cost import machine_memory
+    from lnlab.compile.cost.cost import cost, machine_memory
     from lnlab.compile.cost.memory import plan_memory
-    from lnlab.compile.reference.explain import explain
 
     known = load_registries(request.plugins)
     plan = next_plan(request, known, store)
@@ -169,70 +178,45 @@ def plan_request(
     memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
     judged = judged_plan(request, known, plan)
     later = judged.trajectories if plan.undecided else ()
-    return PlanSummary(
-        **_work_fields(plan, pending, later, known),
-        peak_bytes=memory_plan.peak,
-        memory=_memory(memory_plan, wanted_workers),
-        workers=memory_plan.workers,
-        seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units and pace else None,
-        later_seconds=pace.seconds(later, known, memory_plan.workers) if later and pace else None,
-        seconds_known=pace.source if pace else no_pace(plan),
-        note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
-        store=str(store.root),
-        lines=tuple(explain(plan)),
-        analyzed=analyzed_units(store, plan, known) if analyze else (),
-    )
-
-
-def _work_fields(
-    plan: "Plan", pending: "Sequence[tuple[Trajectory, str]]", later: "Sequence[Trajectory]", known: "Registries"
-) -> dict[str, Any]:
-    """The fields of a summary that say what is to do; ``later`` are the units of the runs that follow a choice."""
-    from lnlab.compile.cost.cost import cost
-    from lnlab.compile.decisions import decisions_to_json
-    from lnlab.compile.selection.citations import cited_verdicts
-
-    units = [unit for unit, _ in pending]
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]
     missing_costs = [cost(unit.setting, unit.measurements, known) for unit in units]
     later_flops = sum(cost(unit.setting, unit.measurements, known).flops for unit in later)
-    parameters = [c.parameters for c in all_costs]
-    return {
-        "name": plan.name,
-        "profile": plan.profile,
-        "runs": len(plan.runs),
-        "variants": len(plan.settings),
-        "seeds": tuple(plan.experiment.seeds),
-        "undecided": tuple(asdict(question) for question in plan.undecided),
-        "decisions": tuple(decisions_to_json(plan.decisions)),
-        "later_runs": plan.later,
-        "units": WorkAmount(len(plan.trajectories), len(units)),
-        "measurements": MeasurementCounts(
+    parameters = [each.parameters for each in all_costs]
+    return PlanSummary(
+        plan=plan,
+        runs=len(plan.runs),
+        variants=len(plan.settings),
+        seeds=tuple(plan.experiment.seeds),
+        units=WorkAmount(len(plan.trajectories), len(units)),
+        measurements=MeasurementCounts(
             needed=len(plan.needs),
             distinct=sum(len(unit.measurements) for unit in plan.trajectories),
             missing=sum(len(unit.measurements) for unit in units),
         ),
-        "data_passes": tuple(asdict(data_pass) for data_pass in plan.data_passes),
-        "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
-        "why": dict(reason_counts(reason for _, reason in pending)),
-        "pins": tuple(plan.pins),
-        "parameters": (min(parameters), max(parameters)),
-        "flops": WorkAmount(
-            all=sum(c.flops for c in all_costs) + later_flops, missing=sum(c.flops for c in missing_costs) + later_flops
+        why=dict(reason_counts(reason for _, reason in pending)),
+        parameters=(min(parameters), max(parameters)),
+        flops=WorkAmount(
+            all=sum(each.flops for each in all_costs) + later_flops,
+            missing=sum(each.flops for each in missing_costs) + later_flops,
         ),
-        "claims": tuple(
+        peak_bytes=memory_plan.peak,
+        memory=MemorySummary(
+            machine_bytes=memory_plan.memory,
+            bound_bytes=memory_plan.bound,
+            fits=memory_plan.fits,
+            keep_graphs=memory_plan.could - memory_plan.frugal,
+            make_graphs_anew=memory_plan.frugal,
+            workers_spared=wanted_workers - memory_plan.workers,
+        ),
+        workers=memory_plan.workers,
+        seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units and pace else None,
+        later_seconds=pace.seconds(later, known, memory_plan.workers) if later and pace else None,
+        seconds_known=pace.source if pace else no_pace(plan),
+        claims=tuple(
             ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
             for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
         ),
-    }
-
-
-def _memory(memory_plan: "MemoryPlan", workers: int) -> MemorySummary:
-    return MemorySummary(
-        machine_bytes=memory_plan.memory,
-        bound_bytes=memory_plan.bound,
-        fits=memory_plan.fits,
-        keep_graphs=memory_plan.could - memory_plan.frugal,
-        make_graphs_anew=memory_plan.frugal,
-        workers_spared=workers - memory_plan.workers,
+        note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
+        store=str(store.root),
+        analyzed=analyzed_units(store, plan, known) if analyze else (),
     )
