@@ -4,8 +4,9 @@ A builder is ``(results) -> rows``: a frame of ``run variant seed step quantity`
 or ``(results, reference) -> rows`` where its facts have a ``reference``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import polars as pl
@@ -55,6 +56,23 @@ class QuantityFacts(Facts):
 
 quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity", QuantityFacts)
 """Builders ``(results: Results) -> rows``."""
+
+
+def register_alike(
+    rows: Callable[..., pl.DataFrame], table: Iterable[tuple[str, Any, QuantityWords, str]], /, **facts: Any
+) -> None:
+    """Register quantities that differ in one expression, a line each.
+
+    Args:
+        rows: ``(name, expression, results) -> rows``, with a ``reference`` behind the results where the facts have one.
+        table: of each quantity its name, its expression, its words, and its formula with its source, as a docstring.
+        facts: that all of them state.
+    """
+    for name, expression, words, formula in table:
+        build = partial(rows, name, expression)
+        build.__doc__ = formula
+        quantities.register(name, words=words, **facts)(build)
+
 
 STATE = ("run", "variant", "seed", "step")
 SITE = ("stack", "layer", "sublayer", "tensor", "index")

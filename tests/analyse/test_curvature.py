@@ -9,7 +9,8 @@ import pytest
 import lnlab.analyse.quantities.curvature
 import lnlab.analyse.quantities.ggn_share
 import lnlab.analyse.quantities.outliers  # noqa: F401 - they register the quantities
-from lnlab.analyse.quantities.spectra import part_spectra, spectral_number
+from lnlab.analyse.quantities.curvature import spectral_number
+from lnlab.analyse.quantities.spectra import part_spectra
 from lnlab.errors import LabError
 from lnlab.select.quantity import quantities
 from lnlab.select.select import select_measured_rows

@@ -5,6 +5,7 @@ is the same and its Hessian is not. Multiplied by ‖θ‖² of the scope it is 
 differ in their number of parameters P, what is compared is ‖H‖_F² = P E λ², not E λ².
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -15,131 +16,119 @@ from lnlab.analyse.quantities.spectra import (
     as_spectral_quantity,
     full_batch_spectra,
     of_density,
-    spectral_number,
+    of_moments,
 )
 from lnlab.facts import QuantityWords
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import quantities, register_alike
 from lnlab.tables import Results
 
 SPECTRAL_FACTS: dict[str, Any] = {"of": (), "table": "spectra"}
 """Tags of what is made of the table of spectra and of nothing else."""
 EIGENVALUE_BOUNDS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 2.0, 5.0, 10.0)
 """Where eigenvalues are counted, the same for all that are compared."""
+NODE_NOISE = 1e-6
+"""Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
+_MOMENTS = ("curvature_trace", "frobenius_norm")
+"""What draws tell better than a density: a budget has draws for these two alone, and draw 0 for all else."""
+_NODE, _SHARE, _SIZE = pl.col("node"), pl.col("share"), pl.col("size").first()
+_RADIUS, _SQUARES = _NODE.abs().max(), (_SHARE * _NODE**2).sum()
+_AT_LARGEST, _AT_SMALLEST = (pl.col("residual").get(end) for end in (_NODE.arg_max(), _NODE.arg_min()))
+_QUANTITIES = (
+    (
+        "largest_eigenvalue",
+        _NODE.max(),
+        QuantityWords("largest eigenvalue", LOSS_UNIT, "largest Ritz value of all draws"),
+        "``λ_max``: the largest Ritz value of all draws, so from below: the sharpness "
+        "(Hochreiter & Schmidhuber, 1997).",
+    ),
+    (
+        "smallest_eigenvalue",
+        _NODE.min(),
+        QuantityWords("smallest eigenvalue", LOSS_UNIT, "smallest Ritz value of all draws"),
+        "``λ_min``: the smallest Ritz value of all draws, so from above (Lanczos, 1950).",
+    ),
+    (
+        "negative_curvature",
+        -_NODE.min(),
+        QuantityWords("most negative curvature", LOSS_UNIT, "smallest eigenvalue without its sign"),
+        "``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014).",
+    ),
+    (
+        "end_residual",
+        pl.max_horizontal(_AT_LARGEST, _AT_SMALLEST) / _RADIUS,
+        QuantityWords("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
+        "``max(r_max, r_min) / max |λ|``: how far an end may lie from an eigenvalue, as a share (Paige, 1971).",
+    ),
+    (
+        "end_symmetry",
+        -_NODE.min() / _NODE.max(),
+        QuantityWords("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
+        "``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019).",
+    ),
+    (
+        "curvature_trace",
+        _SIZE * (_SHARE * _NODE).sum(),
+        QuantityWords("trace", LOSS_UNIT, "sum of all eigenvalues"),
+        "``tr H = P Σ_j w_j θ_j``: the sum of all eigenvalues (Hutchinson, 1990).",
+    ),
+    (
+        "frobenius_norm",
+        (_SIZE * _SQUARES).sqrt(),
+        QuantityWords("Frobenius norm", LOSS_UNIT, "square root of the sum of all squared eigenvalues"),
+        "``‖H‖_F = √(P Σ_j w_j θ_j²)``: comparable between models of different size (Ubaru et al., 2017).",
+    ),
+    (
+        "negative_mass",
+        _SHARE.filter(_NODE < -NODE_NOISE * _RADIUS).sum(),
+        QuantityWords("negative mass", "of all directions", "share of the eigenvalues that are negative"),
+        """``Σ w_j over θ_j < -10⁻⁶ max |θ|``: the share of directions of negative curvature (Ghorbani et al., 2019).
+
+    Below a millionth of the largest node float32 is rounding, and a node has no sign.
+    """,
+    ),
+    (
+        "negative_share",
+        (_SHARE * _NODE**2).filter(_NODE < -NODE_NOISE * _RADIUS).sum() / _SQUARES,
+        QuantityWords("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
+        "``Σ w_j θ_j² over θ_j < 0 / Σ w_j θ_j²``: of ‖H‖_F² what is negative; 1/2 is symmetric (Wigner, 1955).",
+    ),
+    (
+        "effective_rank",
+        _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
+        QuantityWords("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
+        "``(tr H²)² / tr H⁴``: how many equal eigenvalues would carry ‖H‖_F² as well (Bell & Dean, 1970).",
+    ),
+    (
+        "relative_sharpness",
+        _NODE.max() * pl.col("squared_norm").first(),
+        QuantityWords("relative sharpness", "{nats} per {item}", "largest eigenvalue times ‖θ‖² of the scope"),
+        "``λ_max ‖θ‖²``, θ being the scope: twice the loss of a relative step there (Tsuzuku et al., 2020).",
+    ),
+)
+"""Of the rows of one spectrum, ``share`` being the weight among all its draws."""
+_NUMBERS = {name: number for name, number, _, _ in _QUANTITIES}
+_NUMBERS |= {"largest_residual": _AT_LARGEST, "smallest_residual": _AT_SMALLEST}
 
 
-def _rows(results: Results, name: str) -> pl.DataFrame:
+def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_KEYS) -> pl.DataFrame:
+    """One number of every group of spectra: the columns ``by``, and ``value``.
+
+    Args:
+        rows: of the table ``spectra``.
+        name: of a quantity here, or ``largest_residual`` and ``smallest_residual``, those of the two ends.
+        by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
+    """
+    rows = of_moments(rows) if name in _MOMENTS else of_density(rows)
+    share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
+    number = _NUMBERS[name].cast(pl.Float64).alias("value")
+    return rows.with_columns(share).group_by(by, maintain_order=True).agg(number)
+
+
+def _rows(name: str, _number: pl.Expr, results: Results) -> pl.DataFrame:
     return as_spectral_quantity(spectral_number(full_batch_spectra(results), name), name)
 
 
-@quantities.register(
-    "largest_eigenvalue",
-    words=QuantityWords("largest eigenvalue", LOSS_UNIT, "largest Ritz value of all draws"),
-    **SPECTRAL_FACTS,
-)
-def largest_eigenvalue(results: Results) -> pl.DataFrame:
-    """``λ_max``: the largest Ritz value of all draws, so from below: the sharpness (Hochreiter & Schmidhuber, 1997)."""
-    return _rows(results, "largest_eigenvalue")
-
-
-@quantities.register(
-    "smallest_eigenvalue",
-    words=QuantityWords("smallest eigenvalue", LOSS_UNIT, "smallest Ritz value of all draws"),
-    **SPECTRAL_FACTS,
-)
-def smallest_eigenvalue(results: Results) -> pl.DataFrame:
-    """``λ_min``: the smallest Ritz value of all draws, so from above (Lanczos, 1950)."""
-    return _rows(results, "smallest_eigenvalue")
-
-
-@quantities.register(
-    "negative_curvature",
-    words=QuantityWords("most negative curvature", LOSS_UNIT, "smallest eigenvalue without its sign"),
-    **SPECTRAL_FACTS,
-)
-def negative_curvature(results: Results) -> pl.DataFrame:
-    """``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014)."""
-    return _rows(results, "negative_curvature")
-
-
-@quantities.register(
-    "end_residual",
-    words=QuantityWords("relative residual", "of the spectral radius", "how far an end may lie from an eigenvalue"),
-    **SPECTRAL_FACTS,
-)
-def end_residual(results: Results) -> pl.DataFrame:
-    """``max(r_max, r_min) / max |λ|``: how far an end may lie from an eigenvalue, as a share (Paige, 1971)."""
-    return _rows(results, "end_residual")
-
-
-@quantities.register(
-    "end_symmetry",
-    words=QuantityWords("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
-    **SPECTRAL_FACTS,
-)
-def end_symmetry(results: Results) -> pl.DataFrame:
-    """``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019)."""
-    return _rows(results, "end_symmetry")
-
-
-@quantities.register(
-    "curvature_trace", words=QuantityWords("trace", LOSS_UNIT, "sum of all eigenvalues"), **SPECTRAL_FACTS
-)
-def curvature_trace(results: Results) -> pl.DataFrame:
-    """``tr H = P Σ_j w_j θ_j``: the sum of all eigenvalues (Hutchinson, 1990)."""
-    return _rows(results, "curvature_trace")
-
-
-@quantities.register(
-    "frobenius_norm",
-    words=QuantityWords("Frobenius norm", LOSS_UNIT, "square root of the sum of all squared eigenvalues"),
-    **SPECTRAL_FACTS,
-)
-def frobenius_norm(results: Results) -> pl.DataFrame:
-    """``‖H‖_F = √(P Σ_j w_j θ_j²)``: comparable between models of different size (Ubaru et al., 2017)."""
-    return _rows(results, "frobenius_norm")
-
-
-@quantities.register(
-    "negative_mass",
-    words=QuantityWords("negative mass", "of all directions", "share of the eigenvalues that are negative"),
-    **SPECTRAL_FACTS,
-)
-def negative_mass(results: Results) -> pl.DataFrame:
-    """``Σ w_j over θ_j < -10⁻⁶ max |θ|``: the share of directions of negative curvature (Ghorbani et al., 2019).
-
-    Below a millionth of the largest node float32 is rounding, and a node has no sign.
-    """
-    return _rows(results, "negative_mass")
-
-
-@quantities.register(
-    "negative_share",
-    words=QuantityWords("negative share", "of the squared norm", "share of the squared eigenvalues that are negative"),
-    **SPECTRAL_FACTS,
-)
-def negative_share(results: Results) -> pl.DataFrame:
-    """``Σ w_j θ_j² over θ_j < 0 / Σ w_j θ_j²``: of ‖H‖_F² what is negative; 1/2 is symmetric (Wigner, 1955)."""
-    return _rows(results, "negative_share")
-
-
-@quantities.register(
-    "effective_rank",
-    words=QuantityWords("effective rank", "eigenvalues", "how many equal eigenvalues would make the same norm"),
-    **SPECTRAL_FACTS,
-)
-def effective_rank(results: Results) -> pl.DataFrame:
-    """``(tr H²)² / tr H⁴``: how many equal eigenvalues would carry ‖H‖_F² as well (Bell & Dean, 1970)."""
-    return _rows(results, "effective_rank")
-
-
-@quantities.register(
-    "relative_sharpness",
-    words=QuantityWords("relative sharpness", "{nats} per {item}", "largest eigenvalue times ‖θ‖² of the scope"),
-    **SPECTRAL_FACTS,
-)
-def relative_sharpness(results: Results) -> pl.DataFrame:
-    """``λ_max ‖θ‖²``, θ being the scope: twice the loss of a relative step there (Tsuzuku et al., 2020)."""
-    return _rows(results, "relative_sharpness")
+register_alike(_rows, _QUANTITIES, **SPECTRAL_FACTS)
 
 
 @quantities.register(
@@ -154,12 +143,9 @@ def eigenvalues_beyond(results: Results) -> pl.DataFrame:
     By weight, so that it needs no kernel, and a ghost counts nothing. x is 10⁻⁴, 10⁻³, 10⁻², 0.1, 1, 2, 5 and 10.
     """
     rows = of_density(full_batch_spectra(results))
-    draws = pl.col("draw").n_unique()
-    counts = [_beyond(rows, bound, draws) for bound in EIGENVALUE_BOUNDS]
+    counts = []
+    for bound in EIGENVALUE_BOUNDS:
+        weight = pl.col("weight").filter(pl.col("node").abs() > bound).sum()
+        count = pl.col("size").first() * weight / pl.col("draw").n_unique()
+        counts.append(rows.group_by(SPECTRUM_KEYS, maintain_order=True).agg(x=pl.lit(bound), value=count))
     return as_spectral_quantity(pl.concat(counts), "eigenvalues_beyond")
-
-
-def _beyond(rows: pl.DataFrame, bound: float, draws: pl.Expr) -> pl.DataFrame:
-    weight = pl.col("weight").filter(pl.col("node").abs() > bound).sum()
-    count = pl.col("size").first() * weight / draws
-    return rows.group_by(SPECTRUM_KEYS, maintain_order=True).agg(x=pl.lit(bound), value=count)

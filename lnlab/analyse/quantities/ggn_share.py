@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS
-from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra, spectral_number
+from lnlab.analyse.quantities.curvature import SPECTRAL_FACTS, spectral_number
+from lnlab.analyse.quantities.spectra import as_spectral_quantity, full_batch_spectra
 from lnlab.facts import QuantityWords
-from lnlab.select.quantity import STATE, quantities
+from lnlab.select.quantity import STATE, register_alike
 from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
@@ -30,65 +30,52 @@ _PLACEMENT: dict[str, Any] = {
 }
 
 
-@quantities.register(
-    "ggn_sharpness_share",
-    words=QuantityWords("GGN's share of the sharpness", "ratio", "largest eigenvalue of the GGN over the Hessian's"),
-    **SPECTRAL_FACTS,
-)
-def ggn_sharpness_share(results: Results) -> pl.DataFrame:
-    """``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002)."""
-    return _share(results, "ggn_sharpness_share", "largest_eigenvalue", "ggn")
-
-
-@quantities.register(
-    "ggn_frobenius_share",
-    words=QuantityWords("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
-    **SPECTRAL_FACTS,
-)
-def ggn_frobenius_share(results: Results) -> pl.DataFrame:
-    """``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002)."""
-    return _share(results, "ggn_frobenius_share", "frobenius_norm", "ggn")
-
-
-@quantities.register(
-    "beyond_ggn_share",
-    words=QuantityWords("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
-    **SPECTRAL_FACTS,
-)
-def beyond_ggn_share(results: Results) -> pl.DataFrame:
-    """``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002)."""
-    return _share(results, "beyond_ggn_share", "frobenius_norm", "hessian_minus_ggn")
-
-
-@quantities.register(
-    "ggn_share_of_extra_sharpness",
-    words=QuantityWords(
-        "GGN's share of the extra sharpness",
-        "ratio",
-        "what Post-LN has more than Pre-LN in the GGN's largest eigenvalue, over what it has more in the Hessian's",
+_SHARES = (
+    (
+        "ggn_sharpness_share",
+        ("largest_eigenvalue", "ggn"),
+        QuantityWords("GGN's share of the sharpness", "ratio", "largest eigenvalue of the GGN over the Hessian's"),
+        "``λ_max(G) / λ_max(H)``: 1 where the sharpest direction is the GGN's (Schraudolph, 2002).",
     ),
-    **_PLACEMENT,
-)
-def ggn_share_of_extra_sharpness(results: Results) -> pl.DataFrame:
-    """``Δλ_max(G) / Δλ_max(H)``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002)."""
-    return _share_of_extra(results, "ggn_share_of_extra_sharpness", "largest_eigenvalue", 1)
-
-
-@quantities.register(
-    "ggn_share_of_extra_frobenius",
-    words=QuantityWords(
-        "GGN's share of the extra squared norm",
-        "ratio",
-        "what Post-LN has more than Pre-LN in the GGN's squared Frobenius norm, over what it has more in the Hessian's",
+    (
+        "ggn_frobenius_share",
+        ("frobenius_norm", "ggn"),
+        QuantityWords("GGN's share of the norm", "ratio", "Frobenius norm of the GGN over the Hessian's"),
+        "``‖G‖_F / ‖H‖_F``: how large the GGN is beside the Hessian (Schraudolph, 2002).",
     ),
-    **_PLACEMENT,
+    (
+        "beyond_ggn_share",
+        ("frobenius_norm", "hessian_minus_ggn"),
+        QuantityWords("share beyond the GGN", "ratio", "Frobenius norm of H − G over the Hessian's"),
+        "``‖H - G‖_F / ‖H‖_F``: how large what the GGN leaves out is beside the Hessian (Schraudolph, 2002).",
+    ),
 )
-def ggn_share_of_extra_frobenius(results: Results) -> pl.DataFrame:
-    """``Δ‖G‖_F² / Δ‖H‖_F²``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).
+_SHARES_OF_EXTRA = (
+    (
+        "ggn_share_of_extra_sharpness",
+        ("largest_eigenvalue", 1),
+        QuantityWords(
+            "GGN's share of the extra sharpness",
+            "ratio",
+            "what Post-LN has more than Pre-LN in the GGN's largest eigenvalue, over what it has more in the Hessian's",
+        ),
+        "``Δλ_max(G) / Δλ_max(H)``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).",
+    ),
+    (
+        "ggn_share_of_extra_frobenius",
+        ("frobenius_norm", 2),
+        QuantityWords(
+            "GGN's share of the extra squared norm",
+            "ratio",
+            "what Post-LN has more than Pre-LN in the GGN's squared Frobenius norm, over what it has more in the "
+            "Hessian's",
+        ),
+        """``Δ‖G‖_F² / Δ‖H‖_F²``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).
 
     The rest is of H - G and of its product with G.
-    """
-    return _share_of_extra(results, "ggn_share_of_extra_frobenius", "frobenius_norm", 2)
+    """,
+    ),
+)
 
 
 def _operator_number(results: Results, operator: str, name: str) -> pl.DataFrame:
@@ -103,13 +90,15 @@ def _with_hessian(results: Results, operator: str, name: str) -> pl.DataFrame:
     return _operator_number(results, operator, name).join(hessian, on=_SCOPE_KEYS, how="inner", maintain_order="left")
 
 
-def _share(results: Results, quantity: str, name: str, operator: str) -> pl.DataFrame:
+def _share(quantity: str, of: tuple[str, str], results: Results) -> pl.DataFrame:
+    name, operator = of
     shares = _with_hessian(results, operator, name).with_columns(pl.col("value") / pl.col("of_hessian"))
     return as_spectral_quantity(shares.with_columns(operator=pl.lit("hessian")), quantity)
 
 
-def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> pl.DataFrame:
+def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.DataFrame:
     """Of every pair of runs; the row is that of the first run of the pair in the plan."""
+    name, power = of
     settings = settings_of(results)
     order = {run: position for position, run in enumerate(results.runs["run"])}
     first = pl.col("run").replace_strict(order, return_dtype=pl.Int64)
@@ -126,3 +115,7 @@ def _share_of_extra(results: Results, quantity: str, name: str, power: int) -> p
     return as_spectral_quantity(
         pl.DataFrame(rows, schema=pairs.schema).with_columns(operator=pl.lit("hessian")), quantity
     )
+
+
+register_alike(_share, _SHARES, **SPECTRAL_FACTS)
+register_alike(_share_of_extra, _SHARES_OF_EXTRA, **_PLACEMENT)

@@ -10,7 +10,7 @@ import polars as pl
 
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
-from lnlab.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.select.quantity import SITE, STATE, register_alike, stored_rows
 from lnlab.select.references import reference_variants
 from lnlab.tables import Results
 
@@ -19,59 +19,39 @@ _NEEDS = "the total displacement at the states of every compared variant, and on
 _LINE = ["run", *SITE]
 
 
-@quantities.register(
-    "hidden_norm_sq_at_displacement",
-    words=QuantityWords(
-        "squared hidden norm", "per coordinate", "of a token, where all compared runs have moved equally far"
+_QUANTITIES = (
+    (
+        "hidden_norm_sq_at_displacement",
+        "hidden_norm_sq",
+        QuantityWords(
+            "squared hidden norm", "per coordinate", "of a token, where all compared runs have moved equally far"
+        ),
+        "``E‖x‖²/d where ‖θ_t - θ_0‖ = D*``: the stream, equally far from the start (Nagarajan and Kolter, 2019).",
     ),
-    of=("hidden_norm_sq", DISTANCE),
-    trained=True,
-    across=True,
-    needs=_NEEDS,
-    reference="compared",
-)
-def hidden_norm_sq_at_displacement(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``E‖x‖²/d where ‖θ_t - θ_0‖ = D*``: the stream, equally far from the start (Nagarajan and Kolter, 2019)."""
-    return at_matched_displacement(results, "hidden_norm_sq", reference)
-
-
-@quantities.register(
-    "norm_inverse_sigma_at_displacement",
-    words=QuantityWords(
-        "inverse sigma",
-        "per coordinate",
-        "mean of one over the standard deviation of a token, where all compared runs have moved equally far",
+    (
+        "norm_inverse_sigma_at_displacement",
+        "norm_inverse_sigma",
+        QuantityWords(
+            "inverse sigma",
+            "per coordinate",
+            "mean of one over the standard deviation of a token, where all compared runs have moved equally far",
+        ),
+        "``E 1/σ_in where ‖θ_t - θ_0‖ = D*``: a norm's factor on the gradient, equally far (Xiong et al., 2020).",
     ),
-    of=("norm_inverse_sigma", DISTANCE),
-    trained=True,
-    across=True,
-    needs=_NEEDS,
-    reference="compared",
-)
-def norm_inverse_sigma_at_displacement(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``E 1/σ_in where ‖θ_t - θ_0‖ = D*``: a norm's factor on the gradient, equally far (Xiong et al., 2020)."""
-    return at_matched_displacement(results, "norm_inverse_sigma", reference)
-
-
-@quantities.register(
-    "update_amplification_at_displacement",
-    words=QuantityWords(
-        "amplification",
-        "ratio of squares",
-        "output change by an update over its squared length, where all compared runs have moved equally far",
+    (
+        "update_amplification_at_displacement",
+        "update_amplification",
+        QuantityWords(
+            "amplification",
+            "ratio of squares",
+            "output change by an update over its squared length, where all compared runs have moved equally far",
+        ),
+        "``E‖ΔF‖²/‖Δθ‖² where ‖θ_t - θ_0‖ = D*``: what an update amplifies, equally far (after Liu et al., 2020).",
     ),
-    of=("update_amplification", DISTANCE),
-    trained=True,
-    across=True,
-    needs=_NEEDS,
-    reference="compared",
 )
-def update_amplification_at_displacement(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``E‖ΔF‖²/‖Δθ‖² where ‖θ_t - θ_0‖ = D*``: what an update amplifies, equally far (after Liu et al., 2020)."""
-    return at_matched_displacement(results, "update_amplification", reference)
 
 
-def at_matched_displacement(results: Results, quantity: str, reference: Json) -> pl.DataFrame:
+def _at_matched_displacement(name: str, quantity: str, results: Results, reference: Json = None) -> pl.DataFrame:
     """A stored quantity of each run, at every site, where the run was first as far as the least moved is at a step."""
     moved = _displacements(results)
     states = stored_rows(results, quantity)
@@ -89,7 +69,7 @@ def at_matched_displacement(results: Results, quantity: str, reference: Json) ->
     share = (pl.col("_level") - pl.col("_before")) / (pl.col("_moved") - pl.col("_before"))
     between = pl.col("_was") + share * (pl.col("_log") - pl.col("_was"))
     value = pl.when(pl.col("_moved") == pl.col("_level")).then("_log").otherwise(between).exp()
-    rows = first.with_columns(value=value, quantity=pl.lit(f"{quantity}_at_displacement")).drop_nulls("value")
+    rows = first.with_columns(value=value, quantity=pl.lit(name)).drop_nulls("value")
     return rows.select(*STATE, "quantity", *SITE, "value")
 
 
@@ -111,3 +91,15 @@ def _levels(results: Results, moved: pl.DataFrame, reference: Json) -> pl.DataFr
     distances = pairs.join(moved.filter(pl.col("step") > 0), on="variant", maintain_order="left")
     smallest = distances.group_by("_of", "seed", "step", maintain_order=True).agg(_level=pl.col("_moved").min())
     return smallest.rename({"_of": "variant"})
+
+
+for _line in _QUANTITIES:
+    register_alike(
+        _at_matched_displacement,
+        [_line],
+        of=(_line[1], DISTANCE),
+        trained=True,
+        across=True,
+        needs=_NEEDS,
+        reference="compared",
+    )

@@ -16,7 +16,7 @@ from lnlab.analyse.quantities.learned import HALF_LEARNED, TRAINED_ABOVE, learne
 from lnlab.analyse.quantities.training import as_run_quantity, final_losses, recorded_curve
 from lnlab.facts import QuantityWords
 from lnlab.keys import Json
-from lnlab.select.quantity import STATE, quantities
+from lnlab.select.quantity import STATE, quantities, register_alike
 from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
@@ -50,60 +50,6 @@ class _Grid:
         """The place of the lowest loss, or None where every run diverged."""
         index = min(range(len(self.losses)), key=self.losses.__getitem__)
         return index if math.isfinite(self.losses[index]) else None
-
-
-@quantities.register(
-    "best_lr",
-    rate=True,
-    words=QuantityWords("best learning rate", "per update", "of the grid, that of the smallest final nll"),
-    **_OF_LOSSES,
-)
-def best_lr(results: Results) -> pl.DataFrame:
-    """``argmin_lr L(lr)``: the rate of the grid with the lowest final nll (Wortsman et al., 2023).
-
-    NaN where every run diverged.
-    """
-    return _grid_rows(results, "best_lr", lambda g: math.nan if g.best is None else g.rates[g.best])
-
-
-@quantities.register(
-    "optimal_lr",
-    rate=True,
-    words=QuantityWords(
-        "optimal learning rate", "per update", "lowest point of a parabola around the best of the grid"
-    ),
-    **_OF_LOSSES,
-)
-def optimal_lr(results: Results) -> pl.DataFrame:
-    """``vertex of the parabola through L(log lr)``: at the grid's best rate and its neighbours (Yang et al., 2022).
-
-    So the optimum lies between rates of the grid, and a shift is no whole number of octaves. The best rate itself where
-    it is at an end of the grid or beside a run that diverged; NaN where every run did.
-    """
-    return _grid_rows(results, "optimal_lr", lambda g: math.nan if g.best is None else parabola_vertex(g, g.best))
-
-
-@quantities.register(
-    "best_lr_nll",
-    words=QuantityWords("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
-    **_OF_LOSSES,
-)
-def best_lr_nll(results: Results) -> pl.DataFrame:
-    """``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023)."""
-    return _grid_rows(results, "best_lr_nll", lambda g: min(g.losses))
-
-
-@quantities.register(
-    "basin_edge",
-    words=QuantityWords("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
-    **_OF_LOSSES,
-)
-def basin_edge(results: Results) -> pl.DataFrame:
-    """``[argmin_lr L(lr) in {lr_1, lr_n}]``: 1 where the best rate is at an end of the grid (Wortsman et al., 2023).
-
-    There a better rate may lie outside; NaN where every run diverged.
-    """
-    return _grid_rows(results, "basin_edge", _best_at_edge)
 
 
 @quantities.register(
@@ -164,9 +110,8 @@ def lr_sensitivity(results: Results) -> pl.DataFrame:
     return _grid_rows(results, "lr_sensitivity", rate_sensitivity)
 
 
-def _best_at_edge(grid: _Grid) -> float:
-    """Whether the best rate is the first or the last."""
-    return math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1))
+_Statistic = Callable[[_Grid], float | None]
+"""What is computed of a grid."""
 
 
 def parabola_vertex(grid: _Grid, best: int) -> float:
@@ -243,10 +188,52 @@ def _grid(rows: pl.DataFrame) -> _Grid | None:
     )
 
 
-def _grid_rows(
-    results: Results, name: str, statistic: Callable[[_Grid], float | None], learned: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def _grid_rows(results: Results, name: str, statistic: _Statistic, learned: pl.DataFrame | None = None) -> pl.DataFrame:
     """The number of every grid, as rows of a quantity."""
     types = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64, "value": pl.Float64}
     rows = [(*grid.first, statistic(grid)) for grid in _grids(results, learned)]
     return as_run_quantity(pl.DataFrame(rows, schema=types, orient="row").select(*STATE, "value"), name)
+
+
+def _of_grid(name: str, statistic: _Statistic, results: Results) -> pl.DataFrame:
+    return _grid_rows(results, name, statistic)
+
+
+_RATES: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
+    (
+        "best_lr",
+        lambda grid: math.nan if grid.best is None else grid.rates[grid.best],
+        QuantityWords("best learning rate", "per update", "of the grid, that of the smallest final nll"),
+        """``argmin_lr L(lr)``: the rate of the grid with the lowest final nll (Wortsman et al., 2023).
+
+    NaN where every run diverged.
+    """,
+    ),
+    (
+        "optimal_lr",
+        lambda grid: math.nan if grid.best is None else parabola_vertex(grid, grid.best),
+        QuantityWords("optimal learning rate", "per update", "lowest point of a parabola around the best of the grid"),
+        """``vertex of the parabola through L(log lr)``: at the grid's best rate and its neighbours (Yang et al., 2022).
+
+    So the optimum lies between rates of the grid, and a shift is no whole number of octaves. The best rate itself where
+    it is at an end of the grid or beside a run that diverged; NaN where every run did.
+    """,
+    ),
+)
+_OF_BEST: tuple[tuple[str, _Statistic, QuantityWords, str], ...] = (
+    (
+        "best_lr_nll",
+        lambda grid: min(grid.losses),
+        QuantityWords("nll at the best learning rate", "{nats} per {item}", "smallest final nll of the grid"),
+        "``min_lr L(lr)``: the final nll at the best rate, infinite where every run diverged (Wortsman et al., 2023).",
+    ),
+    (
+        "basin_edge",
+        lambda grid: math.nan if grid.best is None else float(grid.best in (0, len(grid.rates) - 1)),
+        QuantityWords("optimum on the edge", "1 if it is", "whether the best learning rate is an end of the grid"),
+        "``[argmin_lr L(lr) in {lr_1, lr_n}]``: 1 where the best rate is at an end of the grid (Wortsman et al., 2023)."
+        "\n\nThere a better rate may lie outside; NaN where every run diverged.",
+    ),
+)
+register_alike(_of_grid, _RATES, rate=True, **_OF_LOSSES)
+register_alike(_of_grid, _OF_BEST, **_OF_LOSSES)

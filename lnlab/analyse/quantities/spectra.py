@@ -8,7 +8,6 @@ A spectrum is of all batches together, or of one ``part`` of them. Draws, parts 
 the error of an estimate for one matrix, parts show what the data do, and only seeds are replicates.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -20,38 +19,6 @@ SPECTRUM_KEYS = (*STATE, "measurement", "operator", "scope")
 """One spectrum. Two probes of one matrix are kept apart, so that nobody averages over the two unawares."""
 LOSS_UNIT = "{nats} per {item} and squared parameter"
 """The unit of an eigenvalue of the loss."""
-NODE_NOISE = 1e-6
-"""Float32 products are rounding below so many times the spectral radius: a node there has no sign."""
-
-_NODE, _SHARE, _SIZE = pl.col("node"), pl.col("share"), pl.col("size").first()
-_RADIUS = _NODE.abs().max()
-_SQUARES = (_SHARE * _NODE**2).sum()
-
-
-def _negative_sum(term: pl.Expr) -> pl.Expr:
-    return term.filter(_NODE < -NODE_NOISE * _RADIUS).sum()
-
-
-def _residual_at(end: pl.Expr) -> pl.Expr:
-    return pl.col("residual").get(end)
-
-
-_NUMBERS: Mapping[str, pl.Expr] = {
-    "largest_eigenvalue": _NODE.max(),
-    "smallest_eigenvalue": _NODE.min(),
-    "negative_curvature": -_NODE.min(),
-    "largest_residual": _residual_at(_NODE.arg_max()),
-    "smallest_residual": _residual_at(_NODE.arg_min()),
-    "end_residual": pl.max_horizontal(_residual_at(_NODE.arg_max()), _residual_at(_NODE.arg_min())) / _RADIUS,
-    "curvature_trace": _SIZE * (_SHARE * _NODE).sum(),
-    "frobenius_norm": (_SIZE * _SQUARES).sqrt(),
-    "negative_mass": _negative_sum(_SHARE),
-    "negative_share": _negative_sum(_SHARE * _NODE**2) / _SQUARES,
-    "end_symmetry": -_NODE.min() / _NODE.max(),
-    "effective_rank": _SIZE * _SQUARES**2 / (_SHARE * _NODE**4).sum(),
-    "relative_sharpness": _NODE.max() * pl.col("squared_norm").first(),
-}
-"""What is computed of the rows of one spectrum, ``share`` being the weight among all its draws."""
 
 
 def full_batch_spectra(results: Results) -> pl.DataFrame:
@@ -65,8 +32,6 @@ def part_spectra(results: Results) -> pl.DataFrame:
 
 
 _OF_A_BUDGET = (pl.col("draw") == 0).any().over(*SPECTRUM_KEYS, "part")
-MOMENTS = ("curvature_trace", "frobenius_norm")
-"""What draws tell better than a density: a budget has draws for these two alone, and draw 0 for all else."""
 
 
 def of_density(rows: pl.DataFrame) -> pl.DataFrame:
@@ -84,21 +49,6 @@ def spectra_table(results: Results) -> pl.DataFrame:
     columns = {name: kind for name, kind in table_schema("spectra").items() if name not in SPECTRUM_KEYS}
     key_types: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in SPECTRUM_KEYS}
     return results.tables.get("spectra", pl.DataFrame(schema=key_types | columns))
-
-
-def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_KEYS) -> pl.DataFrame:
-    """One of ``NUMBERS`` for every group of spectra: the columns ``by``, and ``value``.
-
-    Args:
-        rows: of the table ``spectra``.
-        name: of the number.
-        by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
-    """
-    rows = of_moments(rows) if name in MOMENTS else of_density(rows)
-    share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
-    return (
-        rows.with_columns(share).group_by(by, maintain_order=True).agg(_NUMBERS[name].cast(pl.Float64).alias("value"))
-    )
 
 
 def as_spectral_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import polars as pl
 
 from lnlab.facts import QuantityWords
-from lnlab.select.quantity import SITE, STATE, quantities, stored_rows
+from lnlab.select.quantity import SITE, STATE, quantities, register_alike, stored_rows
 from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS, Setting
 from lnlab.tables import Results
@@ -39,68 +39,6 @@ class StackShape(NamedTuple):
 _SCALED_BY_DT_FIXUP = ("v", "o", "w1", "w2")
 _Divisor = Callable[[StackShape, int], float]
 """From a stack and one of its layers to a divisor."""
-
-
-@quantities.register(
-    "gradient_over_theorem",
-    words=QuantityWords(
-        "gradient over the theorem", "{nats} per {item}", "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)"
-    ),
-    of=("gradient_norm",),
-)
-def gradient_over_theorem(results: Results) -> pl.DataFrame:
-    """``‖E g‖_F / (d √(ln d / L))``: the last w2's gradient over the form of Theorem 1 (Xiong et al., 2020).
-
-    In Post-LN the form is d √ln d. Other placements have no row.
-    """
-    return _divided(
-        _last_w2(stored_rows(results, "gradient_norm"), results), results, "gradient_over_theorem", theorem_1_bound
-    )
-
-
-@quantities.register(
-    "gradient_over_sharp_law",
-    words=QuantityWords(
-        "gradient over the sharper law", "{nats} per {item}", "gradient norm over √d, in Pre-LN over √(d/L)"
-    ),
-    of=("gradient_norm",),
-)
-def gradient_over_sharp_law(results: Results) -> pl.DataFrame:
-    """``‖E g‖_F / √(d / L)``: the last w2's gradient over the law of rank-one gradients (after Xiong et al., 2020).
-
-    In Post-LN the law is √d. Other placements have no row.
-    """
-    return _divided(
-        _last_w2(stored_rows(results, "gradient_norm"), results), results, "gradient_over_sharp_law", rank_one_bound
-    )
-
-
-@quantities.register(
-    "stream_over_lower_bound",
-    words=QuantityWords("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
-    of=("hidden_norm_sq",),
-)
-def stream_over_lower_bound(results: Results) -> pl.DataFrame:
-    """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
-
-    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
-    """
-    streams = _streams(results)
-    return _divided(streams, results, "stream_over_lower_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[0])
-
-
-@quantities.register(
-    "stream_over_upper_bound",
-    words=QuantityWords("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
-    of=("hidden_norm_sq",),
-)
-def stream_over_upper_bound(results: Results) -> pl.DataFrame:
-    """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
-
-    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
-    """
-    streams = _streams(results)
-    return _divided(streams, results, "stream_over_upper_bound", lambda shape, layer: lemma_2_bounds(shape, layer)[1])
 
 
 @quantities.register(
@@ -169,12 +107,6 @@ def _depth(shape: StackShape) -> int:
     return 1 if shape.placement == "post" else shape.layers
 
 
-def _streams(results: Results) -> pl.DataFrame:
-    """The stream after the last addition of every layer."""
-    last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
-    return stored_rows(results, "hidden_norm_sq").filter(last_additions)
-
-
 def _divided(rows: pl.DataFrame, results: Results, name: str, divisor: _Divisor) -> pl.DataFrame:
     """The rows of stacks that the statements are about, each over its divisor."""
     divisor_rows = [
@@ -188,13 +120,21 @@ def _divided(rows: pl.DataFrame, results: Results, name: str, divisor: _Divisor)
     return joined.select(*STATE, pl.lit(name).alias("quantity"), *SITE, pl.col("value") / pl.col("_divisor"))
 
 
-def _last_w2(rows: pl.DataFrame, results: Results) -> pl.DataFrame:
-    """The rows of w2 in the last layer of their stack."""
+def _last_w2(name: str, divisor: _Divisor, results: Results) -> pl.DataFrame:
+    """The gradient of w2 in the last layer of each stack, over its divisor."""
     schema = {"variant": pl.String, "stack": pl.String, "layer": pl.Int32}
     stack_depths = [(variant, stack, shape.layers) for variant, stack, shape in _stacks(results)]
     last_layers = pl.DataFrame(stack_depths, schema=schema, orient="row")
-    matrices = rows.filter(pl.col("tensor") == "w2")
-    return matrices.join(last_layers, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
+    matrices = stored_rows(results, "gradient_norm").filter(pl.col("tensor") == "w2")
+    last = matrices.join(last_layers, on=["variant", "stack", "layer"], how="semi", maintain_order="left")
+    return _divided(last, results, name, divisor)
+
+
+def _stream(name: str, divisor: _Divisor, results: Results) -> pl.DataFrame:
+    """The stream after the last addition of every layer, over its divisor."""
+    last_additions = (pl.col("sublayer") == "feed_forward") & (pl.col("tensor") == "sum")
+    rows = stored_rows(results, "hidden_norm_sq").filter(last_additions)
+    return _divided(rows, results, name, divisor)
 
 
 def _stacks(results: Results) -> Iterator[tuple[str, str, StackShape]]:
@@ -214,3 +154,51 @@ def _stack(setting: Setting, name: str) -> StackShape | None:
     if placement not in ("post", "pre") or cross or not isinstance(layers, int) or not isinstance(width, int):
         return None
     return StackShape(placement, layers, width)
+
+
+_GRADIENTS = (
+    (
+        "gradient_over_theorem",
+        theorem_1_bound,
+        QuantityWords(
+            "gradient over the theorem", "{nats} per {item}", "gradient norm over d √ln d, in Pre-LN over d √(ln d / L)"
+        ),
+        """``‖E g‖_F / (d √(ln d / L))``: the last w2's gradient over the form of Theorem 1 (Xiong et al., 2020).
+
+    In Post-LN the form is d √ln d. Other placements have no row.
+    """,
+    ),
+    (
+        "gradient_over_sharp_law",
+        rank_one_bound,
+        QuantityWords(
+            "gradient over the sharper law", "{nats} per {item}", "gradient norm over √d, in Pre-LN over √(d/L)"
+        ),
+        """``‖E g‖_F / √(d / L)``: the last w2's gradient over the law of rank-one gradients (after Xiong et al., 2020).
+
+    In Post-LN the law is √d. Other placements have no row.
+    """,
+    ),
+)
+_STREAMS = (
+    (
+        "stream_over_lower_bound",
+        lambda shape, layer: lemma_2_bounds(shape, layer)[0],
+        QuantityWords("stream over its lower bound", "ratio", "squared hidden norm over 1 + l/2"),
+        """``(E‖x_l‖²/d) / (1 + l/2)``: the stream after layer l over Lemma 2's lower bound (Xiong et al., 2020).
+
+    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
+    """,
+    ),
+    (
+        "stream_over_upper_bound",
+        lambda shape, layer: lemma_2_bounds(shape, layer)[1],
+        QuantityWords("stream over its upper bound", "ratio", "squared hidden norm over 1 + 3l/2"),
+        """``(E‖x_l‖²/d) / (1 + 3l/2)``: the stream after layer l over Lemma 2's upper bound (Xiong et al., 2020).
+
+    In Post-LN the stream before its last norm, over 3/2. Other placements have no row.
+    """,
+    ),
+)
+register_alike(_last_w2, _GRADIENTS, of=("gradient_norm",))
+register_alike(_stream, _STREAMS, of=("hidden_norm_sq",))

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from lnlab.analyse.quantities.curvature import spectral_number
 from lnlab.analyse.quantities.outliers import bulk_radius, outliers
 from lnlab.analyse.quantities.spectra import (
     LOSS_UNIT,
@@ -14,7 +15,6 @@ from lnlab.analyse.quantities.spectra import (
     full_batch_spectra,
     part_spectra,
     spectra_table,
-    spectral_number,
 )
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
