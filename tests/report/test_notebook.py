@@ -21,8 +21,10 @@ from lnlab.claims.criterion import criterion_of
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 from lnlab.claims.student import judge_sample
+from lnlab.report.compose import build_parts
 from lnlab.report.page import notebook_lab
-from lnlab.report.page.notebook import escape_markdown, notebook_text
+from lnlab.report.page.figures import DrawnPart
+from lnlab.report.page.notebook import escape_markdown, notebook_text, own_effects
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 OFFLINE = """
@@ -202,3 +204,45 @@ def test_a_claim_judged_again_has_the_interval_of_its_level_and_estimand(about, 
     assert judged["interval"] == pytest.approx([finding.low, finding.high], rel=1e-9)
     if not (about == "share" and margin == "ours"):
         assert judged["verdict"] == finding.verdict
+
+
+LOGS = np.random.default_rng(5).normal(0.4, 0.06, 12)
+LARGER = Sample(dict(enumerate(np.exp(LOGS).tolist())), log=True, trained=True)
+
+
+@pytest.mark.parametrize(
+    ("edge", "no_effect", "zone", "word"),
+    [
+        (2.5, None, None, "smaller"),
+        (2.5, None, 1.7, "contradicted"),
+        (2.5, 1.7, None, "contradicted"),
+        (1.2, None, 1.7, "supported"),
+        (1.5, None, 1.1, "undecided"),
+    ],
+)
+def test_a_claim_judged_again_keeps_its_own_no_effect_and_zone(edge, no_effect, zone, word, defined):
+    claim = {"id": "a", "kind": "ratio", "says": "It is larger.", "at_least": edge, "margin": "ours"}
+    effect = {k: v for k, v in (("no_effect", no_effect), ("zone", zone)) if v is not None}
+    criterion = criterion_of({**claim, **effect}, ("mean",), 1, names_law=False)
+    allowed = Region(low=edge)
+    finding = judge_sample("ratio", LARGER, allowed, 5, criterion, criterion.null(1.0, allowed, ratio=True))
+    assert finding.verdict == word
+    row = {**asdict(stated_finding(finding, claim, criterion, 1)), "seeds": json.dumps(finding.seeds)}
+    names = dict(defined)
+    exec(notebook_lab.JUDGE.partition("claim = verdicts_with_seeds")[0], names)
+    assert names["judge"](row | effect)["verdict"] == word
+
+
+def test_the_cell_has_what_claims_say_of_no_effect(facts, results, verdicts):
+    verdict = next(v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds)
+    spec = f"report: [{{claims: [{{id: {verdict.claim.partition('[')[0]}, zone: 1.1, no_effect: 2}}]}}, &a [*a]]"
+    assert own_effects(spec, [verdict.claim, "b"]) == {verdict.claim: {"no_effect": 2.0, "zone": 1.1}}
+    for without in ("", "lnlab: 2", "a: [", "{}"):
+        assert own_effects(without, [verdict.claim]) == {}
+    parts = build_parts(facts, results, verdicts)
+    text = notebook_text(replace(facts, spec=spec), [verdict], [DrawnPart(part, (), ()) for part in parts[:1]])
+    (cell,) = [c.source for c in nbformat.reads(text, as_version=4).cells if "def judge(" in c.source]
+    assert cell.count("judge(claim") == 2
+    assert 'judge(claim | no_effects.get(claim["claim"], {}))' in cell
+    assert "'zone': 1.1" in cell
+    compile(cell, "cell", "exec")

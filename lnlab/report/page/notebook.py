@@ -8,6 +8,8 @@ from typing import Any
 
 import nbformat
 import polars as pl
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_rows import verdict_frame
@@ -30,6 +32,8 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 alt.renderers.enable("svg")  # draws here, and asks no network for scripts
 
@@ -107,7 +111,7 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     by_id = {v.claim: v for v in verdicts}
     for drawn in drawn_parts:
         cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
-    cells += _lab(verdicts, drawn_parts)
+    cells += _lab(facts, verdicts, drawn_parts)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
@@ -137,7 +141,7 @@ def escape_markdown(text: str) -> str:
     )
 
 
-def _lab(verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[Any]:
+def _lab(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[Any]:
     """Cells for a reader to change and run; their outputs are the reader's."""
     if not drawn_parts:
         return []
@@ -145,11 +149,42 @@ def _lab(verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[
     by_interval = (v for v in verdicts if v.kind in notebook_lab.KINDS_BY_INTERVAL and v.seeds and len(v.seeds) == v.n)
     if any(v.low is not None and math.isfinite(v.low) for v in by_interval):
         cells.append(_markdown("lab-judge", "**Judge a claim again.**"))
-        cells.append(_code("judge", notebook_lab.SEEDS + notebook_lab.JUDGE))
+        judge = notebook_lab.JUDGE
+        if effects := own_effects(facts.spec, [v.claim for v in verdicts]):
+            judge = f"{judge.rpartition(chr(10))[0]}\n{notebook_lab.OWN_EFFECTS.format(effects=effects)}"
+        cells.append(_code("judge", notebook_lab.SEEDS + judge))
     sections = [drawn.part.section for drawn in drawn_parts if drawn.part.section]
     if {name for section in sections for name in section.rows} & set(notebook_lab.TABLES_WITH_VALUES):
         cells += [_markdown("lab-ask", "**Ask a question of your own.**"), _code("ask", notebook_lab.QUESTION)]
     return cells
+
+
+def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]:
+    """What each claim says of no effect: ``{"grows": {"no_effect": 1.0, "zone": 1.1}}``; nothing of the others.
+
+    Args:
+        spec: the text of the spec; of measurements from Python there may be none.
+        claims: ids of the verdicts; one that was judged for each of several values has them in brackets.
+    """
+    stated: dict[str, dict[str, float]] = {}
+    try:
+        waiting: list[Any] = [YAML(typ="safe").load(spec)]
+    except YAMLError:  # a folder may hold anything for its spec, and is drawn from its tables all the same
+        return {}
+    seen = set[int]()  # an alias may lead back to where it stands
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            if isinstance(value.get("id"), str):
+                effect = {k: float(value[k]) for k in ("no_effect", "zone") if isinstance(value.get(k), int | float)}
+                stated |= {value["id"]: effect} if effect else {}
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return {claim: stated[base] for claim in claims if (base := claim.partition("[")[0]) in stated}
 
 
 def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:

@@ -56,7 +56,7 @@ def mean_interval(claim, numbers, kept, coverage):
 def judge(claim, low=None, high=None, without=()):
     """A claim that an interval decides, at its level and of its mean, median or share, on its seeds again.
 
-    Give another accepted range of the numbers, or leave some seeds out. A zone around no effect is not considered.
+    Give another accepted range of the numbers, or leave some seeds out. What a claim says of no effect goes with it.
     """
     numbers = {int(seed): value for seed, value in json.loads(claim["seeds"]).items()}
     kept = [value for seed, value in numbers.items() if seed not in without]
@@ -77,9 +77,14 @@ def judge(claim, low=None, high=None, without=()):
         low, high = (-math.inf if low is None else low), (math.inf if high is None else high)
     supported, beyond = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
     word = "contradicted" if beyond else "undecided"
-    if claim["margin"] == "ours" and not is_share:  # measured from no effect
-        nothing = 1.0 if claim["measure"] == "ratio" else 0.0
+    if claim["margin"] == "ours" and not is_share and math.isinf(low) != math.isinf(high):  # measured from no effect
+        nothing, zone = claim.get("no_effect"), claim.get("zone")
+        nothing = (1.0 if claim["measure"] == "ratio" else 0.0) if nothing is None else nothing
         other = ends[1] < nothing if low > -math.inf else ends[0] > nothing
+        if zone is not None:
+            factor = claim["measure"] == "ratio"
+            around = (nothing / zone, nothing * zone) if factor else (nothing - zone, nothing + zone)
+            other = other or (around[0] < ends[0] and ends[1] < around[1])
         word = "contradicted" if other else "smaller" if beyond else "undecided"
     return {"verdict": "supported" if supported else word, "interval": ends}
 
@@ -92,6 +97,10 @@ has_seeds = pl.col("low").is_finite() & (pl.col("seeds") != "{}")
 no_seed_failed = pl.col("seeds").str.count_matches(":") == pl.col("n")  # the rank of one that failed is not stored
 verdicts_with_seeds = pl.read_parquet("data/verdicts.parquet").filter(by_interval, has_seeds, no_seed_failed)
 """
+OWN_EFFECTS = """\
+# what claims say of no effect themselves: its value, and the zone around it in which no effect matters
+no_effects = {effects}
+judge(claim | no_effects.get(claim["claim"], {{}}))  # try another range with low= and high=, or without=[1, 2]"""
 KINDS_BY_INTERVAL = ("bound", "ratio", "trend")
 """Kinds of claims whose verdict is that of their interval; others ask for more."""
 QUESTION = """\
