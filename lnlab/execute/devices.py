@@ -22,17 +22,17 @@ _MASTER = {"float32": torch.float32, "bfloat16": torch.float32, "float64": torch
 
 
 def device_kind(setting: ResolvedSetting) -> str:
-    """``cpu``, ``cuda`` or ``mps``: the CPU where a setting says nothing."""
-    return _said(setting, "device", "cpu")
+    """``cpu``, ``cuda`` or ``mps``; by default the CPU."""
+    return _train_value(setting, "device", "cpu")
 
 
-def _said(setting: ResolvedSetting, word: str, default: str) -> str:
+def _train_value(setting: ResolvedSetting, word: str, default: str) -> str:
     return str((setting.get("train") or {}).get(word, default))
 
 
 def weight_format(setting: ResolvedSetting) -> torch.dtype:
     """The number format of weights, gradients and optimizer; values are drawn in float32 and then cast."""
-    return _MASTER[_said(setting, "precision", "float32")]
+    return _MASTER[_train_value(setting, "precision", "float32")]
 
 
 def device_of(setting: ResolvedSetting) -> torch.device:
@@ -80,7 +80,7 @@ def require_devices(kinds: Collection[str]) -> None:
 
 def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:
     """The context of the forward pass of an update."""
-    half = _said(setting, "precision", "float32") == "bfloat16"
+    half = _train_value(setting, "precision", "float32") == "bfloat16"
     return torch.autocast(device_kind(setting), torch.bfloat16) if half else nullcontext()
 
 

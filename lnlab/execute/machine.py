@@ -29,17 +29,13 @@ def device_name(kind: str = "cpu") -> str:
     if kind != "cpu":
         present = kind == "cuda" and torch.cuda.is_available()
         return f"{kind} ({torch.cuda.get_device_name() if present else platform.machine()})"
-    names = [platform.machine(), _model() or platform.processor(), torch.backends.cpu.get_cpu_capability()]
+    model = ""  # as Linux names it; elsewhere what Python knows of the processor
+    if _CPU_INFO.is_file():
+        lines = (line.partition(":") for line in _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines())
+        model = next((" ".join(value.split()) for key, _, value in lines if key.strip() == "model name"), "")
+    names = [platform.machine(), model or platform.processor(), torch.backends.cpu.get_cpu_capability()]
     names += [f"{threads()} threads"] if threads() > 1 else []
     return f"cpu ({', '.join(dict.fromkeys(name for name in names if name))})"
-
-
-def _model() -> str:
-    """The model of the processor as Linux names it, or nothing."""
-    if not _CPU_INFO.is_file():
-        return ""
-    lines = (line.partition(":") for line in _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines())
-    return next((" ".join(value.split()) for key, _, value in lines if key.strip() == "model name"), "")
 
 
 class Machines(Protocol):

@@ -133,10 +133,20 @@ def build_model(setting: ResolvedSetting, registries: Registries, task: Task) ->
         LabError: a parameter of the model has no address, or two have one.
     """
     entry = registries["model"][setting["model"]["kind"]]
-    parts = {stack: _parts(setting[stack], registries) for stack in entry.facts.stacks}
+    parts = {}
+    for stack in entry.facts.stacks:
+        chosen = setting[stack]
+        parts[stack] = Parts(
+            layers=chosen["layers"],
+            norm=registries["norm"].builder(chosen["norm"]),
+            placement=registries["placement"].builder(chosen["placement"]),
+            attention=registries["attention"].builder(chosen["attention"]),
+            cross_attention=chosen.get("cross_attention", False),
+        )
+    # A model that classifies takes the number of labels third.
     labels = (task.labels,) if len(supplied_parameters(entry.build)) > 2 else ()
     model: nn.Module = registries["model"].builder(setting["model"])(task.size, parts, *labels)
-    addressed(model)
+    addressed(model)  # raises where a parameter has no address
     return model
 
 
@@ -156,16 +166,6 @@ def intervened(
             for choice in interventions_on(on, setting, registries):
                 interventions.enter_context(registries["intervention"].builder(choice)(model, optimizer))
         yield
-
-
-def _parts(stack: ResolvedSetting, registries: Registries) -> Parts:
-    return Parts(
-        layers=stack["layers"],
-        norm=registries["norm"].builder(stack["norm"]),
-        placement=registries["placement"].builder(stack["placement"]),
-        attention=registries["attention"].builder(stack["attention"]),
-        cross_attention=stack.get("cross_attention", False),
-    )
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -98,7 +98,9 @@ class Trainer:
         started_at = time.monotonic()
         try:
             if self._computes_gradients and self.state.step == 0:
-                self._record_unigram_entropy()
+                entropy = self.state.task.unigram_entropy()  # what a model scores that knows frequencies alone
+                if entropy is not None:
+                    self._record(0, "train", unigram_entropy=entropy)
             ending = self._to_target() if self._updates else self._measure_due()
         finally:
             self._flush()
@@ -128,7 +130,14 @@ class Trainer:
                 return None
             if self.stops.count:
                 return self._interrupted()
-            self._save_if_due()
+            # Saved before the next gradient is computed: a later run begins with this state and makes it again.
+            if time.monotonic() - self._saved_at > self.save_every and self.state.step > self._segment_start:
+                self._save_state()
+                self._flush()
+                self.unit.go_on(self.measured, self.partial(self.state.step, self.last_finite_loss))
+                self.measured = []
+                self._saved_at = time.monotonic()
+                self._segment_start = self.state.step
             gradient = updates.gradient()
             self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
             if isfinite(gradient.loss):
@@ -140,7 +149,7 @@ class Trainer:
             self._record_epoch_loss()
 
     def _update(self, updates: Updates) -> None:
-        """Apply an update; remember what it added where a probe of the next state reads it."""
+        # What the update adds is kept only where a probe of the next state reads it: it costs a copy of all weights.
         measurements = self.due.get(self.state.step + 1, ())
         watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in measurements)
         before = images_of(updates.parameters) if watched else None
@@ -157,29 +166,20 @@ class Trainer:
             if self.stops.count and not self._updates:
                 return self._interrupted()
             try:
-                self._measure(measurement, guard)
+                table, rows = measure(self.state, measurement, self.registries, guard)
+                if table == "curves":
+                    for row in rows:
+                        self._record(row["step"], row["split"], **{row["quantity"]: row["value"]})
+                    self._record_epoch()
+                else:
+                    self.unit.write(table, rows)
+                self.measured.append(measurement.key)
             except (CorpusError, StoreError):
                 raise
             except (Exception, SystemExit) as error:
                 status, reason = self.explain(error)
                 self.failures.append((status, f"{measurement.probe['kind']}: {reason}"))
         return self._rule(self.curves) if sum(map(len, self.curves.values())) > recorded else None
-
-    def _measure(self, measurement: Measurement, guard: StateGuard) -> None:
-        table, rows = measure(self.state, measurement, self.registries, guard)
-        if table == "curves":
-            for row in rows:
-                self._record(row["step"], row["split"], **{row["quantity"]: row["value"]})
-            self._record_epoch()
-        else:
-            self.unit.write(table, rows)
-        self.measured.append(measurement.key)
-
-    def _record_unigram_entropy(self) -> None:
-        """Record before the first update what a model scores that knows frequencies alone."""
-        entropy = self.state.task.unigram_entropy()
-        if entropy is not None:
-            self._record(0, "train", unigram_entropy=entropy)
 
     def _record_epoch(self) -> None:
         """Record how far into the data the state is, once a state."""
@@ -216,15 +216,6 @@ class Trainer:
         if split == "train":
             return quantity in RECORDED and quantity != "epoch"
         return split == "validation" and step in self._evaluated
-
-    def _save_if_due(self) -> None:
-        if time.monotonic() - self._saved_at > self.save_every and self.state.step > self._segment_start:
-            self._save_state()
-            self._flush()
-            self.unit.go_on(self.measured, self.partial(self.state.step, self.last_finite_loss))
-            self.measured = []
-            self._saved_at = time.monotonic()
-            self._segment_start = self.state.step
 
     def _interrupted(self) -> Ending:
         """Save the state, where all measurements are made and the rule has judged: a later run begins with it."""

@@ -129,7 +129,6 @@ class Updates:
         )
 
     def _clear_gradients(self) -> None:
-        """Leave no parameter a gradient."""
         for parameter in self._parameters:
             parameter.grad = None
 
@@ -137,6 +136,7 @@ class Updates:
         for buffer, value in zip(self._buffers, values, strict=True):
             buffer.copy_(value)
 
+    # Zeros where the loss does not depend on a parameter, which a probe would otherwise have to tell apart.
     def _named_gradient(self) -> dict[str, Tensor]:
         entries = zip(self.parameters.items(), self.gradient().parts, strict=True)
         return {name: torch.zeros_like(p) if part is None else part for (name, p), part in entries}

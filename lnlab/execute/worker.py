@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 from lnlab import __version__
-from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement, Trajectory
 from lnlab.errors import CorpusError, LabError, StoreError
 from lnlab.execute.checkpoint import from_bytes
@@ -29,7 +28,6 @@ from lnlab.execute.trainer import Trainer
 from lnlab.execute.unit import BUSY, CORPUS, STORE, Answer, Assignment, WorkUnit
 from lnlab.execute.worker_process import become_worker, output_to
 from lnlab.issues import Issue
-from lnlab.optim.stops import Ending
 from lnlab.randomness import Draw
 from lnlab.tables import Resumed, Row
 
@@ -81,7 +79,7 @@ def _work(assignment: Assignment, stops: Stops) -> Answer:
 
 
 class Timer:
-    """A timer: seconds since its construction, and since its last lap."""
+    """Seconds since its construction, and since its last lap."""
 
     def __init__(self) -> None:
         self._begun = self._lap = time.perf_counter()
@@ -98,7 +96,11 @@ class Timer:
 
 
 def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops) -> tuple[str, str] | None:
-    """The status of what was computed, and a line on it; None where another process has computed all of it."""
+    """Compute what a unit lacks.
+
+    Returns:
+        The status of what was computed and a line on it; None where another process has computed all of it.
+    """
     trajectory = assignment.trajectory
     keys = [m.key for m in trajectory.measurements]
     missing = set(unit.missing(keys))
@@ -109,7 +111,10 @@ def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops
     due = [m for m in trajectory.measurements if m.key in missing]
     target = max([m.step for m in due] + ([] if complete else [trajectory.steps]), default=0)
     try:
-        resumed = unit.resume(_latest_resume_step(due, target, assignment.load())) if target else None
+        probes = assignment.load()["probe"]
+        # The last step from which all that is due can still be measured; to see an update, a run must apply it.
+        latest = min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
+        resumed = unit.resume(latest) if target else None
         with output_to(unit.output):
             measured, row = _run(assignment, due, target, unit, resumed, timer, stops)
     except BaseException:
@@ -117,12 +122,6 @@ def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops
         raise
     unit.commit(measured, row | {"seconds": timer.lap()})
     return row["status"], row["reason"] or ""
-
-
-def _latest_resume_step(due: Sequence[Measurement], target: int, registries: Registries) -> int:
-    """The last step from which all that is due can still be measured; to see an update, a run must apply it."""
-    probes = registries["probe"]
-    return min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
 
 
 def _run(
@@ -134,8 +133,11 @@ def _run(
     timer: Timer,
     stops: Stops,
 ) -> tuple[list[str], dict[str, Any]]:
-    """The keys of the measurements made, and the row of outcomes."""
+    """Build the state, run it to its target, and return the keys of the measurements made and the row of outcomes."""
     trajectory = assignment.trajectory
+    due_by_step: dict[int, list[Measurement]] = {}
+    for measurement in due:
+        due_by_step.setdefault(measurement.step, []).append(measurement)
     parameter_count = None
     trainer: Trainer | None = None
     with ExitStack() as interventions:
@@ -155,7 +157,7 @@ def _run(
                 state,
                 trajectory,
                 target=target,
-                due=_by_step(due),
+                due=due_by_step,
                 unit=unit,
                 registries=registries,
                 partial=partial,
@@ -172,22 +174,10 @@ def _run(
             if trainer is None:
                 return [], outcome(trajectory, *ended, parameter_count)
             return trainer.measured, outcome(trajectory, *ended, parameter_count, state.step, trainer.last_finite_loss)
-    status, reason = _status_of_run(trainer, ending)
+    status, reason = (ending.status, ending.reason) if ending else ("finished", None)
+    if trainer.failures:  # a measurement that failed comes before what ended the run
+        status, reason = trainer.failures[0][0], "; ".join(why for _, why in trainer.failures)
     return trainer.measured, outcome(trajectory, status, reason, parameter_count, state.step, trainer.last_finite_loss)
-
-
-def _status_of_run(trainer: Trainer, ending: Ending | None) -> tuple[str, str | None]:
-    """Status and reason: the failed measurements, else what ended the run early, else finished."""
-    if trainer.failures:
-        return trainer.failures[0][0], "; ".join(reason for _, reason in trainer.failures)
-    return (ending.status, ending.reason) if ending else ("finished", None)
-
-
-def _by_step(due: Sequence[Measurement]) -> dict[int, list[Measurement]]:
-    by_step: dict[int, list[Measurement]] = {}
-    for measurement in due:
-        by_step.setdefault(measurement.step, []).append(measurement)
-    return by_step
 
 
 def _status_of_error(error: BaseException) -> tuple[str, str]:

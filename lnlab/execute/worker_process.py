@@ -24,9 +24,8 @@ def become_worker() -> None:
 
 
 def _die_with(sentinel: int) -> None:
-    """Wait until the parent has ended, then exit at once: whatever is not committed is lost, as after a crash."""
-    connection.wait([sentinel])
-    os._exit(1)
+    connection.wait([sentinel])  # until the parent has ended
+    os._exit(1)  # at once, from a thread: whatever is not committed is lost, as after a crash
 
 
 MAX_BYTES = 8 * 1024 * 1024

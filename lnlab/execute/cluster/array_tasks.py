@@ -131,20 +131,29 @@ def submit_tasks(
     try:
         from submitit import AutoExecutor  # late: an extra
         from submitit.core.utils import FailedJobError, FailedSubmissionError  # late: an extra
-        from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob  # late: an extra
+        from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob, _get_default_parameters  # late: an extra
     except ImportError as error:
         raise LabError(Issue("not-installed", "--executor slurm", "submitit is not installed", _INSTALL)) from error
     SlurmJob.watcher = SlurmInfoWatcher(delay_s=30)  # ten minutes by default, which is long to wait for a failed task
     try:
         executor = AutoExecutor(logs, cluster=cluster, slurm_max_num_timeout=REQUEUES)
-        executor.update_parameters(**_by_submitit(parameters, cluster))
+        own: dict[str, Any] = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
+        own |= {"cpus_per_task": parameters["cpus_per_task"]}
+        if cluster == "slurm":
+            # What submitit knows has a prefix; what it does not know goes to sbatch as it is.
+            rest = {k: v for k, v in parameters.items() if k not in ("time", "mem_gb", "cpus_per_task")}
+            known = set(_get_default_parameters()) | {"signal_delay_s"}
+            others = {key.replace("_", "-"): value for key, value in rest.items() if key not in known}
+            own |= {"slurm_signal_delay_s": GRACE, "slurm_additional_parameters": {"requeue": True, **others}}
+            own |= {f"slurm_{key}": value for key, value in rest.items() if key in known}
+        executor.update_parameters(**own)
         with redirect_stderr(StringIO()), executor.batch():  # what sbatch says is in the error as well
             jobs = [executor.submit(task) for _ in range(number)]
     except (FailedSubmissionError, FailedJobError, OSError, subprocess.CalledProcessError) as error:
-        said = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
+        messages = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
         remedy = "give what your cluster wants, as --sbatch partition=short"
         raise LabError(
-            Issue("unreachable", "--sbatch", f"sbatch refused the tasks: {said[-1].strip()}", remedy)
+            Issue("unreachable", "--sbatch", f"sbatch refused the tasks: {messages[-1].strip()}", remedy)
         ) from error
     except RuntimeError as error:  # submitit finds no srun
         remedy = "call it on a node from which sbatch works"
@@ -152,21 +161,6 @@ def submit_tasks(
             Issue("unreachable", "--executor slurm", "SLURM's commands are not on this machine", remedy)
         ) from error
     return SubmittedTasks(jobs, logs)
-
-
-def _by_submitit(parameters: Mapping[str, str | int], cluster: str) -> dict[str, Any]:
-    """Parameters as submitit takes them: what it does not know itself goes to sbatch as it is."""
-    from submitit.slurm.slurm import _get_default_parameters  # late: an extra
-
-    shared = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
-    if cluster != "slurm":
-        return {**shared, "cpus_per_task": parameters["cpus_per_task"]}
-    rest = {k: v for k, v in parameters.items() if k not in ("time", "mem_gb", "cpus_per_task")}
-    known = set(_get_default_parameters()) | {"signal_delay_s"}
-    own = {f"slurm_{key}": value for key, value in rest.items() if key in known}
-    others = {key.replace("_", "-"): value for key, value in rest.items() if key not in known}
-    delay = {"slurm_signal_delay_s": GRACE, "slurm_additional_parameters": {"requeue": True, **others}}
-    return {**shared, "cpus_per_task": parameters["cpus_per_task"], **delay, **own}
 
 
 def _status(job: Any) -> int | None:

@@ -105,7 +105,10 @@ class RayExecutor:
         """The numbers of the agents that have introduced themselves."""
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + _LOOK_EVERY
-            self._dismiss_lost()
+            for number, hired in list(self._agents.items()):
+                if hired.lost and not hired.tasks:
+                    ray.kill(hired.handle)
+                    del self._agents[number]
             self._hire()
         for hired in self._agents.values():
             if not (hired.ready or hired.lost) and hired.message.done():
@@ -128,12 +131,6 @@ class RayExecutor:
             handle: Any = ray.remote(Agent).options(**needs).remote(threads())
             greeting = handle.introduce.remote(self._token, self._content).future()
             self._agents[self._hired] = _Hired(handle, greeting)
-
-    def _dismiss_lost(self) -> None:
-        for number, hired in list(self._agents.items()):
-            if hired.lost and not hired.tasks:
-                ray.kill(hired.handle)
-                del self._agents[number]
 
     def _meet(self, hired: _Hired) -> None:
         """Take in who an agent is, or that it could not begin.
@@ -200,7 +197,11 @@ class RayExecutor:
             hired.tasks.remove(future)
         end, value = answer.result() if error is None else (None, None)
         if end == ANSWERED and hired.known is not None:
-            future.set_result(_on_node(value, hired.known.host))
+            if isinstance(value, Answer) and value.status == CORPUS:  # another node may have the corpus
+                where = f"node {hired.known.host}"
+                problems = tuple(replace(p, place=f"{where}: {p.where}") for p in value.problems)
+                value = replace(value, problems=problems)
+            future.set_result(value)
         elif end == TIMED_OUT:
             self._fail(hired, future, argument, TimeoutError())
         elif end == DIED:
@@ -238,10 +239,3 @@ class RayExecutor:
         if self._relay is not None:
             ray.kill(self._relay)
         self._token.unlink(missing_ok=True)
-
-
-def _on_node(answer: Any, host: str) -> Any:
-    """An answer that blames a corpus says where: another node may have it."""
-    if not isinstance(answer, Answer) or answer.status != CORPUS:
-        return answer
-    return replace(answer, problems=tuple(replace(p, place=f"node {host}: {p.where}") for p in answer.problems))

@@ -52,7 +52,12 @@ class Relay:
 
     def call(self, key: str, ticket: str, method: str, arguments: Sequence[Any]) -> Any:
         """Call a method of an open unit."""
-        unit = self._unit(key, ticket)
+        with self._lock:
+            known, unit = self._units.get(key, ("", None))
+        if unit is None or known != ticket:
+            raise StoreError(
+                Issue("unreachable", "", "this worker was taken for lost, and its unit was handed to another one")
+            )
         if method in ("commit", "go_on"):
             tables, printed, *own_arguments = arguments
             for table, rows in tables.items():
@@ -65,15 +70,6 @@ class Relay:
             with self._lock:
                 self._units.pop(key, None)
         return getattr(unit, method)(*arguments)
-
-    def _unit(self, key: str, ticket: str) -> "WorkUnit":
-        with self._lock:
-            known, unit = self._units.get(key, ("", None))
-        if unit is None or known != ticket:
-            raise StoreError(
-                Issue("unreachable", "", "this worker was taken for lost, and its unit was handed to another one")
-            )
-        return unit
 
     def answer(self, method: str, *arguments: Any) -> tuple[bool, Any]:
         """Whether a method of this object answered, and what: an error of the store is a value, not one of Ray's."""
