@@ -41,7 +41,7 @@ LawWord = Literal["compatible", "rejected"]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Ruling:
     """What the rows say of a claim: the fields that a finding and a verdict share.
 
     Attributes:
@@ -90,7 +90,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Finding(Judgement):
+class Finding(Ruling):
     """The outcome of one kind of claim.
 
     Attributes:
@@ -102,7 +102,7 @@ class Finding(Judgement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict(Judgement):
+class Verdict(Ruling):
     """A claim, judged: the columns of the table ``verdicts`` but the digest of its rows.
 
     Attributes:
@@ -283,7 +283,7 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
         role=claim.get("role") or "prediction",
         scope=scope_text,
         quantity=quantity if isinstance(quantity, str) else None,
-        **{f.name: getattr(finding, f.name) for f in fields(Judgement)},
+        **{f.name: getattr(finding, f.name) for f in fields(Ruling)},
     )
 
 

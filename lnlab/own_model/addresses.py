@@ -86,29 +86,26 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
     owners: dict[Site, str] = {}
     for name, address in addresses.items():
         parameter = model.get_parameter(name)
-        _check_numbers(name, parameter)
+        if parameter.is_complex():
+            what = f"the parameter '{name}' is {parameter.dtype}, and probes read real numbers"
+            refuse(what, "store torch.view_as_real of it, and take torch.view_as_complex in the model")
+        if not parameter.is_floating_point():
+            what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
+            refuse(what, "make it a buffer; of a quantized model, load the weights in a floating-point type")
+        if parameter.dtype not in _MEASURABLE or parameter.layout is not torch.strided:
+            what = f"the parameter '{name}' is {parameter.dtype}, {parameter.layout}, in which torch computes little"
+            refuse(what, "convert it to a dense tensor of float32, float64, bfloat16 or float16")
         parts = address.repeats * len(address.sites)
         if parts > 1 and (parameter.dim() == 0 or parameter.shape[address.dim] % parts):
             what = f"the parameter '{name}' of shape {tuple(parameter.shape)} has no {parts} equal parts"
             refuse(what, "write q/k/v for parts above one another, q|k|v for parts side by side, or one tensor")
         for site in address.sites:
             if site in owners:
-                what = f"the parameters '{owners[site]}' and '{name}' have one address, {_written(site)}"
+                layer = None if site.layer is None else f"layer {site.layer}"
+                written = " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
+                what = f"the parameters '{owners[site]}' and '{name}' have one address, {written}"
                 refuse(what, "give them different addresses in sites=, or {layer} a place in the pattern")
             owners[site] = name
-
-
-def _check_numbers(name: str, parameter: Tensor) -> None:
-    """Refuse what has no gradient, or none that probes can read."""
-    if parameter.is_complex():
-        what = f"the parameter '{name}' is {parameter.dtype}, and probes read real numbers"
-        refuse(what, "store torch.view_as_real of it, and take torch.view_as_complex in the model")
-    if not parameter.is_floating_point():
-        what = f"the parameter '{name}' is {parameter.dtype}, which has no gradient"
-        refuse(what, "make it a buffer; of a quantized model, load the weights in a floating-point type")
-    if parameter.dtype not in _MEASURABLE or parameter.layout is not torch.strided:
-        what = f"the parameter '{name}' is {parameter.dtype}, {parameter.layout}, in which torch computes little"
-        refuse(what, "convert it to a dense tensor of float32, float64, bfloat16 or float16")
 
 
 def _declared(model: nn.Module, names: list[str], rules: list[PatternRule], matched: set[str]) -> Address | None:
@@ -201,8 +198,3 @@ def _tensor(owner: nn.Module, name: str, own: str | None, tensor: str | None) ->
 def _own_path(name: str) -> Address:
     path, _, tensor = name.rpartition(".")
     return Address((Site(None, None, path or None, tensor),))
-
-
-def _written(site: Site) -> str:
-    layer = None if site.layer is None else f"layer {site.layer}"
-    return " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))

@@ -13,7 +13,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 _LONGEST = 200
-"""Of what an error says, in characters; torch lists dispatch tables."""
+"""Characters of an error's text that are shown; torch lists dispatch tables."""
 _BY_ITSELF = "call loss(model, batch) without lnlab: it fails there, too"
 _TYPE = "give batches of the model's type; with precision: float64, a model.double() and batches of float64"
 _REMEDIES: tuple[tuple[str, str], ...] = (
@@ -61,7 +61,7 @@ def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
     except LabError:
         raise
     except Exception as error:
-        raise LabError(_problem(doing, error, remedy)) from error
+        raise LabError(_issue(doing, error, remedy)) from error
 
 
 @contextmanager
@@ -78,33 +78,28 @@ def guarded_probe(name: str) -> Iterator[None]:
     except Exception as error:
         names = [str(frame.f_globals.get("__name__", "")) for frame in _frames(error.__traceback__)]
         if not any(name.startswith("torch.autograd") for name in names):
-            problem = _problem(f"{name}", error, "report it as a bug of lnlab, with its traceback")
+            issue = _issue(f"{name}", error, "report it as a bug of lnlab, with its traceback")
         elif any(name.startswith("lnlab.curvature") for name in names):
-            problem = _problem(f"the second derivative for {name}", error, _SECOND, second=True)
+            issue = _issue(f"the second derivative for {name}", error, _SECOND, second=True)
         else:
             own = "call loss(model, batch).backward() without lnlab: it fails there, too"
-            problem = _problem(f"the backward pass for {name}", error, own)
-        raise LabError(problem) from error
+            issue = _issue(f"the backward pass for {name}", error, own)
+        raise LabError(issue) from error
 
 
-def _problem(doing: str, error: Exception, remedy: str, *, second: bool = False) -> Issue:
-    said = _said(error)
-    place = _module_of(error.__traceback__)
-    inside = f" in {place}" if place else ""
-    known = [helps for word, helps in _REMEDIES if word in f"{type(error).__name__}: {said}"]
-    missing = second and any(word in said for word in _OF_SECOND)
-    fitting = remedy if missing else next(iter(known), remedy)
-    return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {said}", fitting)
-
-
-def _said(error: Exception) -> str:
-    """The first line of an error, not too long."""
+def _issue(doing: str, error: Exception, remedy: str, *, second: bool = False) -> Issue:
     try:
         text = str(error)
     except Exception:  # an error of the user's may have no text
         text = ""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "no message").rstrip(".")
-    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}..."
+    message = next((line.strip() for line in text.splitlines() if line.strip()), "no message").rstrip(".")
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."
+    place = _module_of(error.__traceback__)
+    inside = f" in {place}" if place else ""
+    known = [helps for word, helps in _REMEDIES if word in f"{type(error).__name__}: {message}"]
+    missing = second and any(word in message for word in _OF_SECOND)
+    fitting = remedy if missing else next(iter(known), remedy)
+    return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {message}", fitting)
 
 
 def _module_of(traceback: TracebackType | None) -> str:

@@ -64,7 +64,11 @@ class Measurements:
             raise LabError(Issue("unsupported", "", "there is no run", "give at least one"))
         single, copies = counted_once(single)
         if copies:
-            warnings.warn(_copies_said(copies), stacklevel=3)
+            which = join_words(printable(run_label(run)) for run in copies)
+            verb = "have" if len(copies) > 1 else "has"
+            remedy = "let the seed set the weights and the order of the batches"
+            what = f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
+            warnings.warn(what, stacklevel=3)
         results = results_of_runs(single, axes)
         rows = [(run.key, *address) for run in single for address in run.paths]
         site_schema = {name: table_schema("sites")[name] for name in SITE_COLUMNS}
@@ -102,8 +106,8 @@ class Measurements:
             rows = rows.filter(pl.col("quantity").is_in(sorted(quantities)))
         settings = self.results.runs.select("run").join(wide_axes(self.results.axes), on="run", how="left")
         stated = {run.key: run.settings[STATISTICS] for run in self.runs if STATISTICS in run.settings}
-        said = [STATISTICS] if stated and STATISTICS not in self.axes else []
-        if said:
+        statistics = [STATISTICS] if stated and STATISTICS not in self.axes else []
+        if statistics:
             settings = settings.with_columns(pl.col("run").replace_strict(stated, default=None).alias(STATISTICS))
         rows = rows.join(settings, on="run", how="left", maintain_order="left")
         if set(SITE_COLUMNS) <= set(rows.columns):
@@ -111,7 +115,7 @@ class Measurements:
             rows = rows.join(self.paths, on=keys, how="left", nulls_equal=True, maintain_order="left")
         internal = ("run", "variant", "measurement", "trajectory")
         step = ["step"] if self.over_steps else []
-        front = [*self.axes, "seed", *step, *said]
+        front = [*self.axes, "seed", *step, *statistics]
         rows = rows.select(*front, pl.exclude(*front, "step", *internal))
         return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
 
@@ -135,7 +139,8 @@ class Measurements:
                 Issue("unsupported", "plot", f"there is no chart of '{name}'", "draw the rows of frame() with altair")
             )
         if len(quantities) > 1:
-            rows = rows.filter(pl.col("quantity") == (name if name in quantities else self._first(quantities, name)))
+            shown = name if name in quantities else self._first_quantity(name) or sorted(quantities)[0]
+            rows = rows.filter(pl.col("quantity") == shown)
         over = x or ("step" if self.over_steps else None)
         if over is not None and over not in ("step", *self.axes):
             raise LabError(
@@ -148,9 +153,6 @@ class Measurements:
             raise LabError(Issue("unsupported", "plot", "all was measured at step 0", "leave x out"))
         others = [axis for axis in self.axes if axis != over]
         return line_chart(rows.with_columns(self._setting_label(others)), label, over)
-
-    def _first(self, quantities: frozenset[str], probe: str) -> str:
-        return self._first_quantity(probe) or sorted(quantities)[0]
 
     def _setting_label(self, axes: Sequence[str] | None = None) -> pl.Expr:
         """The column ``setting``: ``pre``, or ``placement pre, lr 0.003`` where there are several axes."""
@@ -191,8 +193,8 @@ class Measurements:
         """
         asked = self._question_of_spec(fields)
         verdicts = judge_all(asked.claims, self.results)
-        said = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
-        return write_report(folder, said, self.results, verdicts, claims=asked.claims, **drawing), verdicts
+        report_facts = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
+        return write_report(folder, report_facts, self.results, verdicts, claims=asked.claims, **drawing), verdicts
 
     def _question_of_spec(self, fields: Mapping[str, Json]) -> Question:
         stated = {key: value for key, value in fields.items() if key not in ("report", "claims")}
@@ -276,14 +278,17 @@ class Measurements:
         return read_question(claims, sections, values, self.probes, known, stated)
 
     def _first_quantity(self, probe: str) -> str | None:
-        """Of those that a probe has measured, the first in its own order."""
+        """Return the first quantity that a probe has measured, in the probe's own order."""
         measured = self.kinds[probe][1]
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
 
     def _source(self, name: str) -> tuple[str | None, frozenset[str]]:
-        """The table of a quantity or of a probe, None if it is derived, and the quantities that are meant.
+        """Find the table of a quantity or a probe, and the quantities that are meant; a derived one has no table.
 
         A quantity goes before a probe of its name, a probe before a derived quantity.
+
+        Raises:
+            LabError: nothing of that name was measured.
         """
         by_table = {t: set(rows["quantity"]) for t, rows in self.results.tables.items() if "quantity" in rows.columns}
         for table, quantities in by_table.items():
@@ -326,14 +331,6 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 def _steps(run: RecordedRun) -> set[int]:
     return {step for table in run.tables.values() for step in table["step"].unique()}
-
-
-def _copies_said(copies: Sequence[RecordedRun]) -> str:
-    """That seeds add nothing."""
-    which = join_words(printable(run_label(run)) for run in copies)
-    verb = "have" if len(copies) > 1 else "has"
-    remedy = "let the seed set the weights and the order of the batches"
-    return f"{which}: {verb} the numbers of an earlier seed, counted once; {remedy}"
 
 
 def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, frozenset[str]]]:

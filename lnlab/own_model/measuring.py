@@ -106,22 +106,18 @@ def measure_model(
             else:
                 runs[known] = _run(name, subject, seed, task, choices, statistics, step, began)
     for name, seeds_of_copies in copies.items():
-        warnings.warn(_copies_said(name, seeds_of_copies), stacklevel=2)
+        which = f"the seed {seeds_of_copies[0]} has"
+        if len(seeds_of_copies) > 1:
+            which = f"the seeds {join_words([str(seed) for seed in seeds_of_copies])} have"
+        remedy = "let build(seed) draw weights from torch's generator, or load another checkpoint for each seed"
+        what = f"measure: of '{name}', {which} the parameters of an earlier one, counted once; {remedy}"
+        warnings.warn(what, stacklevel=2)
     stated = {"statistics": statistics} if any("statistics" in run.settings for run in runs.values()) else {}
-    told = [
+    stated_runs = [
         replace(run, settings={**run.settings, **stated}, copies=tuple(copies.get(name, ())))
         for (name, _), run in runs.items()
     ]
-    return Measurements.of_runs(told, axes=["model"])
-
-
-def _copies_said(name: str, seeds: Sequence[int]) -> str:
-    """That seeds add nothing."""
-    which = (
-        f"the seeds {join_words([str(seed) for seed in seeds])} have" if len(seeds) > 1 else f"the seed {seeds[0]} has"
-    )
-    remedy = "let build(seed) draw weights from torch's generator, or load another checkpoint for each seed"
-    return f"measure: of '{name}', {which} the parameters of an earlier one, counted once; {remedy}"
+    return Measurements.of_runs(stated_runs, axes=["model"])
 
 
 def _subject(
@@ -134,7 +130,7 @@ def _subject(
     mask: TokenMask | None,
     statistics: str,
 ) -> Subject:
-    """One model, built and checked."""
+    """Build and check one model."""
     torch.manual_seed(Draw(seed)("init"))
     with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
         module = build if isinstance(build, nn.Module) else build(seed)
@@ -160,7 +156,7 @@ def _run(
     step: int,
     began: float,
 ) -> RecordedRun:
-    """What every probe says of one model."""
+    """Measure every probe on one model."""
     by_table: dict[str, list[Row]] = {}
     for choice in choices:
         rows = measured_rows(choice, subject, task, Draw(seed))
@@ -185,7 +181,7 @@ def _run(
 def measured_rows(
     choice: Choice, subject: Subject, task: OwnTask, draw: Draw, in_training: Callable[[State], State] = lambda s: s
 ) -> list[Row]:
-    """What a probe says of a copy of a module.
+    """Measure a probe on a copy of a module.
 
     Args:
         choice: the probe.
@@ -341,7 +337,7 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
 def _check_arguments(
     builds: Mapping[Any, Any], probes: Any, sites: Any, stream: Any, mask: Any, statistics: Any
 ) -> None:
-    """Refuse what the types of the arguments do not allow."""
+    # A notebook checks no types.
     if wrong := next((name for name in builds if not isinstance(name, str)), None):
         refuse(f"the model {wrong!r} has no name", f"write {{'{wrong}': ...}}")
     if isinstance(probes, str | Mapping) or not isinstance(probes, Sequence):
@@ -358,7 +354,11 @@ def _check_arguments(
 
 
 def _seeds(builds: Mapping[str, nn.Module | ModelBuilder], seeds: int | Sequence[int] | None) -> list[int]:
-    """The seeds of the replicates."""
+    """Return the seeds of the replicates: those given, or 1 to 5 for a builder and 1 for a module.
+
+    Raises:
+        LabError: there is no model, or the seeds fit no replicates.
+    """
     if not builds:
         refuse("there is no model", "give a module, build(seed), or several of them by name")
     module = next((name for name, build in builds.items() if isinstance(build, nn.Module)), None)

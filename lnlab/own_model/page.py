@@ -56,14 +56,11 @@ def _sections(
             if not total.is_empty():
                 yield {"kind": "depth_profile", "quantity": quantity, "x": "step", "where": {"tensor": None}}
         else:
-            yield from _tables(rows.filter(~layered), quantity)
-
-
-def _tables(rows: pl.DataFrame, quantity: str | None) -> Iterator[dict[str, Json]]:
-    """Tables of what stands in no layer: sublayers that share a tensor, or tensors that share a sublayer."""
-    shared, listed = "tensor", "sublayer"
-    if rows["tensor"].n_unique() > rows["sublayer"].n_unique():
-        shared, listed = listed, shared
-    for stack, place in rows.select("stack", shared).unique(maintain_order=True).rows():
-        where = {"layer": None, "stack": stack, shared: place}
-        yield {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}
+            # Tables of what stands in no layer: of sublayers that share a tensor, or of tensors that share a sublayer.
+            rows = rows.filter(~layered)
+            shared, listed = "tensor", "sublayer"
+            if rows["tensor"].n_unique() > rows["sublayer"].n_unique():
+                shared, listed = listed, shared
+            for stack, place in rows.select("stack", shared).unique(maintain_order=True).rows():
+                where = {"layer": None, "stack": stack, shared: place}
+                yield {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}

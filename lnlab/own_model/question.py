@@ -64,7 +64,12 @@ def read_question(
     data = plain_spec({**shown, "report": _entries(sections, "report"), "claims": _entries(claims, "claims")})
     sweep = {"sweep": [{path: list(values) for path, values in axes.items()}]} if axes else {}
     merged = with_claims_written_out(MergedSpec({**data, **sweep}), known)
-    written = {**merged.data, "claims": [_with_sentence(claim) for claim in merged.data["claims"]]}
+    # A claim without a sentence is called by its id.
+    with_sentences = [
+        {"says": str(claim.get("id", "a claim")), **claim} if isinstance(claim, dict) else claim
+        for claim in merged.data["claims"]
+    ]
+    written = {**merged.data, "claims": with_sentences}
     reading = read_experiment({"lnlab": LANGUAGE, **written})
     issues = [replace(issue, place=merged.stated_path(issue.path)) for issue in reading.issues]
     choices: dict[str, list[Choice]] = {"claim": [], "section": []}
@@ -106,8 +111,3 @@ def _entries(entries: Entries, key: str) -> list[Json]:
             Issue("wrong-type", key, f"expected a list, not {type(data).__name__}", "write - {id: ..., kind: ...}")
         )
     return list(data)
-
-
-def _with_sentence(claim: Json) -> Json:
-    """A claim that is no sentence is called by its id."""
-    return {"says": str(claim.get("id", "a claim")), **claim} if isinstance(claim, dict) else claim

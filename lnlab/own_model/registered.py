@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from lnlab.errors import LabError, listed
 from lnlab.issues import Issue
-from lnlab.keys import Json, canonical
+from lnlab.keys import canonical
 from lnlab.nn.masks import PAD_TOKEN
 from lnlab.nn.models import TokenPairs, models
 from lnlab.nn.site import AddressedModel
@@ -82,15 +82,22 @@ def register_model(
                 patterns = _written_out(sites or {}, choice)
                 own, _ = addressed_copy(module, parameter_addresses(module, patterns), points)
             except LabError as error:
-                raise LabError(*(replace(p, place=f"model '{name}'") for p in error.issues)) from error
-            return OwnLanguageModel(own.module, own.sites, own.stream, _tokens)
+                raise LabError(*(replace(issue, place=f"model '{name}'") for issue in error.issues)) from error
+            return OwnLanguageModel(own.module, own.sites, own.stream, lambda batch: batch.target_in != PAD_TOKEN)
 
+        # Its signature is the schema of a model in a spec, so it has to be that of the user's builder and `parts`.
         build_addressed.__doc__ = build.__doc__
         parts = Parameter("parts", Parameter.POSITIONAL_OR_KEYWORD)
         build_addressed.__signature__ = Signature([supplied, parts, *settable])  # type: ignore[attr-defined]
-        models.register(name, version=version, own=True, says="decoder", size=_size, stream=_has_stream)(
-            build_addressed
-        )
+        models.register(
+            name,
+            version=version,
+            own=True,
+            says="decoder",
+            # Trainable elements, and forward FLOPs a token: two for every element of a matrix, tables included.
+            size=lambda setting: _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[0],
+            stream=lambda setting: _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[1],
+        )(build_addressed)
         return build
 
     return register
@@ -122,21 +129,6 @@ def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, 
             )
         )
     return supplied[0], settable
-
-
-def _tokens(batch: TokenPairs) -> Tensor:
-    """Where a batch has tokens and not padding."""
-    return batch.target_in != PAD_TOKEN
-
-
-def _has_stream(setting: dict[str, Json]) -> bool:
-    """Whether it is known where the stream of a model passes."""
-    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[1]
-
-
-def _size(setting: dict[str, Json]) -> tuple[int, int]:
-    """Trainable elements, and forward FLOPs per token: two for every element of a matrix, tables included."""
-    return _counted(canonical(setting["model"]), setting["task"]["vocabulary"])[0]
 
 
 @lru_cache(maxsize=1024)

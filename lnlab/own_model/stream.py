@@ -40,19 +40,14 @@ def stream_points(model: nn.Module, patterns: Mapping[str, str]) -> dict[Site, S
     refuse_unmatched(patterns, matched, "stream", "module", next(iter(paths), "layers.0"))
     if patterns:
         return points
-    recognised = [
-        named
-        for path, family in known_families(model)
-        for pattern, address in family.stream.items()
-        for named in _points(_stream_rule(pattern, address), _inside(path, paths), base_of(path, pattern))
-    ]
+    recognised: list[tuple[Site, StreamPoint]] = []
+    for path, family in known_families(model):
+        inside = [other for other in paths if not path or other == path or other.startswith(f"{path}.")]
+        for pattern, address in family.stream.items():
+            recognised += _points(_stream_rule(pattern, address), inside, base_of(path, pattern))
+    # Where two points have one site, as in two models inside one, neither is taken for the stream.
     count = Counter(site for site, _ in recognised)
     return {site: point for site, point in recognised if count[site] == 1}
-
-
-def _inside(path: str, paths: list[str]) -> list[str]:
-    """The paths of a module and of those in it."""
-    return [other for other in paths if not path or other == path or other.startswith(f"{path}.")]
 
 
 def _stream_rule(pattern: str, address: str) -> PatternRule:

@@ -92,17 +92,17 @@ class TableSpec:
         return {"title": self.document.path.stem, "report": [], "claims": [], **data}
 
     def _placed(self, work: Callable[[], _Done]) -> _Done:
-        """What is done, with the places of mistakes in the file."""
+        """Do some work, and give every mistake its place in the file."""
         try:
             return work()
         except LabError as error:
             if type(error) is not LabError:
                 raise
-            raise SpecError(*(self._with_place(problem) for problem in error.issues)) from error
-
-    def _with_place(self, problem: Issue) -> Issue:
-        path = tuple(int(word) if word.isdigit() else word for word in problem.where.split(".") if word)
-        return Issue(problem.code, self.document.where(path), problem.what, problem.remedy)
+            placed = []
+            for issue in error.issues:  # its place is a path in the spec, words and numbers between points
+                path = tuple(int(word) if word.isdigit() else word for word in issue.where.split(".") if word)
+                placed.append(replace(issue, place=self.document.where(path)))
+            raise SpecError(*placed) from error
 
 
 def read_table_spec(path: Path) -> TableSpec:

@@ -150,15 +150,15 @@ class Recorder:
             _WRITING[self.folder.path.resolve()] = self
             self._open(resume=resume)
 
+    # Called by another recorder of this process that goes on with the folder.
     def _abandon(self) -> None:
-        """Write nothing any more, as another recorder goes on with the folder."""
         self._closed = True
         self._writes = False
         if self._updates is not None:
             self._updates.remove()
 
     def _read_probes(self, probes: Sequence[Json], every: int) -> tuple[dict[str, int], list[dict[str, Json]]]:
-        """By the kind of a probe its rhythm, and the choices."""
+        """Return the rhythm of each probe by its kind, and the choices with their defaults."""
         rhythms: dict[str, int] = {}
         choices: list[dict[str, Json]] = []
         for probe in probes:
@@ -320,7 +320,12 @@ class Recorder:
             _refuse("rec", "the recorder is closed", "make another one")
         began = time.perf_counter()
         step = self._checked_step(step)
-        self._refuse_another(model)
+        module, attached = unwrapped(model), self._attached
+        if attached is not None and module is not attached:
+            parameters = {id(p) for p in attached.parameters()}
+            if not any(id(p) in parameters for p in module.parameters()):
+                what = "this model has no parameter of the attached one"
+                _refuse("rec", what, "give the model that is trained, or attach this one")
         known = self._subject
         subject = self._subject_of(model)
         if self._writes and subject is not known:
@@ -334,16 +339,6 @@ class Recorder:
             self._add_time("records", time.perf_counter() - began)
             if self._ended is None:
                 self._measure(subject, step)
-
-    def _refuse_another(self, model: Any) -> None:
-        """Refuse a model that has none of the parameters of the one whose updates are recorded."""
-        module, attached = unwrapped(model), self._attached
-        if attached is None or module is attached:
-            return
-        parameters = {id(p) for p in attached.parameters()}
-        if not any(id(p) in parameters for p in module.parameters()):
-            what = "this model has no parameter of the attached one"
-            _refuse("rec", what, "give the model that is trained, or attach this one")
 
     def _checked_step(self, step: int | None) -> int:
         count = self._updates.count if self._updates is not None else None
@@ -378,10 +373,14 @@ class Recorder:
             if tensor.numel() != 1:
                 what = f"'{name}' is a tensor of shape {tuple(tensor.shape)}"
                 _refuse("rec", what, "give one number: its mean, or its sum")
+        # All at once, as each number that is read from a GPU waits for it.
         read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
         blocks = []
         for name, given in named.items():
-            value = read[name][0] if name in read else _number(name, given)
+            try:
+                value = read[name][0] if name in read else float(given)
+            except (TypeError, ValueError):
+                _refuse("rec", f"'{name}' is {type(given).__name__}", "give a number")
             split, quantity = split_and_quantity(name)
             blocks.append(_curve(quantity, split, value))
             if quantity == "loss" and not math.isfinite(value) and self._ended is None:
@@ -392,8 +391,17 @@ class Recorder:
             self.folder.append(step, blocks)
 
     def _measure(self, subject: Subject, step: int) -> None:
-        """The probes that are due."""
-        due = [choice for choice in self._probes if self._is_due(choice["kind"], step)]
+        """Measure the probes that are due."""
+        due = []
+        for choice in self._probes:
+            kind = choice["kind"]
+            facts = REGISTRIES["probe"][kind].facts
+            at_rhythm = step % self._every[kind] == 0 or step == self._steps
+            measurable = step > 0 or not (facts.trained or facts.update)
+            if facts.update and at_rhythm and measurable:  # only if the hooks have kept the update that led here
+                measurable = self._updates is not None and self._updates.last_step == step
+            if at_rhythm and measurable and self._measured_at.get(kind, -1) < step:
+                due.append(choice)
         task = self._task
         if not due or task is None:
             return
@@ -420,14 +428,6 @@ class Recorder:
                 seconds = time.perf_counter() - began
                 self._add_time(choice["kind"], seconds)
                 self._warn_if_costly(choice["kind"], seconds, step)
-
-    def _is_due(self, kind: str, step: int) -> bool:
-        at_rhythm = step % self._every[kind] == 0 or step == self._steps
-        facts = REGISTRIES["probe"][kind].facts
-        trained = step > 0 or not (facts.trained or facts.update)
-        if facts.update and at_rhythm and trained:
-            trained = self._updates is not None and self._updates.last_step == step
-        return at_rhythm and trained and self._measured_at.get(kind, -1) < step
 
     def _reads_update(self, step: int) -> bool:
         """Whether a probe reads the update that leads to a step."""
@@ -506,8 +506,12 @@ class Recorder:
         self._facts |= {"seconds": self._facts_at_begin + total}
         self.folder.compact()
         self.folder.write_facts(self._facts)
-        if ended[0] == "finished":
-            self._say_what_was_missed(done)
+        never_called = done > self._attached_at and self._step <= self._attached_at and self._updates is not None
+        if ended[0] == "finished" and never_called:  # before training alone, or never
+            when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"
+            updates = f"{done} {'update was' if done == 1 else 'updates were'} made"
+            remedy = "call rec(model, loss=...) after each optimizer.step()"
+            _say(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
         self._say_what_it_cost(total, done)
 
     def __enter__(self) -> Self:
@@ -527,7 +531,7 @@ class Recorder:
         self._spent[what] = self._spent.get(what, 0.0) + seconds
 
     def _warn_if_costly(self, kind: str, seconds: float, step: int) -> None:
-        """Once a probe, where it takes more than a fifth of the time at its rhythm."""
+        """Propose another rhythm, once a probe, where it takes more than a fifth of the time."""
         steps = step - self._first_step() if self._updates is not None else step
         if steps < _TELLING_STEPS or kind in self._warned or seconds < 1.0:
             return
@@ -540,15 +544,6 @@ class Recorder:
 
     def _first_step(self) -> int:
         return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
-
-    def _say_what_was_missed(self, done: int) -> None:
-        """That the recorder was called before training alone, or never."""
-        if done <= self._attached_at or self._step > self._attached_at or self._updates is None:
-            return
-        when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"
-        updates = f"{done} {'update was' if done == 1 else 'updates were'} made"
-        remedy = "call rec(model, loss=...) after each optimizer.step()"
-        _say(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
 
     def _say_what_it_cost(self, total: float, done: int) -> None:
         spent = sum(self._spent.values())
@@ -608,7 +603,7 @@ def _curve(quantity: str, split: str, value: float) -> Block:
 
 
 def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
-    """The rows of updates, all their numbers read at once."""
+    """Yield the rows of each update; all their numbers are read from the device at once."""
     tensors: list[Tensor] = []
     for update in waiting:
         tensors += [] if update.gradients is None else [update.gradients]
@@ -637,19 +632,11 @@ def _of_parameters(quantity: str, values: Sequence[float | None]) -> Block:
     return {"source": f"hook {quantity}", "table": "sites", "columns": columns, "addresses": "parameters"}
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        _refuse("rec", f"'{name}' is {type(value).__name__}", "give a number")
-
-
 def _sharded(module: nn.Module) -> bool:
     return any(hasattr(p, "to_local") for p in module.parameters())
 
 
-def _rounded_up(number: float) -> int:
-    """To one digit that is not 0."""
+def _rounded_up(number: float) -> int:  # to one digit that is not 0
     if number <= 1:
         return 1
     unit = 10 ** math.floor(math.log10(number))

@@ -30,14 +30,14 @@ class TransformersCallback(TrainerCallback):
 
     def on_log(self, args: Any, state: Any, control: Any, **parts: Any) -> None:  # noqa: ARG002 - named by the Trainer
         if self._recorder.attached and not self._recorder.closed:
-            self._recorder(parts["model"], **_numbers(parts["logs"]))
+            logs: Mapping[str, Any] = parts["logs"]
+            # The loss, the norm before clipping, and what evaluations say but for their speed.
+            numbers = {"loss": logs.get("loss"), "global_gradient_norm": logs.get("grad_norm")}
+            numbers |= {
+                k: v for k, v in logs.items() if k.startswith("eval_") and k.removeprefix("eval_") not in _SPEEDS
+            }
+            scalars: dict[str, Any] = {name: value for name, value in numbers.items() if isinstance(value, int | float)}
+            self._recorder(parts["model"], **scalars)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **parts: Any) -> None:  # noqa: ARG002 - named by the Trainer
         self._recorder.close()
-
-
-def _numbers(logs: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a log the loss, the norm before clipping, and what evaluations say."""
-    numbers = {"loss": logs.get("loss"), "global_gradient_norm": logs.get("grad_norm")}
-    evaluated = {k: v for k, v in logs.items() if k.startswith("eval_") and k.removeprefix("eval_") not in _SPEEDS}
-    return {name: value for name, value in {**numbers, **evaluated}.items() if isinstance(value, int | float)}

@@ -160,14 +160,16 @@ class UpdateHooks:
 
     def _norms(self, tensors: Sequence[Tensor]) -> Tensor:
         """The norm of every part, (sites,); of a sharded model over all its ranks, by one reduction."""
-        parts = [part for x, address in zip(tensors, self._addresses, strict=True) for part in _parts(x, address)]
-        if any(part.dtype in _HALVES for part in parts):
+        parts: list[Tensor] = []
+        for x, address in zip(tensors, self._addresses, strict=True):
+            parts += address.split(x) if len(address.sites) > 1 else [x]
+        if any(part.dtype in _HALVES for part in parts):  # `_foreach_norm` would sum the squares in half precision
             norms = [torch.linalg.vector_norm(part, dtype=torch.float32) for part in parts]
         else:
             norms = list(torch._foreach_norm(parts))
         device = norms[0].device
         stacked = torch.stack([norm.to(device, torch.promote_types(norm.dtype, torch.float32)) for norm in norms])
-        if self.sharded:
+        if self.sharded:  # norms do not add up over ranks, and their squares do
             squares = stacked.double().square()
             torch.distributed.all_reduce(squares)
             stacked = squares.sqrt()
@@ -206,10 +208,6 @@ class UpdateHooks:
             norm = torch.linalg.vector_norm(x, dtype=torch.float32 if x.dtype in _HALVES else None)
             self._seen[site] = norm / x.numel() ** 0.5
         self.seconds += time.perf_counter() - began
-
-
-def _parts(x: Tensor, address: Address) -> list[Tensor]:
-    return address.split(x) if len(address.sites) > 1 else [x]
 
 
 def read_numbers(tensors: Sequence[Tensor]) -> list[list[float]]:
