@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from lnlab.errors import LabError
 from lnlab.interventions.where import Activations
 from lnlab.issues import Issue
-from lnlab.nn.boundaries import Boundary, Change, activation_boundaries
-from lnlab.nn.sites import Site
+from lnlab.nn.boundaries import Change, activation_boundaries
 
 Through = Literal["both", "forward", "backward"]
 """What is scaled: an activation and its gradient, the activation alone, or the gradient alone."""
@@ -25,8 +24,20 @@ def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[N
     Raises:
         LabError: ``where`` selects nothing, or an activation that passes no module of its own.
     """
+    by_site = activation_boundaries(model)
+    boundaries = []
+    for site in where.select(list(by_site), "activation"):
+        boundary = by_site[site]
+        if boundary is None:
+            what = (
+                f"the {site.tensor} of {site.stack} layer {site.layer} {site.sublayer} stands inside the placement's "
+                "formula, where nothing can be put in its place"
+            )
+            remedy = "choose in or branch, the last sublayer of a layer, or a placement that norms the stream"
+            raise LabError(Issue("unsupported", "interventions.where.tensor", what, remedy))
+        boundaries.append(boundary)
     with ExitStack() as hooks:
-        for boundary in _selected(model, where):
+        for boundary in dict.fromkeys(boundaries):  # each once: at the end of a layer `sum` may be `out`
             hooks.callback(boundary.put(change).remove)
         yield
 
@@ -40,21 +51,3 @@ def factors(x: Tensor, factor: Tensor | float, through: Through) -> Tensor:
     value = fixed if through == "backward" else factor * fixed
     slope = x - fixed if through == "forward" else factor * (x - fixed)
     return value + slope
-
-
-def _selected(model: nn.Module, where: Activations) -> list[Boundary]:
-    """The boundaries of the selected activations, each once: at the end of a layer ``sum`` may be ``out``."""
-    by_site = activation_boundaries(model)
-    selected = {site: by_site[site] for site in where.select(list(by_site), "activation")}
-    if unreachable := [site for site, boundary in selected.items() if boundary is None]:
-        raise LabError(_beyond_reach(unreachable[0]))
-    return list(dict.fromkeys(boundary for boundary in selected.values() if boundary is not None))
-
-
-def _beyond_reach(site: Site) -> Issue:
-    what = (
-        f"the {site.tensor} of {site.stack} layer {site.layer} {site.sublayer} stands inside the placement's formula, "
-        "where nothing can be put in its place"
-    )
-    remedy = "choose in or branch, the last sublayer of a layer, or a placement that norms the stream"
-    return Issue("unsupported", "interventions.where.tensor", what, remedy)

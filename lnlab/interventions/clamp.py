@@ -24,12 +24,13 @@ def clamp(
 
     ``most`` is m. A shorter token stays as it is; of a longer one the gradient along the token is 0.
     """
-    with replaced(model, where, lambda x: _clamped(x, most)):
+    with replaced(model, where, lambda x: clamped(x, most)):
         yield
 
 
-def _clamped(x: Tensor, most: float) -> Tensor:
-    """(..., width); the denominator is never 0, so that a token of zeros has a gradient."""
+def clamped(x: Tensor, most: float) -> Tensor:
+    """``x min(1, most √d / ‖x‖)`` of each token: (..., width) -> the same shape."""
+    # The denominator is never 0, so that a token of zeros has a gradient.
     longest = most * math.sqrt(x.shape[-1])
     norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
     clamped: Tensor = x * (longest / norm.clamp(min=longest))

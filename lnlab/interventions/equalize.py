@@ -27,11 +27,11 @@ def equalize(
     ``through: forward`` leaves the gradient as it is, and so cuts the shrinkage of a layer norm that follows;
     ``backward`` scales the gradient alone. A token whose coordinates are all alike stays as it is.
     """
-    with replaced(model, where, lambda x: factors(x, _inverse_sigma(x), through)):
+    with replaced(model, where, lambda x: factors(x, inverse_sigma(x), through)):
         yield
 
 
-def _inverse_sigma(x: Tensor) -> Tensor:
-    """1/σ of each token, (batch, length, 1), without a gradient; 1 where σ is 0."""
+def inverse_sigma(x: Tensor) -> Tensor:
+    """Return 1/σ of each token without a gradient, 1 where σ is 0: (batch, length, 1)."""
     sigma = x.detach().std(-1, correction=0, keepdim=True)
     return torch.where(sigma > 0, sigma, 1).reciprocal()

@@ -24,11 +24,12 @@ def equalize_gradient(model: nn.Module, optimizer: Optimizer | None, *, where: W
     That of all of them together, whose norm does not change. A gradient of zeros stays zero. The optimizer sees the
     equalized gradient, after any clipping; probes see the true one.
     """
-    with transformed_gradients(optimizer, selected_weights(model, where), _equalized):
+    with transformed_gradients(optimizer, selected_weights(model, where), equalized):
         yield
 
 
-def _equalized(gradients: Gradients) -> dict[Site, Tensor]:
+def equalized(gradients: Gradients) -> dict[Site, Tensor]:
+    """``g_i rms(g) / rms(g_i)`` of each weight; a gradient of zeros stays zero."""
     squares = {site: g.double().square().mean() for site, g in gradients.items()}
     elements = sum(g.numel() for g in gradients.values())
     total = sum(squares[site] * g.numel() for site, g in gradients.items()) / max(elements, 1)

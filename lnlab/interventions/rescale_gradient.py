@@ -36,7 +36,7 @@ def rescale_gradient(
     sees the scaled gradient, after any clipping; probes see the true one.
     """
     weights = selected_weights(model, where)
-    scales = {site: factor * 10 ** (spread * _uniform(Draw(draw), site)) for site in weights}
+    scales = {site: factor * 10 ** (spread * uniform_at(Draw(draw), site)) for site in weights}
 
     def scaled(gradients: Gradients) -> dict[Site, Tensor]:
         return {site: scales[site] * g for site, g in gradients.items()}
@@ -45,7 +45,7 @@ def rescale_gradient(
         yield
 
 
-def _uniform(draw: Draw, site: Site) -> float:
-    """U(-1, 1) by address."""
+def uniform_at(draw: Draw, site: Site) -> float:
+    """Draw from U(-1, 1), the same for an address whatever other weights are chosen."""
     generator = Generator().manual_seed(draw("rescale_gradient", *site.row().values()))
     return 2 * torch.rand((), generator=generator, dtype=torch.float64, device="cpu").item() - 1

@@ -28,7 +28,8 @@ def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Paramete
     sites = where.select(list(uses), "weight")
     selected = {id(uses[site]) for site in sites}
     if apart := [site for site, p in uses.items() if id(p) in selected and site not in sites]:
-        what = f"this table serves {_describe(apart[0])} too, which is not among what is chosen"
+        use = " ".join(str(word) for word in apart[0].row().values() if word is not None)
+        what = f"this table serves {use} too, which is not among what is chosen"
         raise LabError(
             Issue("unsupported", "interventions.where", what, "choose every use of it, or write model.tied: none")
         )
@@ -69,7 +70,13 @@ def scaled_rates(optimizer: Optimizer, factors: Mapping[nn.Parameter, float]) ->
 
     def before() -> Callable[[], None]:
         groups = list(optimizer.param_groups)
-        optimizer.param_groups[:] = [part for group in groups for part in _by_factor(group, factors)]
+        split: list[dict[str, Any]] = []
+        for group in groups:  # in parts of one factor each
+            parts: dict[float, list[nn.Parameter]] = {}
+            for p in group["params"]:
+                parts.setdefault(factors.get(p, 1.0), []).append(p)
+            split += [{**group, "params": part, "lr": factor * group["lr"]} for factor, part in parts.items()]
+        optimizer.param_groups[:] = split
 
         def after() -> None:
             optimizer.param_groups[:] = groups
@@ -78,14 +85,6 @@ def scaled_rates(optimizer: Optimizer, factors: Mapping[nn.Parameter, float]) ->
 
     with around_steps(optimizer, before):
         yield
-
-
-def _by_factor(group: dict[str, Any], factors: Mapping[nn.Parameter, float]) -> list[dict[str, Any]]:
-    """A group in parts of one factor each, with the rate times the factor."""
-    parts: dict[float, list[nn.Parameter]] = {}
-    for p in group["params"]:
-        parts.setdefault(factors.get(p, 1.0), []).append(p)
-    return [{**group, "params": part, "lr": factor * group["lr"]} for factor, part in parts.items()]
 
 
 @contextmanager
@@ -112,7 +111,3 @@ def transformed_gradients(
 
     with around_steps(require_optimizer(optimizer), before):
         yield
-
-
-def _describe(site: Site) -> str:
-    return " ".join(str(word) for word in site.row().values() if word is not None)

@@ -63,13 +63,20 @@ class _Where(BaseModel):
             LabError: there is none, and which condition leaves nothing.
         """
         left = list(sites)
-        last = _last_layers(sites)
+        last: dict[str | None, int] = {}  # by stack, the number that `last` stands for
+        for site in sites:
+            last[site.stack] = max(site.layer or 0, last.get(site.stack, 0))
         for key, allowed in self:
             if allowed is not None:
                 before = left
                 left = [site for site in left if _meets(site, key, allowed, last)]
                 if not left:
-                    raise LabError(_nothing(what, key, allowed, before))
+                    message = (
+                        f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, allowed))}"
+                    )
+                    available = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
+                    remedy = f"there is {listed(available, str(allowed[0]) if allowed else '') or 'none'}"
+                    raise LabError(Issue("unsupported", f"interventions.where.{key}", message, remedy))
         return left
 
 
@@ -88,27 +95,8 @@ class Weights(_Where):
 EVERYWHERE = Weights()
 
 
-def _last_layers(sites: Sequence[Site]) -> dict[str | None, int]:
-    """By stack."""
-    last: dict[str | None, int] = {}
-    for site in sites:
-        last[site.stack] = max(site.layer or 0, last.get(site.stack, 0))
-    return last
-
-
 def _meets(site: Site, key: str, allowed: Sequence[Json], last: Mapping[str | None, int]) -> bool:
     if key != "layer":
         return getattr(site, key) in allowed
     names = {site.layer, "first" if site.layer == 1 else None, "last" if site.layer == last[site.stack] else None}
     return bool((names - {None}) & set(allowed))
-
-
-def _nothing(what: str, key: str, allowed: Sequence[Json], before: Sequence[Site]) -> Issue:
-    message = f"no {what} {'there ' if key != 'stack' else ''}has {key} {' or '.join(map(str, allowed))}"
-    available = dict.fromkeys(str(word) for site in before if (word := getattr(site, key)) is not None)
-    return Issue(
-        "unsupported",
-        f"interventions.where.{key}",
-        message,
-        f"there is {listed(available, str(allowed[0]) if allowed else '') or 'none'}",
-    )

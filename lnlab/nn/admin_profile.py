@@ -46,7 +46,7 @@ def admin(
     device = next(model.parameters()).device
     with torch.no_grad(), restored_generators(device), in_mode(model, training=dropout), ExitStack() as hooks:
         for stack in stacks(model).values():
-            if _is_profiled(stack):
+            if any(placement.start == "profiled" for placement in _placements(stack)):
                 _Profile(stack).follow(hooks)
         seed_dropout(draw("dropout", "profile"), device)
         model(batch)
@@ -55,10 +55,6 @@ def admin(
 def _placements(stack: Stack) -> list[Admin]:
     """The placements of a stack's layers that are Admin's."""
     return [p for p in (layer.placement for layer in stack.layers) if isinstance(p, Admin)]
-
-
-def _is_profiled(stack: Stack) -> bool:
-    return any(placement.start == "profiled" for placement in _placements(stack))
 
 
 class _Profile:

@@ -5,7 +5,7 @@ the unbiased variance; in evaluation the running ones serve. A fresh model's run
 evaluation it has no norm at all: measurements of a model use ``batch_statistics``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
@@ -109,8 +109,11 @@ def batch_statistics(model: nn.Module) -> Iterator[None]:
             if isinstance(norm, BatchNorm):
                 norm.observed = True
                 restored.callback(setattr, norm, "observed", False)
-            elif type(norm).forward in _TORCHS_FORWARDS:
-                _forget(norm, restored)
+            elif type(norm).forward in _TORCHS_FORWARDS:  # without running statistics they take the batch's
+                restored.callback(norm._buffers.update, dict(norm._buffers))
+                restored.callback(setattr, norm, "track_running_stats", norm.track_running_stats)
+                norm._buffers.update(running_mean=None, running_var=None)
+                vars(norm)["track_running_stats"] = False
             elif not getattr(norm, "observed", False):
                 _train_alone(norm, restored)
         yield
@@ -126,27 +129,20 @@ _TORCHS_FORWARDS = {kind.forward for kind in (nn.BatchNorm1d, nn.SyncBatchNorm, 
 """Of norms that take the batch's statistics where they have no running ones."""
 
 
-def _forget(norm: nn.Module, restored: ExitStack) -> None:
-    """Take its running statistics from a norm of torch's for a while."""
-    restored.callback(norm._buffers.update, dict(norm._buffers))
-    restored.callback(setattr, norm, "track_running_stats", norm.track_running_stats)
-    norm._buffers.update(running_mean=None, running_var=None)
-    vars(norm)["track_running_stats"] = False
-
-
 def _train_alone(norm: nn.Module, restored: ExitStack) -> None:
     """Put a norm with a forward pass of its own, which is not known, into training mode for a while.
 
     ``observed`` tells those who copy a model for evaluation to leave that mode.
     """
     kept = [(buffer, buffer.clone()) for buffer in norm._buffers.values() if buffer is not None]
-    restored.callback(_put_back, norm, kept, norm.training)
-    vars(norm).update(training=True, observed=True)
+    training = norm.training
 
+    def put_back() -> None:
+        with torch.no_grad():
+            for buffer, values in kept:
+                buffer.copy_(values)
+        vars(norm)["training"] = training
+        del vars(norm)["observed"]
 
-def _put_back(norm: nn.Module, kept: Sequence[tuple[Tensor, Tensor]], training: bool) -> None:
-    with torch.no_grad():
-        for buffer, values in kept:
-            buffer.copy_(values)
-    vars(norm)["training"] = training
-    del vars(norm)["observed"]
+    restored.callback(put_back)
+    vars(norm).update(training=True, observed=True)  # `setattr` of a module looks through its parameters each time

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from lnlab.nn.sites import Site, norms_stream
-from lnlab.nn.transformer import Layer, Stack, stacks
+from lnlab.nn.transformer import Layer, stacks
 
 Change = Callable[[Tensor], Tensor]
 
@@ -46,22 +46,19 @@ def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
     """
     by_site: dict[Site, Boundary | None] = {}
     for name, stack in stacks(model).items():
-        by_site |= dict(_of_stack(name, stack))
+        by_site[Site(name, None, "embedding", "out")] = Boundary(stack.embedding, at_input=False)
+        for number, layer in enumerate(stack.layers, 1):
+            if isinstance(layer, Layer):
+                by_site |= dict(_of_layer(name, number, layer))
+        if stack.final_norm is not None:
+            by_site[Site(name, None, "final_norm", "in")] = Boundary(stack.final_norm, at_input=True)
+            by_site[Site(name, None, "final_norm", "out")] = Boundary(stack.final_norm, at_input=False)
     return by_site
-
-
-def _of_stack(name: str, stack: Stack) -> Iterator[tuple[Site, Boundary | None]]:
-    yield Site(name, None, "embedding", "out"), Boundary(stack.embedding, at_input=False)
-    for number, layer in enumerate(stack.layers, 1):
-        if isinstance(layer, Layer):
-            yield from _of_layer(name, number, layer)
-    if stack.final_norm is not None:
-        yield Site(name, None, "final_norm", "in"), Boundary(stack.final_norm, at_input=True)
-        yield Site(name, None, "final_norm", "out"), Boundary(stack.final_norm, at_input=False)
 
 
 def _of_layer(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Boundary | None]]:
     after = stream_norms(layer)
+    # The sum of the last sublayer leaves the layer; any other passes a module only where a norm follows it.
     for name, sublayer in layer.sublayers.items():
         leaves = Boundary(layer, at_input=False) if name == tuple(layer.sublayers)[-1] else None
         norm = after.get(name)

@@ -1,7 +1,7 @@
 """Models of one stack that sees all of its sentence: an answer for every token, or one for the sentence."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,7 @@ from lnlab.nn.masks import PAD_TOKEN, padding
 from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import classifier_size, one_stack_size
-from lnlab.nn.transformer import Stack
+from lnlab.nn.transformer import Stack, StackShape
 from lnlab.registry import default
 
 
@@ -38,9 +38,17 @@ class Encoder(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
-        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
-        self.encoder = Stack("encoder", parts["encoder"], None, **shape)
+        shape = StackShape(
+            size=size,
+            width=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            positions=positions,
+            fix_norm=fix_norm,
+            linear=linear,
+        )
+        self.encoder = Stack("encoder", parts["encoder"], None, shape)
         self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "input":
             self.output.table = self.encoder.embedding.table
@@ -81,9 +89,17 @@ class Classifier(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
-        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
-        self.encoder = Stack("encoder", parts["encoder"], None, **shape)
+        shape = StackShape(
+            size=size,
+            width=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            positions=positions,
+            fix_norm=fix_norm,
+            linear=linear,
+        )
+        self.encoder = Stack("encoder", parts["encoder"], None, shape)
         self.pool = pool
         self.output = nn.Linear(d_model, labels)
 

@@ -1,7 +1,7 @@
 """A classifier on top of a frozen encoder: new layers read what an encoder of another run makes of the tokens."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from torch import nn
 
@@ -13,7 +13,7 @@ from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
 from lnlab.nn.size import feature_classifier_size
-from lnlab.nn.transformer import Features, Stack
+from lnlab.nn.transformer import Features, Stack, StackShape
 from lnlab.registry import default
 
 
@@ -53,9 +53,18 @@ class FeatureClassifier(Classifier):
         positions: Positions = "sinusoids",
         linear: LinearChoice = default("plain"),
     ) -> None:
-        shape: dict[str, Any] = {"d_model": d_model, "heads": heads, "d_ff": d_ff, "positions": positions}
-        super().__init__(size, parts, labels, **shape, dropout=dropout, pool=pool, linear=linear)
+        super().__init__(
+            size,
+            parts,
+            labels,
+            d_model=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            pool=pool,
+            positions=positions,
+            linear=linear,
+        )
         frozen = Parts(feature_layers, feature_norm, feature_placement, feature_attention)
-        shape = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "positions": positions}
-        features = Features(Stack("features", frozen, None, **shape, dropout=0.0, linear=linear))
-        self.encoder.embedding = features  # type: ignore[assignment]
+        shape = StackShape(size=size, width=d_model, heads=heads, d_ff=d_ff, positions=positions, linear=linear)
+        self.encoder.embedding = Features(Stack("features", frozen, None, shape))  # type: ignore[assignment]

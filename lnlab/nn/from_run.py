@@ -58,9 +58,9 @@ def from_run(
     init ``of`` has it; ``{encoder.layers.0: encoder.layers.1}`` names a part here and its source there. Where ``of``
     reads data, it reads them through frozen weights that are taken over already. The optimizer begins anew.
     """
-    take_over(model, weights, parts, spec)
+    take_over(model, weights, parts, spec)  # first, as `of` may read data through frozen weights
     of(model, draw)
-    take_over(model, weights, parts, spec)
+    take_over(model, weights, parts, spec)  # again, as `of` has drawn over them
 
 
 @torch.no_grad()
@@ -81,7 +81,8 @@ def take_over(
     named: dict[str, Tensor] = dict(model.named_parameters()) | frozen_weights(model)
     for part in parts or ():
         if not any(_is_within(name, part) for name in named):
-            known = dict.fromkeys(prefix for name in named for prefix in _prefixes(name))
+            words = [name.split(".") for name in named]
+            known = dict.fromkeys(".".join(path[:n]) for path in words for n in range(1, len(path) + 1))
             raise LabError(
                 Issue("unknown-name", "init.parts", f"no parameter of this model is in '{part}'", nearest(part, known))
             )
@@ -108,7 +109,7 @@ def take_over(
 
 
 def _source_of(name: str, parts: Sequence[str] | Mapping[str, str] | None) -> str | None:
-    """The name in the other run of what is taken over under a name; None: it is not taken."""
+    """Return the other run's name of what is taken over under this name, or None if it is not taken."""
     if parts is None:
         return name
     part = next((part for part in parts if _is_within(name, part)), None)
@@ -118,8 +119,3 @@ def _source_of(name: str, parts: Sequence[str] | Mapping[str, str] | None) -> st
 
 def _is_within(name: str, part: str) -> bool:
     return name == part or name.startswith(f"{part}.")
-
-
-def _prefixes(name: str) -> list[str]:
-    words = name.split(".")
-    return [".".join(words[:n]) for n in range(1, len(words) + 1)]

@@ -1,7 +1,7 @@
 """A model of one causal stack, which says at every position what comes next."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -11,7 +11,7 @@ from lnlab.nn.masks import causal
 from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import one_stack_size
-from lnlab.nn.transformer import Stack
+from lnlab.nn.transformer import Stack, StackShape
 from lnlab.registry import default
 
 
@@ -39,9 +39,17 @@ class LanguageModel(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
-        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
-        self.decoder = Stack("decoder", parts["decoder"], None, **shape)
+        shape = StackShape(
+            size=size,
+            width=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            positions=positions,
+            fix_norm=fix_norm,
+            linear=linear,
+        )
+        self.decoder = Stack("decoder", parts["decoder"], None, shape)
         self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "input":
             self.output.table = self.decoder.embedding.table

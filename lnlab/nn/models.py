@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
 from lnlab.nn.size import encoder_decoder_size
-from lnlab.nn.transformer import Stack
+from lnlab.nn.transformer import Stack, StackShape
 from lnlab.registry import Choice, Registry, default
 
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
@@ -106,10 +106,18 @@ class EncoderDecoder(nn.Module):
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
-        shape: dict[str, Any] = {"size": size, "width": d_model, "heads": heads, "d_ff": d_ff, "dropout": dropout}
-        shape |= {"positions": positions, "fix_norm": fix_norm, "linear": linear}
-        self.encoder = Stack("encoder", encoder, decoder.layers, **shape)
-        self.decoder = Stack("decoder", decoder, encoder.layers, **shape)
+        shape = StackShape(
+            size=size,
+            width=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            positions=positions,
+            fix_norm=fix_norm,
+            linear=linear,
+        )
+        self.encoder = Stack("encoder", encoder, decoder.layers, shape)
+        self.decoder = Stack("decoder", decoder, encoder.layers, shape)
         self.output = Output(size, d_model, fix_norm=fix_norm)
         if tied == "all":
             self.decoder.embedding.table = self.encoder.embedding.table

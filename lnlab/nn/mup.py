@@ -80,10 +80,8 @@ def rate_factors(model: nn.Module, base_width: int) -> dict[Site, float]:
     """The factor on the rate at each weight; a table that is the output's too counts as an embedding's (Table 8)."""
     uses = first_uses(model)
     ratio = base_width / next(p.shape[1] for site, p in uses if site.tensor == "table")
-    return {site: _rate_factor(site, p, ratio) for site, p in uses}
-
-
-def _rate_factor(site: Site, p: nn.Parameter, ratio: float) -> float:
-    if p.dim() < 2:
-        return 1.0
-    return math.sqrt(ratio) if site.sublayer == "embedding" else ratio
+    factors = {}
+    for site, p in uses:
+        # The embedding's is the root, as its table is multiplied by √width (see the module).
+        factors[site] = 1.0 if p.dim() < 2 else math.sqrt(ratio) if site.sublayer == "embedding" else ratio
+    return factors

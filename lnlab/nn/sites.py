@@ -16,7 +16,7 @@ from lnlab.issues import Issue
 from lnlab.nn.placements import placements
 from lnlab.nn.site import AddressedModel
 from lnlab.nn.site import Site as Site  # noqa: PLC0414 - read from here by everyone
-from lnlab.nn.transformer import Layer, Stack, stacks
+from lnlab.nn.transformer import Layer, stacks
 
 _Value = TypeVar("_Value")
 _STACKS = ("encoder", "decoder")
@@ -49,16 +49,13 @@ def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
     for name, site, p in known:
         other, tensor = first.setdefault(site, (name, p))
         if tensor is not p:
-            what = f"the parameters '{other}' and '{name}' have one address, {_describe(site)}"
+            layer = f"layer {site.layer}" if site.layer else None
+            words = " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
+            what = f"the parameters '{other}' and '{name}' have one address, {words}"
             raise LabError(
                 Issue("unsupported", "model", what, "give them names that differ in sublayer or tensor, or tie them")
             )
     return known
-
-
-def _describe(site: Site) -> str:
-    layer = f"layer {site.layer}" if site.layer else None
-    return " ".join(filter(None, (site.stack, layer, site.sublayer, site.tensor)))
 
 
 def parameter_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
@@ -129,7 +126,11 @@ def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
     seen: dict[Site, Tensor] = {}
     with ExitStack() as hooks:
         for name, stack in stacks(model).items():
-            _watch_ends(seen, name, stack, hooks)
+            for sublayer in ("embedding", "final_norm"):
+                if (module := getattr(stack, sublayer)) is not None:
+                    site = Site(name, None, sublayer, "out")
+                    keep = lambda _m, _x, y, site=site: seen.__setitem__(site, y)  # noqa: E731
+                    hooks.callback(module.register_forward_hook(keep).remove)
             for number, layer in enumerate(stack.layers, 1):
                 if isinstance(layer, Layer):
                     Stream(seen, name, number).follow(layer, hooks)
@@ -197,13 +198,6 @@ def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
     """Every norm that a layer's placement owns, with the name of the sublayer that it stands beside."""
     owned = [zip(layer.sublayers, norms.children(), strict=False) for norms in layer.placement.children()]
     return [pair for pairs in owned for pair in pairs]
-
-
-def _watch_ends(seen: dict[Site, Tensor], name: str, stack: Stack, hooks: ExitStack) -> None:
-    for sublayer in ("embedding", "final_norm"):
-        if (module := getattr(stack, sublayer)) is not None:
-            site = Site(name, None, sublayer, "out")
-            hooks.callback(module.register_forward_hook(lambda _m, _x, y, site=site: seen.__setitem__(site, y)).remove)
 
 
 def _site(model: nn.Module, name: str) -> Site | None:

@@ -8,7 +8,6 @@ products. A matrix costs two FLOPs an element and token, attention 4 length widt
 from collections.abc import Callable
 from functools import lru_cache
 from json import loads
-from typing import Any
 
 import torch
 from torch import nn
@@ -17,7 +16,7 @@ from lnlab.compile.cost.cost import LENGTH
 from lnlab.keys import Json, canonical
 from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
-from lnlab.nn.transformer import Stack
+from lnlab.nn.transformer import Stack, StackShape
 
 _Size = Callable[[dict[str, Json]], tuple[int, int]]
 
@@ -86,9 +85,9 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
 @lru_cache(maxsize=1024)
 def _stack(choice: str, linear: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
     """Elements of one layer, those of its matrices alone, and elements after the last layer."""
-    shape: dict[str, Any] = {"size": 1, "width": width, "heads": heads, "d_ff": d_ff, "dropout": 0.0}
+    shape = StackShape(size=1, width=width, heads=heads, d_ff=d_ff, linear=linears.builder(loads(linear)))
     with torch.device("meta"):
-        stack = Stack("stack", parts_of(loads(choice)), None, **shape, linear=linears.builder(loads(linear)))
+        stack = Stack("stack", parts_of(loads(choice)), None, shape)
     layer = list(stack.layers.parameters())
     after = list(stack.final_norm.parameters()) if stack.final_norm is not None else []
     return _elements(layer), _elements([p for p in layer if p.dim() > 1]), _elements(after)

@@ -15,10 +15,9 @@ def small_init(model: nn.Module, draw: Draw) -> None:
     """
 
     def distribution(site: Site) -> InitDistribution:
-        return xavier("normal") if site.tensor in ("w1", "w2") else _small
+        return xavier("normal") if site.tensor in ("w1", "w2") else small
+
+    def small(tensor: Tensor, generator: Generator) -> None:
+        tensor.normal_(0, (2 / (5 * tensor.shape[1])) ** 0.5, generator=generator)
 
     fill(model, draw, distribution)
-
-
-def _small(tensor: Tensor, generator: Generator) -> None:
-    tensor.normal_(0, (2 / (5 * tensor.shape[1])) ** 0.5, generator=generator)

@@ -3,8 +3,8 @@
 Module names are addresses: ``decoder.layers.0.cross_attention.q.weight`` is the matrix q of the decoder's first layer.
 """
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,18 +18,42 @@ from lnlab.nn.placements import LayerSpec
 from lnlab.nn.pooled import pooled_norms, token_mask
 
 
+@dataclass(frozen=True)
+class StackShape:
+    """The sizes of a stack, and what its tables and matrices are made of.
+
+    Attributes:
+        size: rows of the table of its embedding.
+        width: coordinates of a token's vector.
+        heads: of every attention.
+        d_ff: coordinates within the feed-forward network.
+        dropout: rate on the embedding and on every branch.
+        positions: what the embedding adds.
+        fix_norm: whether the rows of the table are used at length 1.
+        linear: makes the matrices of attention and feed-forward network.
+    """
+
+    size: int
+    width: int
+    heads: int
+    d_ff: int
+    dropout: float = 0.0
+    positions: Positions = "sinusoids"
+    fix_norm: bool = False
+    linear: LinearBuilder = nn.Linear
+
+
 class Layer(nn.Module):
     """Self-attention, cross-attention if the parts have it, and a feed-forward network, joined by a placement."""
 
-    def __init__(
-        self, at: LayerSpec, parts: Parts, *, heads: int, d_ff: int, dropout: float, linear: LinearBuilder = nn.Linear
-    ) -> None:
+    def __init__(self, at: LayerSpec, parts: Parts, shape: StackShape) -> None:
         super().__init__()
-        self.self_attention = parts.attention(at.width, heads, linear)
-        self.cross_attention = parts.attention(at.width, heads, linear) if parts.cross_attention else None
-        self.feed_forward = FeedForward(at.width, d_ff, linear)
+        attention = partial(parts.attention, at.width, shape.heads, shape.linear)
+        self.self_attention = attention()
+        self.cross_attention = attention() if parts.cross_attention else None
+        self.feed_forward = FeedForward(at.width, shape.d_ff, shape.linear)
         self.placement = parts.placement(at)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(shape.dropout)
 
     @property
     def sublayers(self) -> dict[str, nn.Module]:
@@ -43,6 +67,7 @@ class Layer(nn.Module):
         """(batch, length, width) -> the same shape; ``memory`` and its mask are for cross-attention only."""
         cross = self.cross_attention
         drop = self.dropout
+        # In the order of `sublayers`, by which a placement's norms and gates have their addresses.
         branches = [lambda x: drop(self.self_attention(x, x, mask)), lambda x: drop(self.feed_forward(x))]
         if cross is not None:
             branches.insert(1, lambda x: drop(cross(x, memory, memory_mask)))
@@ -53,23 +78,9 @@ class Layer(nn.Module):
 class Stack(nn.Module):
     """Embedding, layers, and a final norm if the last layer's placement needs one."""
 
-    def __init__(
-        self,
-        name: str,
-        parts: Parts,
-        other_layers: int | None,
-        *,
-        size: int,
-        width: int,
-        heads: int,
-        d_ff: int,
-        dropout: float,
-        positions: Positions = "sinusoids",
-        fix_norm: bool = False,
-        linear: LinearBuilder = nn.Linear,
-    ) -> None:
+    def __init__(self, name: str, parts: Parts, other_layers: int | None, shape: StackShape) -> None:
         super().__init__()
-        norm = partial(parts.norm, width)
+        norm = partial(parts.norm, shape.width)
         sublayers = 3 if parts.cross_attention else 2
         count = parts.layers
         specs = [
@@ -79,15 +90,14 @@ class Stack(nn.Module):
                 layers=count,
                 other_layers=other_layers,
                 sublayers=sublayers,
-                width=width,
+                width=shape.width,
                 norm=norm,
             )
             for i in range(count)
         ]
-        shape: dict[str, Any] = {"heads": heads, "d_ff": d_ff, "dropout": dropout, "linear": linear}
-        self.embedding = Embedding(size, width, positions, fix_norm=fix_norm)
-        self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(Layer(spec, parts, **shape) for spec in specs)
+        self.embedding = Embedding(shape.size, shape.width, shape.positions, fix_norm=shape.fix_norm)
+        self.dropout = nn.Dropout(shape.dropout)
+        self.layers = nn.ModuleList(Layer(spec, parts, shape) for spec in specs)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]
         self.pooled = pooled_norms(self)
 
@@ -111,7 +121,7 @@ class Features(nn.Module):
     def __init__(self, frozen: Stack) -> None:
         super().__init__()
         self.frozen = frozen
-        for module in frozen.modules():
+        for module in frozen.modules():  # buffers, so that no optimizer and no address finds them
             for name, p in list(module.named_parameters(recurse=False)):
                 if p.dim() > 1:
                     nn.init.xavier_normal_(p)
@@ -124,7 +134,7 @@ class Features(nn.Module):
         """(batch, length) int64 -> (batch, length, width); with gradients on, what the layers read has one."""
         with torch.no_grad():
             x: Tensor = self.frozen(tokens, padding(tokens))
-        return x + x.new_zeros((), requires_grad=torch.is_grad_enabled())
+        return x + x.new_zeros((), requires_grad=torch.is_grad_enabled())  # probes differentiate by what layers read
 
 
 def stacks(model: nn.Module) -> dict[str, Stack]:

@@ -127,13 +127,17 @@ class Classification:
         rows = self._rows_of("train")
         recipe = Recipe.of(self.tokenizer)
         key = (self.labelled_corpus.digest, recipe, self.size, self.max_length, digest(rows.tolist()))
-        return cached_encoding(key, lambda: self._encoded(rows))
 
-    def _encoded(self, rows: Tensor) -> Sentences:
-        sentences = [self.labelled_corpus.sentences[position] for position in self.positions]
-        tokenizer = learn_tokenizer(self.tokenizer, [sentences[row] for row in rows.tolist()], self.size, self.roots)
-        begin, end = tokenizer.marks
-        return concatenated([[begin, *tokens[: self.max_length - 2], end] for tokens in tokenizer.encode(sentences)])
+        def encode() -> Sentences:
+            sentences = [self.labelled_corpus.sentences[position] for position in self.positions]
+            training = [sentences[row] for row in rows.tolist()]
+            tokenizer = learn_tokenizer(self.tokenizer, training, self.size, self.roots)
+            begin, end = tokenizer.marks
+            # A long sentence is cut before its end mark, and not left out: labels keep their shares.
+            cut = [[begin, *tokens[: self.max_length - 2], end] for tokens in tokenizer.encode(sentences)]
+            return concatenated(cut)
+
+        return cached_encoding(key, encode)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
@@ -144,14 +148,11 @@ class Classification:
         rows = self._rows_of(split)
         generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch))
         for chosen in equal_batches(rows, self.batch_sentences, generator, self.text.lengths if self.bucket else None):
-            source = self._filled(chosen)
+            if self.fill == "repeat":
+                source = self.text.repeated(chosen, self.pad or int(self.text.lengths[chosen].max()))
+            else:
+                source = self.text.padded(chosen, self.pad)
             yield Batch(source, source[:, :0], self.answers[chosen])
-
-    def _filled(self, rows: Tensor) -> Tensor:
-        """The sentences of ``rows``, all of one length."""
-        if self.fill == "repeat":
-            return self.text.repeated(rows, self.pad or int(self.text.lengths[rows].max()))
-        return self.text.padded(rows, self.pad)
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of sentences."""
@@ -186,7 +187,12 @@ class Classification:
         return entropy(torch.bincount(self.answers[self._rows_of("train")], minlength=self.labels))
 
     def _rows_of(self, split: str) -> Tensor:
-        """The rows of a split, of which there are some."""
+        """Return the rows of a split.
+
+        Raises:
+            LabError: there is no such split.
+            CorpusError: it has no sentence.
+        """
         if split not in SPLITS:
             raise LabError(Issue("unknown-name", "task", f"there is no split '{split}'", nearest(split, SPLITS)))
         if not len(self.rows[split]):

@@ -145,7 +145,7 @@ class Beams:
 
 
 def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
-    """One empty prefix a sentence; the others of its beam are as good as impossible."""
+    """Begin each sentence with one empty prefix; the others of its beam are impossible, so that none counts twice."""
     source = source.to(next(model.parameters()).device)
     memory, present = (t.repeat_interleave(search.beam, 0) for t in model.encode(source))
     prefixes = torch.full((len(source), search.beam, 1), BOS, device=source.device)
@@ -172,17 +172,13 @@ def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, T
     number, beam, length = beams.prefixes.shape
     logits = model.decode(beams.prefixes.flatten(0, 1), beams.memory, beams.present, last=True)
     log_p = log_softmax(logits[:, -1], -1).view(number, beam, -1)
-    allowed = log_p.masked_fill(_banned(beams.longest == length, log_p.shape[-1])[:, None], -math.inf)
-    values, indices = (beams.scores[..., None] + allowed).flatten(1).topk(2 * beam, 1)
-    return values, indices // log_p.shape[-1], indices % log_p.shape[-1]
-
-
-def _banned(last: Tensor, size: int) -> Tensor:
-    """Excluded tokens, (sentences, size): padding and begin marks, and at the ``last`` place all but end marks."""
-    banned = last[:, None].repeat(1, size)
+    # Never padding nor a begin mark, and nothing but an end mark at the greatest length.
+    banned = (beams.longest == length)[:, None].repeat(1, log_p.shape[-1])
     banned[:, EOS] = False
     banned[:, [PAD, BOS]] = True
-    return banned
+    allowed = log_p.masked_fill(banned[:, None], -math.inf)
+    values, indices = (beams.scores[..., None] + allowed).flatten(1).topk(2 * beam, 1)
+    return values, indices // log_p.shape[-1], indices % log_p.shape[-1]
 
 
 def _keep_best(
@@ -199,8 +195,9 @@ def _keep_best(
 
 
 def _next_beams(beams: Beams, ended: Tensor, values: Tensor, parents: Tensor, tokens: Tensor) -> Beams:
-    """The best prefixes that do not end, of the sentences that are not done."""
+    """Keep the best prefixes that do not end, of the sentences that are not done."""
     beam, length = beams.prefixes.shape[1:]
+    # Stable, so that prefixes that go on stay in the order of their scores.
     live = (tokens == EOS).long().argsort(dim=1, stable=True)[:, :beam]
     scores, parents, tokens = (t.gather(1, live) for t in (values, parents, tokens))
     read = beams.prefixes.gather(1, parents[..., None].expand(-1, -1, length))

@@ -89,17 +89,16 @@ def encoded_corpus(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabula
         CorpusError: a file of the tokenizer is absent or damaged.
     """
     key = (corpus.digest, Recipe.of(tokenizer), vocabulary)
-    return cached_encoding(key, lambda: _encode(corpus, tokenizer, vocabulary, roots))
 
+    def encode() -> Encoded:  # by a tokenizer that has seen the training side alone
+        trained = learn_tokenizer(tokenizer, list(chain.from_iterable(corpus.splits["train"])), vocabulary, roots)
+        splits = {}
+        for name, pairs in corpus.splits.items():
+            sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+            splits[name] = (with_end_marks(trained.encode(sides[0])), with_end_marks(trained.encode(sides[1])))
+        return Encoded(splits, trained)
 
-def _encode(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots) -> Encoded:
-    """Learn the tokenizer from the training side alone, then encode every split."""
-    trained = learn_tokenizer(tokenizer, list(chain.from_iterable(corpus.splits["train"])), vocabulary, roots)
-    splits = {}
-    for name, pairs in corpus.splits.items():
-        sides = [[pair[side] for pair in pairs] for side in (0, 1)]
-        splits[name] = (with_end_marks(trained.encode(sides[0])), with_end_marks(trained.encode(sides[1])))
-    return Encoded(splits, trained)
+    return cached_encoding(key, encode)
 
 
 def with_end_marks(rows: Sequence[Sequence[int]]) -> Sentences:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import torch
 from pydantic import Field
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from lnlab.corpora.corpus import SPLITS
 from lnlab.corpora.text import Text, text_corpora
@@ -21,39 +21,25 @@ from lnlab.errors import CorpusError, LabError, nearest
 from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Roots, default
-from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
+from lnlab.tasks.cross_entropy import entropy
 from lnlab.tasks.encoded import Recipe, cached_encoding, with_end_marks
 from lnlab.tasks.task import Batch, batches_of_sentences, tasks
+from lnlab.tasks.text_task import TextTask
 
 
-@dataclass(frozen=True)
-class LanguageModeling:
-    """The task of one replicate. Text is read at the first batch.
+@dataclass(frozen=True, kw_only=True)
+class LanguageModeling(TextTask):
+    """Running text in windows, every token from those before it.
 
     Attributes:
-        draw: the randomness of the replicate; batches depend on it, the encoding does not.
         corpus: from roots to running text.
-        tokenizer: from texts and a vocabulary to a tokenizer.
-        size: rows of the model's tables: the declared vocabulary.
         length: tokens of a window that are read.
         windows: of a batch.
-        label_smoothing: eps.
     """
 
-    draw: Draw
-    roots: Roots
     corpus: Callable[[Roots], Text]
-    tokenizer: Callable[..., Tokenizer]
-    size: int
     length: int
     windows: int
-    label_smoothing: float
-    unit: str = "tokens"
-
-    @property
-    def labels(self) -> int:
-        """Rows of the output: the vocabulary again."""
-        return self.size
 
     @cached_property
     def text(self) -> Mapping[str, Tensor]:
@@ -64,11 +50,12 @@ class LanguageModeling:
         """
         corpus = self.corpus(self.roots)
         key = ("running text", corpus.digest, Recipe.of(self.tokenizer), self.size)
-        return cached_encoding(key, lambda: self._encoded(corpus))
 
-    def _encoded(self, corpus: Text) -> dict[str, Tensor]:
-        tokenizer = learn_tokenizer(self.tokenizer, corpus.splits["train"], self.size, self.roots)
-        return {split: with_end_marks(tokenizer.encode(lines)).tokens for split, lines in corpus.splits.items()}
+        def encode() -> dict[str, Tensor]:
+            tokenizer = learn_tokenizer(self.tokenizer, corpus.splits["train"], self.size, self.roots)
+            return {split: with_end_marks(tokenizer.encode(lines)).tokens for split, lines in corpus.splits.items()}
+
+        return cached_encoding(key, encode)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every window of a split once, in the order of draw(purpose, "batches", split, epoch).
@@ -84,20 +71,6 @@ class LanguageModeling:
         for chosen in order.tensor_split(-(-len(windows) // self.windows)):
             rows = windows[chosen]
             yield Batch(rows[:, :0], rows[:, :-1], rows[:, 1:])
-
-    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
-        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
-
-    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
-        return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
-
-    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
-        """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
-        logits = model(batch)
-        loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
-        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
 
     @cached_property
     def epoch_batches(self) -> int:

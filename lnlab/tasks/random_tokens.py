@@ -16,7 +16,6 @@ from torch import Generator, Tensor, nn
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.keys import Json
 from lnlab.randomness import Draw
 from lnlab.registry import Roots
 from lnlab.tasks.cross_entropy import label_cross_entropy, token_cross_entropy
@@ -61,7 +60,9 @@ class RandomTokens:
         for number in count():
             generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch, number))
             source, target = self._read(generator), self._read(generator)
-            yield Batch(source, target, self._answers(generator))
+            shape = (self.sentences,) if self.classes else (self.sentences, self.length)
+            first, end = (0, self.classes) if self.classes else (1, self.size)  # token 0 is padding
+            yield Batch(source, target, torch.randint(first, end, shape, generator=generator))
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The cross-entropy of a batch: its sum in nats, and how many answers there are."""
@@ -95,15 +96,6 @@ class RandomTokens:
             return 1 + torch.randperm(self.size - 1, generator=generator)[:number].view(shape)
         return 1 + torch.multinomial(1 / torch.arange(1.0, self.size), number, True, generator=generator).view(shape)
 
-    def _answers(self, generator: Generator) -> Tensor:
-        if self.classes:
-            return torch.randint(self.classes, (self.sentences,), generator=generator)
-        return torch.randint(1, self.size, (self.sentences, self.length), generator=generator)
-
-
-def _says(params: dict[str, Json]) -> tuple[str, ...]:
-    return ("sentence",) if params["classes"] else ("encoder", "decoder")
-
 
 def _tokens(params: dict[str, Any]) -> int:
     return int(params["sentences"] * params["length"])
@@ -112,7 +104,7 @@ def _tokens(params: dict[str, Any]) -> int:
 @tasks.register(
     "random_tokens",
     endless=True,
-    says=_says,
+    says=lambda choice: ("sentence",) if choice["classes"] else ("encoder", "decoder"),
     batch_tokens=_tokens,
     split_batches=lambda *_: ENOUGH_BATCHES,
     tokens=_tokens,

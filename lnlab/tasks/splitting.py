@@ -52,7 +52,7 @@ class UsedSentences:
     def left_out(self) -> str:
         """How many sentences are left out, why, and where the first of them stands; empty where none is."""
         reasons = [
-            _reason(places, words)
+            f"{len(places):,} {words} (the first: row {places[0] + 1:,})"
             for places, words in (
                 (self.repeats, "repeat an earlier one"),
                 (self.contradicted, "stand there with several labels"),
@@ -60,10 +60,6 @@ class UsedSentences:
             if places
         ]
         return ", ".join(reasons)
-
-
-def _reason(places: list[int], words: str) -> str:
-    return f"{len(places):,} {words} (the first: row {places[0] + 1:,})"
 
 
 def selected(corpus: Labelled) -> UsedSentences:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
 from lnlab.corpora.corpus import SPLITS, Corpus, Pairs, corpora
@@ -20,9 +20,10 @@ from lnlab.issues import Issue
 from lnlab.randomness import Draw
 from lnlab.registry import Roots, default
 from lnlab.tasks.batching import batches_of
-from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
+from lnlab.tasks.cross_entropy import entropy
 from lnlab.tasks.encoded import Encoded, Sentences, encoded_corpus
 from lnlab.tasks.task import Batch, tasks
+from lnlab.tasks.text_task import TextTask
 
 
 @dataclass(frozen=True)
@@ -46,34 +47,19 @@ class Examples:
     tokenizer: Tokenizer
 
 
-@dataclass(frozen=True)
-class Translation:
-    """The task of one replicate. Text is read at the first batch.
+@dataclass(frozen=True, kw_only=True)
+class Translation(TextTask):
+    """Pairs of sentences, the target from the source.
 
     Attributes:
-        draw: the randomness of the replicate; batches depend on it, the encoding does not.
         corpus: from roots to a corpus.
-        tokenizer: from texts and a vocabulary to a tokenizer.
-        size: rows of the model's tables: the declared vocabulary.
         batch_tokens: the most target tokens of a batch.
-        label_smoothing: eps.
         max_length: the most tokens of a sentence, its end mark included.
     """
 
-    draw: Draw
-    roots: Roots
     corpus: Callable[[Roots], Corpus]
-    tokenizer: Callable[..., Tokenizer]
-    size: int
     batch_tokens: int
-    label_smoothing: float
     max_length: int
-    unit: str = "tokens"
-
-    @property
-    def labels(self) -> int:
-        """Rows of the output: the vocabulary again."""
-        return self.size
 
     @cached_property
     def text(self) -> Encoded:
@@ -96,7 +82,11 @@ class Translation:
             yield _batch(source, target, rows[chosen])
 
     def _batch_rows(self, split: str, purpose: str, epoch: int) -> tuple[Tensor, list[Tensor]]:
-        """The rows of a split that are short enough, and which of these each batch has."""
+        """Return the rows of a split that are short enough, and which of these each batch has.
+
+        Raises:
+            CorpusError: none is.
+        """
         source, target = self._sides(split)
         rows = self._short(source, target)
         if not len(rows):
@@ -137,20 +127,6 @@ class Translation:
             tokenizer=self.text.tokenizer,
         )
 
-    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
-        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
-
-    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
-        return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
-
-    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
-        """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
-        logits = model(batch)
-        loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
-        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
-
     @cached_property
     def epoch_batches(self) -> int:
         """Training batches an epoch: lengths alone decide, so that every epoch has as many.
@@ -175,13 +151,13 @@ class Translation:
         return min(self.max_length, self.batch_tokens)
 
     def _short(self, source: Sentences, target: Sentences) -> Tensor:
-        """The rows whose sides both have a token before their end mark, and not too many."""
+        """Return the rows whose sides both have a token before their end mark, and not too many."""
         some = (source.lengths > 1) & (target.lengths > 1)
         return torch.nonzero(some & (source.lengths <= self.max_length) & (target.lengths <= self._longest))[:, 0]
 
 
 def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
-    """The pairs of ``rows``; the decoder reads its targets, one position late."""
+    """Make a batch of some pairs; the decoder reads its targets one position late."""
     target_out = target.padded(rows)
     target_in = pad(target_out[:, :-1], (1, 0), value=BOS)
     return Batch(source.padded(rows), torch.where(target_out != PAD, target_in, PAD), target_out)

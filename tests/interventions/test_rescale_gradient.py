@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.optim import SGD, Adam
 
-from lnlab.interventions.rescale_gradient import _uniform
+from lnlab.interventions.rescale_gradient import uniform_at
 from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 
@@ -51,21 +51,21 @@ def test_each_weight_has_a_factor_of_its_own_that_stays(model, intervene, batch,
             optimizer.step()
         for site, p in parameter_uses(made):
             scaled = site.tensor in ("q", "w2")
-            factor = 2 * 10 ** (1.5 * _uniform(Draw(1), names[id(p)])) if scaled else 1.0
+            factor = 2 * 10 ** (1.5 * uniform_at(Draw(1), names[id(p)])) if scaled else 1.0
             torch.testing.assert_close(p.detach(), before[site] - factor * p.grad)
 
 
 def test_factors_fill_the_interval_and_belong_to_draw_and_address():
     sites = [Site("encoder", n, "feed_forward", "w1") for n in range(1, 2001)]
-    u = torch.tensor([_uniform(Draw(3), site) for site in sites])
+    u = torch.tensor([uniform_at(Draw(3), site) for site in sites])
     assert u.abs().max().item() <= 1
     assert abs(u.mean().item()) < 4 / math.sqrt(3 * 2000)
     assert u.var().item() == pytest.approx(1 / 3, rel=0.1)
-    assert _uniform(Draw(3), sites[0]) == _uniform(Draw(3), sites[0]) != _uniform(Draw(4), sites[0])
+    assert uniform_at(Draw(3), sites[0]) == uniform_at(Draw(3), sites[0]) != uniform_at(Draw(4), sites[0])
 
 
 def test_its_factors_are_the_same_while_a_model_is_built_without_memory():
     site = Site("decoder", 1, "feed_forward", "w2")
     with torch.device("meta"):
-        drawn = _uniform(Draw(1), site)
-    assert drawn == _uniform(Draw(1), site)
+        drawn = uniform_at(Draw(1), site)
+    assert drawn == uniform_at(Draw(1), site)

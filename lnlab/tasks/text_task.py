@@ -1,0 +1,51 @@
+"""What tasks on text share whose answers are tokens: a vocabulary, a tokenizer, and a smoothed cross-entropy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from lnlab.corpora.vocabulary.tokenizers import Tokenizer
+from lnlab.randomness import Draw
+from lnlab.registry import Roots
+from lnlab.tasks.cross_entropy import token_cross_entropy
+from lnlab.tasks.task import Batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTask:
+    """The task of one replicate. Text is read at the first batch.
+
+    Attributes:
+        draw: the randomness of the replicate; batches depend on it, the encoding does not.
+        roots: the folders that are searched for data.
+        tokenizer: from texts and a vocabulary to a tokenizer.
+        size: rows of the model's tables: the declared vocabulary.
+        label_smoothing: eps.
+    """
+
+    draw: Draw
+    roots: Roots
+    tokenizer: Callable[..., Tokenizer]
+    size: int
+    label_smoothing: float
+    unit: str = "tokens"
+
+    @property
+    def labels(self) -> int:
+        """Rows of the output: the vocabulary again."""
+        return self.size
+
+    def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
+        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
+
+    def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
+        """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
+        return token_cross_entropy(model(batch), batch.target_out, 0.0), batch.tokens
+
+    def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
+        """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
+        logits = model(batch)
+        loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
+        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
