@@ -111,10 +111,12 @@ def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops
     due = [m for m in trajectory.measurements if m.key in missing]
     target = max([m.step for m in due] + ([] if complete else [trajectory.steps]), default=0)
     try:
-        probes = assignment.load()["probe"]
-        # The last step from which all that is due can still be measured; to see an update, a run must apply it.
-        latest = min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
-        resumed = unit.resume(latest) if target else None
+        resumed = None
+        if target:  # else nothing is loaded here: pieces that cannot be loaded fail the unit in `_run`
+            probes = assignment.load()["probe"]
+            # The last step from which all that is due can still be measured; to see an update, a run must apply it.
+            latest = min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
+            resumed = unit.resume(latest)
         with output_to(unit.output):
             measured, row = _run(assignment, due, target, unit, resumed, timer, stops)
     except BaseException:
