@@ -59,7 +59,7 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], is_stale: Callable[
     """
     place = Path(os.path.realpath(folder))
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _alone_in(place.parent) as alone:
+    with _locked(place.parent) as alone:
         if not place.exists():
             if alone:
                 _remove_leftovers(place.parent)
@@ -67,18 +67,18 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], is_stale: Callable[
                 part.rename(place)
             sync(place.parent)
             return
-        with _alone_in(place) as alone_inside:
+        with _locked(place) as alone_inside:
             complete_interrupted(place, is_stale)
             if alone and alone_inside:
                 for parent in (place.parent, place):
                     _remove_leftovers(parent)
             if _is_fixed(place):
                 with _written(place, files, place, carried=False) as part:
-                    _move_in(part, place, files, is_stale)
+                    _move_parts(part, place, files, is_stale)
                 return
             with _written(place.parent, files, place, is_stale=is_stale) as part:
                 if not exchange(part, place):
-                    _move_in(part, place, _names_below(part), is_stale)
+                    _move_parts(part, place, _names_below(part), is_stale)
             sync(place.parent)
 
 
@@ -200,7 +200,7 @@ def _is_fixed(place: Path) -> bool:
     return False
 
 
-def _move_in(part: Path, place: Path, names: Collection[str], is_stale: Callable[[str], bool]) -> None:
+def _move_parts(part: Path, place: Path, names: Collection[str], is_stale: Callable[[str], bool]) -> None:
     """Move a folder that is written into place file by file, so that the next call can go on after a kill."""
     (part / _NAMES).write_text(json.dumps(sorted(names)))
     sync(part / _NAMES, os.O_RDWR)
@@ -227,9 +227,9 @@ def _finish(ready: Path, place: Path, names: Collection[str], is_stale: Callable
 def _names_below(folder: Path) -> list[str]:
     """The files below a folder, leftovers apart, by their path with forward slashes."""
     names = []
-    for where, folders, found in os.walk(folder):
+    for where, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not is_leftover(name)]
-        names += [Path(where, name).relative_to(folder).as_posix() for name in found if not is_leftover(name)]
+        names += [Path(where, name).relative_to(folder).as_posix() for name in files if not is_leftover(name)]
     return names
 
 
@@ -241,7 +241,7 @@ def _remove_leftovers(parent: Path) -> None:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[bool]:
+def _locked(folder: Path) -> Iterator[bool]:
     """Inside, no other process replaces folders here, or this folder; says whether the file system can tell."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows, where a folder cannot be opened
         yield False

@@ -17,7 +17,7 @@ from lnlab.cli import check, data, doctor, init, kinds, plan, report, results, r
 from lnlab.cli.codes import BROKEN_PIPE, INTERRUPTED, NOT_PRINTED, SIGNAL, WRONG
 from lnlab.cli.reports import index, paper
 from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
-from lnlab.cli.terminal import begin_output, err, leave_pipe, lose_output, lost_output, one_line, out
+from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, one_line, out, report_lost_output
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
 from lnlab.training_extra import absent_packages, needs_training
@@ -112,7 +112,7 @@ def _code_of(words: Sequence[str]) -> int:
         with raising_stops():
             return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
     except BrokenPipeError:
-        leave_pipe()
+        detach_output()
         return BROKEN_PIPE
     except Stopped as stop:
         err().print(f"lnlab: stopped by {stop}; what is finished is kept")
@@ -128,7 +128,7 @@ def _code_of(words: Sequence[str]) -> int:
         return WRONG
     except (LabError, typer.TyperException, OSError) as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _DISK_FULL:
-            lose_output(error)  # what Typer prints, as help, passes our consoles by
+            report_lost_output(error)  # what Typer prints, as help, passes our consoles by
             return NOT_PRINTED
         if "--traceback" in words or (isinstance(error, OSError) and error.filename is None):
             raise

@@ -56,7 +56,7 @@ class _Results(StandardStream):
         if isinstance(error, BrokenPipeError):
             raise error
         self.lost = (getattr(error, "strerror", None) or str(error)).lower()
-        leave_pipe()
+        detach_output()
 
 
 _results = _Results()
@@ -83,12 +83,12 @@ def lost_output() -> str | None:
     return _results.lost
 
 
-def lose_output(error: OSError) -> None:
+def report_lost_output(error: OSError) -> None:
     """Note that standard output failed where something else printed."""
     _results.failed(error)
 
 
-def leave_pipe() -> None:
+def detach_output() -> None:
     """Point standard output at nothing, so that the interpreter's last flush is quiet as well."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -173,17 +173,17 @@ class Sharded:
         before = [p.detach().clone() for p in self.parameters]
         length = step * float(torch.linalg.vector_norm(torch.stack([p.double().norm() for p in before])) + 1e-3)
         along = unflatten(v[None], self.parameters)
-        found = []
+        gradients = []
         try:
             for sign in (1, -1):
                 for p, value, d in zip(self.parameters, before, along, strict=True):
                     p.data = (value.double() + sign * length * d[0]).to(p.dtype)
                 with twice_differentiable():
-                    found.append(self._gradient(losses))
+                    gradients.append(self._gradient(losses))
         finally:
             for p, value in zip(self.parameters, before, strict=True):
                 p.data = value
-        return (found[0] - found[1]) / (2 * length)
+        return (gradients[0] - gradients[1]) / (2 * length)
 
     def _gradient(self, losses: Sequence[Callable[[], tuple[Tensor, float]]]) -> Tensor:
         """Of the mean loss, (size,), float64."""

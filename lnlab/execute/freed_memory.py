@@ -14,7 +14,7 @@ _FORGET_PEAK = "5"
 """What Linux takes in ``clear_refs`` to begin a new peak."""
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Give every freed page of this process back to the system; where the C library is not glibc, it sees to that."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -67,7 +67,7 @@ def counting_stops(signals: Sequence[signal.Signals] = SIGNALS) -> Iterator[Stop
     stops = Stops()
 
     def count(number: int, _frame: object) -> None:
-        _leave_lost_terminal(number)
+        _detach_lost_terminal(number)
         stops.add(number)
 
     with _handling(signals, count):
@@ -79,7 +79,7 @@ def raising_stops() -> Iterator[None]:
     """Inside, SIGTERM and SIGHUP raise ``Stopped`` as Ctrl-C raises ``KeyboardInterrupt``."""
 
     def stop(number: int, _frame: object) -> None:
-        _leave_lost_terminal(number)
+        _detach_lost_terminal(number)
         raise Stopped(number)
 
     with _handling(URGENT, stop):
@@ -120,7 +120,7 @@ def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object]
             signal.signal(number, previous)
 
 
-def _leave_lost_terminal(number: int) -> None:
+def _detach_lost_terminal(number: int) -> None:
     """After SIGHUP, printing to the terminal is an error: point the standard streams at nothing."""
     if number == _HANGUP:
         for stream in (1, 2):

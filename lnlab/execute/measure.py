@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.work import Measurement
 from lnlab.errors import LabError
-from lnlab.execute.freed_memory import give_back
+from lnlab.execute.freed_memory import release_memory
 from lnlab.execute.tensor_images import Images, changed_names, images_of
 from lnlab.issues import Issue
 from lnlab.probes.probe import State
@@ -36,7 +36,7 @@ def measure(
     with (guard or StateGuard(state.model)).no_trace(kind):
         rows = list(registries["probe"].builder(measurement.probe)(state))
     if registries["probe"][kind].facts.memory is not None:
-        give_back()
+        release_memory()
     table: str = registries["probe"][kind].facts.table
     address = {"step": measurement.step} if table == "curves" else {"measurement": measurement.key}
     return table, [{**address, **row} for row in rows]

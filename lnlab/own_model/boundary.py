@@ -96,7 +96,7 @@ def _issue(doing: str, error: Exception, remedy: str, *, second: bool = False) -
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."
     place = _module_of(error.__traceback__)
     inside = f" in {place}" if place else ""
-    known = [helps for word, helps in _REMEDIES if word in f"{type(error).__name__}: {message}"]
+    known = [remedy_for for word, remedy_for in _REMEDIES if word in f"{type(error).__name__}: {message}"]
     missing = second and any(word in message for word in _OF_SECOND)
     fitting = remedy if missing else next(iter(known), remedy)
     return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {message}", fitting)

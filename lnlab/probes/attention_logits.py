@@ -103,8 +103,8 @@ def _token_queries(
     leading = query.shape[:-3] if query.dim() > 3 else query.shape[:-2]
     expected = (leading.numel(), query.shape[-2])
     if not isinstance(mask, Tensor) or tuple(mask.shape) != expected:
-        found = tuple(mask.shape) if isinstance(mask, Tensor) else "missing"
-        what = f"the mask of a batch is {found} for the queries of '{where}', expected {expected}"
+        shape = tuple(mask.shape) if isinstance(mask, Tensor) else "missing"
+        what = f"the mask of a batch is {shape} for the queries of '{where}', expected {expected}"
         remedy = "return (batch, length), or {'encoder': ..., 'decoder': ...}, or leave attention_logits out"
         raise LabError(Issue("wrong-type", "attention_logits", what, remedy))
     return mask.to(query.device, torch.bool)
@@ -120,15 +120,15 @@ class _Paths:
 
     def __enter__(self) -> Callable[[], str]:
         for path, module in self._model.named_modules():
-            enter = module.register_forward_pre_hook(lambda _m, _x, path=path: self._stack.append(path))
-            leave = module.register_forward_hook(lambda _m, _x, _y: self._leave(), always_call=True)
-            self._hooks.callback(enter.remove)
-            self._hooks.callback(leave.remove)
+            before = module.register_forward_pre_hook(lambda _m, _x, path=path: self._stack.append(path))
+            after = module.register_forward_hook(lambda _m, _x, _y: self._pop_path(), always_call=True)
+            self._hooks.callback(before.remove)
+            self._hooks.callback(after.remove)
         return lambda: self._stack[-1] if self._stack else ""
 
     # A method, as a hook that returned the popped path would replace the module's output by it. The stack is empty
     # where a module was entered before the hooks were there.
-    def _leave(self) -> None:
+    def _pop_path(self) -> None:
         if self._stack:
             self._stack.pop()
 
@@ -156,8 +156,8 @@ class _Watch(TorchFunctionMode):
         if func is scaled_dot_product_attention:
             where = self._path()
             query = args[0] if args else (kwargs or {})["query"]
-            found = _statistics(*args, **(kwargs or {}), tokens=self._token_queries(where, query))
-            self._seen.setdefault(where, []).append(found)
+            statistics = _statistics(*args, **(kwargs or {}), tokens=self._token_queries(where, query))
+            self._seen.setdefault(where, []).append(statistics)
         return func(*args, **(kwargs or {}))
 
 

@@ -112,15 +112,15 @@ def hessian_spectrum(
             with evaluating(state.model):
                 target = operator_at(state, operator, scope, group, double=precision == "float64", keep=keep)
                 if limits is not None:
-                    found = budget_spectrum(
+                    budgeted = budget_spectrum(
                         target,
                         lambda number: Generator().manual_seed(state.draw("start", number)),
                         products=limits,
                         relative_error=relative_error,
                         vectors=VECTORS // (8 * target.size),
                     )
-                    size, loss = found.size, found.orthogonality_loss
-                    quadratures = list(enumerate([found.density, *found.draws()]))
+                    size, loss = budgeted.size, budgeted.orthogonality_loss
+                    quadratures = list(enumerate([budgeted.density, *budgeted.draws()]))
                 else:
                     estimate = spectrum(
                         target,

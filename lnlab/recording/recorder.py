@@ -47,7 +47,7 @@ COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
 _WRITING: "WeakValueDictionary[Path, Recorder]" = WeakValueDictionary()
 """By its folder the recorder of this process that writes there."""
-_TELLING_STEPS = 10
+_MIN_TIMED_STEPS = 10
 """Updates after which the time of a step is known well enough for that."""
 
 
@@ -234,7 +234,7 @@ class Recorder:
             _refuse("attach", what, "leave 'activations' out of hooks=, or attach the model without torch.compile")
         if self._updates is not None:
             self._updates.remove()
-        self._go_on_from(step)
+        self._continue_from(step)
         subject = self._subject_of(model)
         self._attached = subject.module
         self._attached_at = step
@@ -259,7 +259,7 @@ class Recorder:
             self.folder.write_facts(self._facts)
         return self
 
-    def _go_on_from(self, step: int) -> None:
+    def _continue_from(self, step: int) -> None:
         """Drop what was recorded after the step that training goes on from."""
         if not self._writes:
             return
@@ -350,7 +350,7 @@ class Recorder:
             what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
             _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
         if self._step < 0 and count is None and self._writes and step <= self._last_recorded and self._last_recorded:
-            self._go_on_from(max(0, step - 1))
+            self._continue_from(max(0, step - 1))
         elif step < self._step:
             _refuse("rec", f"step is {step} after step {self._step}", "count updates upwards")
         return int(step)
@@ -511,8 +511,8 @@ class Recorder:
             when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"
             updates = f"{done} {'update was' if done == 1 else 'updates were'} made"
             remedy = "call rec(model, loss=...) after each optimizer.step()"
-            _say(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
-        self._say_what_it_cost(total, done)
+            _log(f"{self.folder.path}: probes and losses were {when}, and {updates}; {remedy}")
+        self._log_cost(total, done)
 
     def __enter__(self) -> Self:
         return self
@@ -533,22 +533,22 @@ class Recorder:
     def _warn_if_costly(self, kind: str, seconds: float, step: int) -> None:
         """Propose another rhythm, once a probe, where it takes more than a fifth of the time."""
         steps = step - self._first_step() if self._updates is not None else step
-        if steps < _TELLING_STEPS or kind in self._warned or seconds < 1.0:
+        if steps < _MIN_TIMED_STEPS or kind in self._warned or seconds < 1.0:
             return
         a_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
         count = seconds / a_step
         if count > 0.2 * self._every[kind]:
             self._warned.add(kind)
             every = _rounded_up(count / COSTLY)
-            _say(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {every}}}")
+            _log(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {every}}}")
 
     def _first_step(self) -> int:
         return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
 
-    def _say_what_it_cost(self, total: float, done: int) -> None:
+    def _log_cost(self, total: float, done: int) -> None:
         spent = sum(self._spent.values())
         steps = done - self._first_step()
-        if not total or steps < _TELLING_STEPS:
+        if not total or steps < _MIN_TIMED_STEPS:
             return
         training = max(total - spent, 1e-9)
         parts = [f"{kind} {seconds / total:.1%}" for kind, seconds in self._spent.items() if seconds / total >= 0.001]
@@ -562,7 +562,7 @@ class Recorder:
         if hooks > COSTLY:
             proposals.append(f"hooks_every={_rounded_up(self._hooks_every * hooks / COSTLY)}")
         remedy = f"; for {COSTLY:.0%} each: {', '.join(proposals)}" if proposals else ""
-        _say(text + (f" ({', '.join(parts)})" if parts else "") + remedy)
+        _log(text + (f" ({', '.join(parts)})" if parts else "") + remedy)
 
     def transformers(self) -> Any:
         """A callback: ``trainer.add_callback(rec.transformers())``; needs accelerate, too, as the Trainer does.
@@ -643,7 +643,7 @@ def _rounded_up(number: float) -> int:  # to one digit that is not 0
     return int(math.ceil(number / unit) * unit)
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     Console(stderr=True).print(
         json.dumps(text, ensure_ascii=False)[1:-1], markup=False, highlight=False, soft_wrap=True
     )

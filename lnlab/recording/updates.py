@@ -191,13 +191,13 @@ class UpdateHooks:
         for site, point in places.items():
             part = module.get_submodule(point.path)
             if point.at_input:
-                handle: Any = part.register_forward_pre_hook(lambda m, x, site=site: self._see(m, site, x))
+                handle: Any = part.register_forward_pre_hook(lambda m, x, site=site: self._record_norm(m, site, x))
             else:
-                handle = part.register_forward_hook(lambda m, _x, y, site=site: self._see(m, site, y))
+                handle = part.register_forward_hook(lambda m, _x, y, site=site: self._record_norm(m, site, y))
             self._handles.append(handle)
 
     @torch.no_grad()
-    def _see(self, module: nn.Module, site: Site, value: Any) -> None:
+    def _record_norm(self, module: nn.Module, site: Site, value: Any) -> None:
         if not module.training or not self._due(self.count + 1):
             return
         began = time.perf_counter()

@@ -88,9 +88,9 @@ class MaskedLanguageModeling:
 def hidden_words(source: Tensor, share: float, generator: Generator) -> Tensor:
     """Of each sentence so large a share of its words, rounded up, each as likely: (batch, length), booleans."""
     words = _words(source)
-    lots = torch.rand(source.shape, generator=generator).masked_fill(~words, 2)
+    priority = torch.rand(source.shape, generator=generator).masked_fill(~words, 2)
     number = (words.sum(1, keepdim=True) * share).ceil()
-    return (lots.argsort(1).argsort(1) < number) & words
+    return (priority.argsort(1).argsort(1) < number) & words
 
 
 def _words(source: Tensor) -> Tensor:

@@ -13,13 +13,13 @@ from lnlab.registry import Registry
 
 SCRIPT = """
 from pathlib import Path
-from lnlab.execute.freed_memory import give_back
+from lnlab.execute.freed_memory import release_memory
 def resident(): return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 blocks = [b'x' * (100_000 + i % 7) for i in range(3000)]
 kept = blocks[::10]
 del blocks
 before = resident()
-give_back()
+release_memory()
 print(before - resident())
 """
 
@@ -33,7 +33,7 @@ def test_freed_blocks_between_kept_ones_are_given_back():
 @pytest.mark.parametrize("facts", [{}, {"memory": lambda *_: 1}])
 def test_after_a_probe_that_says_what_it_holds_and_no_other(monkeypatch, unit_of, facts):
     calls, looking = [], Registry("probe", REGISTRIES["probe"].facts)
-    monkeypatch.setattr(measuring, "give_back", lambda: calls.append(1))
+    monkeypatch.setattr(measuring, "release_memory", lambda: calls.append(1))
 
     @looking.register("look", table="sites", passes=lambda _: 1.0, **facts)
     def look(state):

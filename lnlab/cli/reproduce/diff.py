@@ -90,13 +90,13 @@ def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Co
 def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
     out().print(f"{kind}:")
     for entry in entries[:_MOST_PRINTED]:
-        a, b = _around_difference(entry.a, entry.b)
+        a, b = _excerpts(entry.a, entry.b)
         out().print(f"  {one_line(f'{entry.where}: {a} → {b}')}")
     if len(entries) > _MOST_PRINTED:
         out().print(f"  {len(entries) - _MOST_PRINTED:,} more: --json has all")
 
 
-def _around_difference(a: str, b: str) -> tuple[str, str]:
+def _excerpts(a: str, b: str) -> tuple[str, str]:
     """Cut two long texts to what stands around the first place where they differ."""
     if max(len(a), len(b)) <= 2 * _LONGEST:
         return a, b

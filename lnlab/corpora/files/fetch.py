@@ -53,8 +53,8 @@ def file_below(roots: Roots, name: str) -> Path | None:
         real = [root.resolve() for root in roots]
         resolved = [(root / name).resolve() for root in real]
         within = [path for path in resolved if any(path != root and path.is_relative_to(root) for root in real)]
-        astray = [path for path in resolved if path not in within and path.exists()]
-        if not astray and (within or not roots):
+        outside = [path for path in resolved if path not in within and path.exists()]
+        if not outside and (within or not roots):
             return next((path for path in within if path.is_file()), None)
     except (OSError, RuntimeError, ValueError) as error:
         raise CorpusError(Issue("not-found", repr(name), "is not a path of a file", str(error))) from error

@@ -112,7 +112,7 @@ class RayExecutor:
             self._hire()
         for hired in self._agents.values():
             if not (hired.ready or hired.lost) and hired.message.done():
-                self._meet(hired)
+                self._first_contact(hired)
         ready = [number for number, hired in self._agents.items() if hired.ready and not hired.lost]
         if ready:
             self._begun = None
@@ -132,7 +132,7 @@ class RayExecutor:
             greeting = handle.introduce.remote(self._token, self._content).future()
             self._agents[self._hired] = _Hired(handle, greeting)
 
-    def _meet(self, hired: _Hired) -> None:
+    def _first_contact(self, hired: _Hired) -> None:
         """Take in who an agent is, or that it could not begin.
 
         Raises:
