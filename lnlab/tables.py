@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from lnlab.errors import StoreError
+from lnlab.html_tables import html_table
 from lnlab.issues import Issue
 
 Row = Mapping[str, Any]
@@ -280,6 +281,23 @@ class Results:
         # derived quantities are built floors above this one: they are found when they are asked for
         rows: pl.LazyFrame = import_module("lnlab.report.tidy").tidy_rows(self, name)
         return rows.collect()
+
+    def row_counts(self) -> dict[str, dict[str, int]]:
+        """By table the quantities that were measured, with the number of their rows."""
+        counts = {}
+        for table in self.tables:
+            if "quantity" in self.lazy(table).collect_schema():
+                of_table = self.lazy(table).group_by("quantity").len().sort("quantity").collect(engine="streaming")
+                counts[table] = dict(of_table.iter_rows())
+        return counts
+
+    def _repr_html_(self) -> str:
+        rows = [(word, table, f"{n:,}") for table, words in self.row_counts().items() for word, n in words.items()]
+        statuses = self.runs["status"].fill_null("missing").value_counts(sort=True).iter_rows()
+        ends = ", ".join(f"{number:,} {str(status).replace('_', ' ')}" for status, number in statuses)
+        axes = ", ".join(self.axes["axis"].unique(maintain_order=True))
+        caption = f"{self.runs.height:,} runs: {ends}; {axes or 'no axis'}"
+        return html_table(caption, ["quantity", "table", "rows"], rows, numeric=["rows"])
 
     @property
     def ended(self) -> bool:

@@ -18,7 +18,7 @@ from lnlab.errors import SpecError, StoreError
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
     from lnlab.app.planning.summary import PlanSummary
-    from lnlab.claims.claim import Verdict
+    from lnlab.claims.verdicts import Verdicts
     from lnlab.own_model.measured import Measurements
     from lnlab.own_model.question import Entries
     from lnlab.report.write import Report
@@ -93,7 +93,7 @@ def judge(
     *,
     plugins: Sequence[str | Path] = (),
     store: Folder = None,
-) -> "tuple[Verdict, ...]":
+) -> "Verdicts":
     """The verdicts of the claims of a spec that was run, in its order. Nothing is computed.
 
     Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
@@ -109,14 +109,15 @@ def judge(
         LabError: the spec was never run in this store; or a claim is wrong.
     """
     if hasattr(spec, "judge"):  # what was measured judges itself; its class is not imported to ask for it
-        return tuple(spec.judge(profile or ()))
+        return spec.judge(profile or ())
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
+    from lnlab.claims.verdicts import Verdicts
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
     stored = stored_plan(opened, request)
-    return tuple(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
+    return Verdicts(plan_verdicts(opened, stored, plan_results(opened, stored), request.plugins))
 
 
 def report(

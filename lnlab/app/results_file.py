@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from lnlab.tables import Results
 
-ENDINGS = (".parquet", ".csv", ".json")
+WRITTEN_FORMATS = (".parquet", ".csv", ".json")
 METADATA_KEY = "lnlab"
 """The key of the Parquet metadata below which the columns are described, as JSON."""
 FORMULA = r"^[=+\-@\t\r\n]"
 """How a cell begins that a spreadsheet runs."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 """A cell that begins so and is harmless."""
-Words = Mapping[str, Mapping[str, str]]
+StoredWords = Mapping[str, Mapping[str, str]]
 
 
-def recorded_results(path: Path) -> "tuple[Results, Words] | None":
+def recorded_results(path: Path) -> "tuple[Results, StoredWords] | None":
     """The results of what is no computed spec, and the words of its quantities; None where it is one.
 
     A spec whose results are a table from elsewhere, the folder of a report (the rows that its page uses), the folder
@@ -56,7 +56,7 @@ def recorded_results(path: Path) -> "tuple[Results, Words] | None":
     return None
 
 
-def results_of(request: Request, store: Path | None) -> "tuple[Results, Words]":
+def results_of(request: Request, store: Path | None) -> "tuple[Results, StoredWords]":
     """The results that a path names, and the words of its quantities. Nothing is computed.
 
     Raises:
@@ -80,8 +80,8 @@ def refuse_ending(path: Path) -> None:
     Raises:
         LabError: it does not.
     """
-    if path.suffix.lower() not in ENDINGS:
-        remedy = f"end its name in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+    if path.suffix.lower() not in WRITTEN_FORMATS:
+        remedy = f"end its name in {', '.join(WRITTEN_FORMATS[:-1])} or {WRITTEN_FORMATS[-1]}"
         raise LabError(Issue("wrong-value", shown_path(path), "what format this file is to have is not clear", remedy))
     if path.is_dir():
         raise LabError(Issue("wrong-value", shown_path(path), "is a folder", "name a file in it"))

@@ -24,7 +24,7 @@ from lnlab.training_extra import require_training
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lnlab.claims.claim import Verdict
+    from lnlab.claims.verdicts import Verdicts
     from lnlab.store.store import Store
     from lnlab.tables import Results
 
@@ -47,7 +47,7 @@ class RunResult:
     request: Request = field(repr=False)
     summary: RunSummary = field(repr=False)
     results: "Results" = field(repr=False)
-    verdicts: "tuple[Verdict, ...]"
+    verdicts: "Verdicts"
 
     @property
     def plan(self) -> str:
@@ -69,6 +69,9 @@ class RunResult:
         failed = failed_runs(self.failures)
         told = f"{len(failed):,} of {self.results.runs.height:,} runs failed" if failed else ""
         return f"RunResult({', '.join(filter(None, (told, f'verdicts={self.verdicts!r}')))})"
+
+    def _repr_html_(self) -> str:
+        return f"{self.results._repr_html_()}\n{self.verdicts._repr_html_()}"
 
     @property
     def failures(self) -> list[dict[str, object]]:
@@ -123,6 +126,7 @@ def run_request(
     """
     from lnlab.app.evidence import plan_results
     from lnlab.app.judging import plan_verdicts
+    from lnlab.claims.verdicts import Verdicts
 
     _require_executor(executor, address)
     parameters = _sbatch_parameters(executor, tasks, sbatch, wait=wait)
@@ -165,13 +169,13 @@ def run_request(
         summary = compute(store, request, manner=options)
     with _packing(store, summary):
         results = plan_results(store, summary.stored)
-        judged = (
+        judged = Verdicts(
             () if summary.interrupted or not wait else plan_verdicts(store, summary.stored, results, request.plugins)
         )
         export_finished(trackers, store, summary.stored, results)
         if judged:
             trackers.show_verdicts(judged)
-    return RunResult(request, summary, results, tuple(judged))
+    return RunResult(request, summary, results, judged)
 
 
 def _require_executor(executor: str, address: str | None) -> None:

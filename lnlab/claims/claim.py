@@ -17,6 +17,7 @@ from lnlab.claims.comparing import with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA
+from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError
 from lnlab.facts import Facts
 from lnlab.issues import Issue
@@ -122,6 +123,9 @@ class Verdict(Ruling):
     role: Role
     scope: str
     quantity: str | None = None
+
+    def _repr_html_(self) -> str:
+        return Verdicts((self,))._repr_html_()
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,22 @@ def coverage_text(level: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6g}".replace("-", MINUS)
+
+
+def estimate_text(verdict: "Verdict") -> str:
+    """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
+    if verdict.estimate is None:
+        return verdict.statistic
+    interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
+    level = f" ({text})" if (text := level_text(verdict)) else ""
+    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}{level}"
+
+
+def region_text(verdict: "Verdict") -> str:
+    """The declared region: ``-0.15 to 0.15``, ``at least 2.5``, ``at most 1.5``."""
+    low, high = verdict.region_low, verdict.region_high
+    region = f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
+    if low is not None and high is not None:
+        region = f"{low:.3g} to {high:.3g}"
+    owner = " (ours)" if region and verdict.margin == "ours" else ""
+    return "; ".join(filter(None, (f"{region}{owner}", law_text(verdict))))

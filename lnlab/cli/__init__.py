@@ -80,7 +80,7 @@ for _command, _example in (
     (gc.gc, gc.GC_EXAMPLE),
     (remotes.push, remotes.PUSH_EXAMPLE),
     (remotes.pull, remotes.PULL_EXAMPLE),
-    (results.results, results.RESULTS_EXAMPLE),
+    (results.results_of_spec, results.RESULTS_EXAMPLE),
     (kinds.list_kinds, kinds.LIST_EXAMPLE),
     (init.init, init.INIT_EXAMPLE),
     (doctor.doctor, doctor.DOCTOR_EXAMPLE),

@@ -16,7 +16,7 @@ from lnlab.userfiles import user_path
 RESULTS_EXAMPLE = "Example: [bold]lnlab results specs/xiong_fig3.yaml --out table.parquet[/bold]"
 
 
-def results(
+def results_of_spec(
     spec: Annotated[
         Path,
         typer.Argument(
@@ -50,12 +50,10 @@ def results(
         refuse_ending(into)
     request = Request(spec, profile, tuple(overrides)) if spec.is_dir() else None
     measured, words = results_of(request or request_for(spec, profile, overrides, plugins), folder)
-    from lnlab.report.tidy import described_columns, measured_by_table, tidy_rows
-
     if into is None:
         listed = [
             {"quantity": name, "table": table, "rows": number}
-            for table, names in measured_by_table(measured).items()
+            for table, names in measured.row_counts().items()
             for name, number in names.items()
         ]
         if as_json:
@@ -64,6 +62,8 @@ def results(
             cells = [[one_line(str(row["quantity"])), str(row["table"]), f"{row['rows']:,}"] for row in listed]
             out().print(terminal_table(["quantity", "table", "rows"], cells, numeric=["rows"]))
         return
+    from lnlab.report.tidy import described_columns, tidy_rows
+
     rows = tidy_rows(measured, quantity)
     described = described_columns(measured, rows, words)
     notes = write_table(rows, described, into)

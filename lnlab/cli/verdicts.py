@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lnlab.app.formats import format_count
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, law_text, level_text, verdict_label
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, estimate_text, region_text, verdict_label
 from lnlab.cli.terminal import terminal_table
 
 if TYPE_CHECKING:
@@ -56,25 +56,6 @@ def verdict_counts_line(verdicts: "Sequence[Verdict]") -> str:
     outcomes = [v.verdict for v in verdicts]
     parts = [f"{outcomes.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in outcomes]
     return f"{format_count(len(outcomes), 'claim')}: {', '.join(parts)}"
-
-
-def estimate_text(verdict: "Verdict") -> str:
-    """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
-    if verdict.estimate is None:
-        return verdict.statistic
-    interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
-    level = f" ({text})" if (text := level_text(verdict)) else ""
-    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}{level}"
-
-
-def region_text(verdict: "Verdict") -> str:
-    """The declared region: ``-0.15 to 0.15``, ``at least 2.5``, ``at most 1.5``."""
-    low, high = verdict.region_low, verdict.region_high
-    region = f"at least {low:.3g}" if low is not None else f"at most {high:.3g}" if high is not None else ""
-    if low is not None and high is not None:
-        region = f"{low:.3g} to {high:.3g}"
-    owner = " (ours)" if region and verdict.margin == "ours" else ""
-    return "; ".join(filter(None, (f"{region}{owner}", law_text(verdict))))
 
 
 def verdict_as_plain(verdict: "Verdict") -> dict[str, Any]:

@@ -21,10 +21,10 @@ from typing import Any
 
 from lnlab.execute.executor import WorkerDied
 
-Task = tuple["Future[Any]", Callable[[Any], Any], Any, float | None]
-FALSE_STARTS = 3
+WaitingTask = tuple["Future[Any]", Callable[[Any], Any], Any, float | None]
+MOST_STARTS = 3
 """So many processes in a row that end before they begin a task have died of it."""
-GRACE = 5.0
+SECONDS_TO_END = 5.0
 """Seconds in which a process that has lost its channel ends by itself."""
 _BEGUN, _ANSWERED, _RAISED = "begun", "answered", "raised"
 _STARTING = Lock()
@@ -60,7 +60,7 @@ class ProcessWorker:
 
     def __init__(self, context: BaseContext, initialize: Callable[[], None]) -> None:
         self._context, self._initialize = context, initialize
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._tasks: SimpleQueue[WaitingTask | None] = SimpleQueue()
         self._process: BaseProcess | None = None
         self._channel: Connection | None = None
         self._lock, self._stopped = Lock(), False
@@ -107,7 +107,7 @@ class ProcessWorker:
     def _call(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> Any:
         content = bytes(ForkingPickler.dumps((task, argument)))
         code: int | None = None
-        for _ in range(FALSE_STARTS):
+        for _ in range(MOST_STARTS):
             process, channel = self._running()
             with suppress(OSError):  # it died while it had nothing to do, which concerns no task
                 channel.send_bytes(content)
@@ -164,7 +164,7 @@ class ProcessWorker:
             channel.close()
         if process is None:
             return None
-        process.join(GRACE)
+        process.join(SECONDS_TO_END)
         if process.exitcode is None:  # it has closed its channel and goes on
             process.kill()
             process.join()

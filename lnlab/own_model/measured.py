@@ -12,6 +12,7 @@ import polars as pl
 from lnlab import __version__
 from lnlab.catalogue import REGISTRIES
 from lnlab.claims.claim import Verdict, judge_all
+from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
@@ -164,7 +165,10 @@ class Measurements:
         parts = [pl.format("{} {}", pl.lit(name), pl.col(name).cast(pl.String)) for name in names]
         return pl.concat_str(parts, separator=", ", ignore_nulls=True).alias("setting")
 
-    def judge(self, claims: Entries) -> list[Verdict]:
+    def _repr_html_(self) -> str:
+        return self.results._repr_html_()
+
+    def judge(self, claims: Entries) -> Verdicts:
         """The verdicts on claims, in order, written as in a spec: YAML text, a list, or a single one as a dict.
 
         The axes are the settings in which runs differ, and the replicates are the seeds.
@@ -172,7 +176,7 @@ class Measurements:
         Raises:
             LabError: everything that is wrong with the claims.
         """
-        return judge_all(self._question(claims, (), {"title": "Measurements"}).claims, self.results)
+        return Verdicts(judge_all(self._question(claims, (), {"title": "Measurements"}).claims, self.results))
 
     def judge_spec(self, fields: Mapping[str, Json]) -> list[Verdict]:
         """The verdicts on the claims of a spec, whose ``fields`` are title, report, claims and what else it says.

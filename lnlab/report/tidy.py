@@ -62,7 +62,7 @@ def _rows(results: Results, name: str | None) -> pl.LazyFrame:
         return results.runs.lazy()
     if name in results.tables and name not in numbers:
         return results.lazy(name)
-    measured = measured_by_table(results)
+    measured = results.row_counts()
     holder = next((table for table, words in measured.items() if name in words), None)
     if holder is not None and holder not in numbers:
         return results.lazy(holder).filter(pl.col("quantity") == name)
@@ -71,16 +71,6 @@ def _rows(results: Results, name: str | None) -> pl.LazyFrame:
     others = [table for table in results.tables if table not in numbers]
     known = [*(word for words in measured.values() for word in words), *quantities.entries, "runs", *others]
     raise LabError(Issue("unknown-name", "results", f"nothing called '{name}' was measured", nearest(name, known)))
-
-
-def measured_by_table(results: Results) -> dict[str, dict[str, int]]:
-    """By table the quantities that were measured, with the number of their rows."""
-    found = {}
-    for table in results.tables:
-        if "quantity" in results.lazy(table).collect_schema():
-            counts = results.lazy(table).group_by("quantity").len().sort("quantity").collect(engine="streaming")
-            found[table] = dict(counts.iter_rows())
-    return found
 
 
 def _whole_numbers(axes: pl.DataFrame, wide: pl.DataFrame) -> pl.DataFrame:

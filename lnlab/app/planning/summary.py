@@ -8,6 +8,7 @@ from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
 from lnlab.app.request import Request, load_registries
+from lnlab.html_tables import html_table
 
 if TYPE_CHECKING:
     from lnlab.app.planning.analysis import AnalyzedUnits
@@ -115,6 +116,10 @@ class PlanSummary:
         from lnlab.compile.reference.explain import explain
 
         return tuple(explain(self.plan))
+
+    def _repr_html_(self) -> str:
+        caption = f"plan of {self.plan.name}, {self.plan.profile or 'default'}"
+        return html_table(caption, [""], [[line] for line in self.lines])
 
     def as_plain(self) -> dict[str, Any]:
         """The plan and its costs as plain values."""

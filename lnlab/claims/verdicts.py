@@ -1,0 +1,26 @@
+"""Verdicts in the order of their claims: a tuple that a notebook shows as a table."""
+
+from typing import TYPE_CHECKING
+
+from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, estimate_text, region_text, verdict_label
+from lnlab.html_tables import html_table
+
+if TYPE_CHECKING:
+    from lnlab.claims.claim import Verdict
+
+
+class Verdicts(tuple["Verdict", ...]):
+    """Verdicts, one a claim."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        words = [verdict.verdict for verdict in self]
+        counts = ", ".join(f"{words.count(word)} {counted_word(word)}" for word in VERDICT_SYMBOLS if word in words)
+        claims = f"{len(self):,} claim{'' if len(self) == 1 else 's'}"
+        columns = ["verdict", "claim", "estimate [interval]", "accepted range", "seeds"]
+        rows = [
+            (f"{VERDICT_SYMBOLS[v.verdict]} {verdict_label(v)}", v.says, estimate_text(v), region_text(v), v.n)
+            for v in self
+        ]
+        return html_table(f"{claims}: {counts}" if counts else claims, columns, rows, numeric=["seeds"])

@@ -1,0 +1,39 @@
+"""A small table for a cell of a notebook: text of a user is text there, and the colours are those of the notebook."""
+
+from collections.abc import Collection, Sequence
+from html import escape
+
+from lnlab.printable import printable_line
+
+MOST_SHOWN = 20
+"""Rows of a table; how many more there are stands below it."""
+_CELL = "padding: 0.1em 0.8em 0.1em 0; border: 0; background: none; color: inherit; text-align: {}"
+
+
+def html_table(
+    caption: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, numeric: Collection[str] = ()
+) -> str:
+    """The rows under their caption.
+
+    Args:
+        caption: above the table.
+        columns: their names.
+        rows: a cell a column; text, or what is written as ``str`` writes it. None is an empty cell.
+        numeric: the columns that stand to the right.
+    """
+    sides = ["right" if column in numeric else "left" for column in columns]
+    lines = [f'<table style="border-collapse: collapse; color: inherit"><caption>{_text(caption)}</caption>']
+    for tag, cells in (("th", columns), *(("td", row) for row in rows[:MOST_SHOWN])):
+        written = (
+            f'<{tag} style="{_CELL.format(side)}">{_text(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        lines.append(f"<tr>{''.join(written)}</tr>")
+    lines.append("</table>")
+    if len(rows) > MOST_SHOWN:
+        lines.append(f"<div>and {len(rows) - MOST_SHOWN:,} more</div>")
+    return "\n".join(lines)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else escape(printable_line(str(value)))
