@@ -50,7 +50,11 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
             raise StoreError(Issue("busy", str(root), what, "wait until it is done, then do this again"))
         present = _plans(root) - set(plans)
         for digest in plans:
-            _remove_plan(root, digest)
+            if plan_folder(root, digest).is_dir():
+                # at once, under a name that nobody reads and that whoever changes packs next removes for good
+                hidden = root / PACKS_FOLDER / f"{HIDDEN_PREFIX}plan-{digest}"
+                files.rename(plan_folder(root, digest), hidden)
+                files.remove(hidden)
         unwanted = set(trajectories)
         held = set[str]()
         for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
@@ -60,14 +64,6 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
                     held.add(folder.name)
         damaged = list(_remove_packed(root, unwanted - held, present))
     return Removal(tuple(plans), tuple(sorted(unwanted - held)), tuple(sorted(held)), tuple(damaged))
-
-
-def _remove_plan(root: Path, digest: str) -> None:
-    """Remove a plan at once: under a name that nobody reads, and that whoever changes packs next removes for good."""
-    if plan_folder(root, digest).is_dir():
-        hidden = root / PACKS_FOLDER / f"{HIDDEN_PREFIX}plan-{digest}"
-        files.rename(plan_folder(root, digest), hidden)
-        files.remove(hidden)
 
 
 def _plans(root: Path) -> set[str]:

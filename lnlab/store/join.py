@@ -83,33 +83,27 @@ def _joined(
     tables = {table: scan().collect() for table, scan in scans.items() if table not in large}
     tables["needs"] = run_needs.select("run", "variant", "seed", "step", "probe", "measurement")
     results = Results(runs, plan["axes"], _Tables(tables, large) if large else tables, scans=large)
-    unknown = _lacking_last_loss(runs, columns["last_finite_loss"], contents)
-    last = _last_finite(results, unknown)
-    joined = runs.select("run").join(last, on="run", how="left", maintain_order="left")
-    found = pl.select(pl.coalesce(joined["_last"], columns["last_finite_loss"])).to_series()
-    columns = columns.with_columns(found.alias("last_finite_loss"))
-    return replace(results, runs=pl.concat([runs, columns], how="horizontal"))
+    found = _last_finite_losses(results, columns["last_finite_loss"], contents)
+    return replace(results, runs=pl.concat([runs, columns.with_columns(found)], how="horizontal"))
 
 
-def _lacking_last_loss(
-    runs: pl.DataFrame, recorded: pl.Series, contents: Mapping[str, TrajectoryContents]
-) -> list[str]:
-    """The runs whose last finite loss the record does not say: there is none, or others trained on from there."""
+def _last_finite_losses(results: Results, recorded: pl.Series, contents: Mapping[str, TrajectoryContents]) -> pl.Series:
+    """The last finite training loss of every run: its own, however long the stretch of work that recorded it.
+
+    The record says it, but where there is none, or where its stretch or another went on beyond the end of the run.
+    """
     lacking = []
-    named = runs.select("run", "trajectory", "steps").with_columns(recorded.alias("loss"))
+    named = results.runs.select("run", "trajectory", "steps").with_columns(recorded.alias("loss"))
     for run, trajectory, steps, loss in named.iter_rows():
         coverage = coverage_of(contents[trajectory].records)
         ended = coverage.end is not None and coverage.end.steps == steps
         if loss is None or coverage.covered > steps or ended:
             lacking.append(run)
-    return lacking
-
-
-def _last_finite(results: Results, runs: list[str]) -> pl.DataFrame:
-    """``run _last``: the last finite training loss of these runs, their own."""
     loss = (pl.col("split") == "train") & (pl.col("quantity") == "loss")
-    losses = results.rows("curves", pl.col("run").is_in(runs), loss, pl.col("value").is_finite())
-    return losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
+    losses = results.rows("curves", pl.col("run").is_in(lacking), loss, pl.col("value").is_finite())
+    last = losses.sort("step").group_by("run").agg(_last=pl.col("value").last())
+    joined = results.runs.select("run").join(last, on="run", how="left", maintain_order="left")
+    return pl.select(pl.coalesce(joined["_last"], recorded)).to_series().alias("last_finite_loss")
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lnlab.store.records.coverage import Coverage, coverage_of
+from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader, TrajectoryContents
 
 _NEVER_MEASURED = "never measured"
+_VERBS = {
+    "failed": "failed",
+    "diverged": "diverged",
+    "interrupted": "was interrupted",
+    "timed_out": "ran out of time",
+    "out_of_memory": "ran out of memory",
+}
 
 
 @dataclass(frozen=True)
@@ -61,33 +68,20 @@ def missing_of_request(contents: TrajectoryContents, request: TrajectoryRequest)
     reached = end is not None or request.steps <= coverage.covered
     if not missing and reached and (due or request.steps or any(record.finished for record in contents.records)):
         return None
-    attempts = [r for r in contents.records if _failed(r) and (not missing or set(missing) & set(r.asked))]
+    attempts = [
+        record
+        for record in contents.records
+        # a bad end that is not the trajectory's own
+        if not (record.finished or record.ends) and (not missing or set(missing) & set(record.asked))
+    ]
     if contents.damaged:
         return MissingWork(missing, f"file damaged: {'; '.join(contents.damaged)}")
     if attempts:
         status, reason = (attempts[-1].outcome[name] for name in ("status", "reason"))
         sentence = f"the last attempt {_VERBS.get(status, status)}"
         return MissingWork(missing, f"{sentence}: {reason}" if reason else sentence, attempts[-1])
-    return MissingWork(missing, _why(missing, due, coverage, 0 if reached else request.steps, any_taken=bool(holders)))
-
-
-def _failed(record: Record) -> bool:
-    """Whether a stretch came to a bad end that is not the trajectory's own."""
-    return not record.finished and not record.ends
-
-
-def _why(missing: tuple[str, ...], due: list[str], coverage: Coverage, steps: int, *, any_taken: bool) -> str:
-    if coverage.covered < steps:
-        return f"trained for {coverage.covered} of {steps} steps" if coverage.covered else _NEVER_MEASURED
-    if any_taken and missing:
-        return f"{_NEVER_MEASURED}: {len(missing)} of {len(due)} measurements are new here"
-    return _NEVER_MEASURED
-
-
-_VERBS = {
-    "failed": "failed",
-    "diverged": "diverged",
-    "interrupted": "was interrupted",
-    "timed_out": "ran out of time",
-    "out_of_memory": "ran out of memory",
-}
+    if not reached and coverage.covered:
+        return MissingWork(missing, f"trained for {coverage.covered} of {request.steps} steps")
+    if reached and holders and missing:
+        return MissingWork(missing, f"{_NEVER_MEASURED}: {len(missing)} of {len(due)} measurements are new here")
+    return MissingWork(missing, _NEVER_MEASURED)

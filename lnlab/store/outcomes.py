@@ -17,7 +17,11 @@ def outcome_of_run(contents: TrajectoryContents, request: TrajectoryRequest) -> 
         record = _deciding_record(contents, request)
         coverage = coverage_of(contents.records)
         end = coverage.ended(request.steps)
-        row = _columns(record) | {"seconds": _seconds(contents, request)}
+        keys = set(request.measurements)
+        needed = [r for r in contents.records if r.first_step < request.steps or keys & set(r.measurements)]
+        # wall-clock time of all stretches that the run's updates and measurements needed
+        seconds = float(sum(each.outcome["seconds"] or 0.0 for each in needed or contents.records[:1]))
+        row = _columns(record) | {"seconds": seconds}
         extent = {"done": end.steps} if end else {"done": request.steps, "status": "finished", "reason": None}
         return row | (extent if request.steps else {"done": 0})
     if miss.attempt is not None:
@@ -42,10 +46,3 @@ def _deciding_record(contents: TrajectoryContents, request: TrajectoryRequest) -
     keys = set(request.measurements)
     holders = [record for record in contents.records if not keys or keys & set(record.measurements)]
     return next((record for record in holders if record.finished), holders[0])
-
-
-def _seconds(contents: TrajectoryContents, request: TrajectoryRequest) -> float:
-    """Wall-clock time of all stretches that a run's updates and measurements needed."""
-    keys = set(request.measurements)
-    records = [r for r in contents.records if r.first_step < request.steps or keys & set(r.measurements)]
-    return float(sum(record.outcome["seconds"] or 0.0 for record in records or contents.records[:1]))

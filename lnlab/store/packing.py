@@ -112,7 +112,12 @@ def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
 def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
     """Remove the stretches whose rows others hold as well, damaged ones too."""
     folder = trajectory_folder(root, trajectory)
-    damaged = [record for record in _readable(folder) if record.folder not in {intact.folder for intact in records}]
+    intact = {record.folder for record in records}
+    damaged = []
+    for stretch in stretches(folder):
+        with suppress(CorruptFile, FileNotFoundError):
+            if stretch not in intact:
+                damaged.append(read_record(stretch))
     surplus = [record for record in superseded_records(records, damaged) if record.folder.is_dir()]
     if not surplus:
         return
@@ -124,12 +129,6 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
             remove_stretch(record.folder)
     finally:
         lease.release()
-
-
-def _readable(folder: Path) -> Iterator[Record]:
-    for stretch in stretches(folder):
-        with suppress(CorruptFile, FileNotFoundError):
-            yield read_record(stretch)
 
 
 def remove_stretch(stretch: Path) -> None:

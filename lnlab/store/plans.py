@@ -205,42 +205,33 @@ def is_intact(root: Path, stored: StoredPlan) -> bool:
 
 def plan_frames(plan: "Plan") -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan, stored or not."""
-    return {
-        "runs": _runs(plan),
-        "axes": axes_frame(plan.points, ((run.key, run.variant) for run in plan.runs)),
-        "needs": _needs(plan),
-    }
-
-
-def _runs(plan: "Plan") -> pl.DataFrame:
     settings = {variant: canonical(setting) for variant, setting in plan.settings.items()}
-    rows = ((run.key, run.trajectory, run.steps, run.variant, run.seed, settings[run.variant]) for run in plan.runs)
-    return _frame("runs", rows)
+    runs = [(run.key, run.trajectory, run.steps, run.variant, run.seed, settings[run.variant]) for run in plan.runs]
+    texts: dict[int, str] = {}  # one choice serves many runs: its text is made once
+    needs = []
+    for run_key, step, probe, measurement in plan.needs:
+        if id(probe) not in texts:
+            texts[id(probe)] = canonical(probe)
+        needs.append((run_key, step, texts[id(probe)], measurement))
+    return {
+        "runs": _frame("runs", runs),
+        "axes": axes_frame(plan.points, ((run.key, run.variant) for run in plan.runs)),
+        "needs": _frame("needs", needs),
+    }
 
 
 def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
     """The table ``axes``: the value of every axis at each run, which comes with its variant."""
     cells = {
-        variant: [(axis, canonical(value), _number(value), value_label(value)) for axis, value in point.items()]
+        variant: [
+            (axis, canonical(value), float(value) if type(value) in (int, float) else None, value_label(value))
+            for axis, value in point.items()
+        ]
         for variant, point in points.items()
     }
     return _frame("axes", ((run, *cell) for run, variant in runs for cell in cells[variant]))
 
 
-def _needs(plan: "Plan") -> pl.DataFrame:
-    texts: dict[int, str] = {}  # one choice serves many runs: its text is made once
-    rows = []
-    for run, step, probe, key in plan.needs:
-        if id(probe) not in texts:
-            texts[id(probe)] = canonical(probe)
-        rows.append((run, step, texts[id(probe)], key))
-    return _frame("needs", rows)
-
-
 def _frame(table: str, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
     row_list = list(rows)
     return pl.DataFrame(row_list, schema=table_schema(table), orient="row") if row_list else frame(table, [])
-
-
-def _number(value: Json) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

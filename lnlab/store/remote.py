@@ -163,7 +163,8 @@ class Remote:
                     file.write(content)
                 return
             path_there = self._path(name)
-            if _protocols(self.system) & _PUTS_WHOLE:
+            protocol = self.system.protocol  # a word or several
+            if _PUTS_WHOLE.intersection([protocol] if isinstance(protocol, str) else protocol):
                 self.system.pipe_file(path_there, content)
                 return
             self.system.makedirs(path_there.rpartition("/")[0], exist_ok=True)
@@ -222,10 +223,6 @@ def open_remote(url: str) -> Remote:
     if folder is not None and folder.exists() and not folder.is_dir():
         raise StoreError(Issue("unreachable", shown, "is a file", "name a folder"))
     return Remote(shown, system, root, folder)
-
-
-def _protocols(system: Any) -> set[str]:
-    return {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
 
 
 def _reason(error: Exception) -> str:

@@ -1,11 +1,10 @@
 """Where a worker puts its rows: a folder that is invisible until its record is written."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -128,7 +127,10 @@ class StoreUnit:
         state = latest_state(self.folder.parent, min(limit, coverage_of([record for record, _ in found]).covered))
         if state is None:
             return None
-        self._begin(state.step)
+        renamed = self.folder.parent / stretch_name(state.step)  # nothing is written in it yet
+        files.rename(self.folder, renamed)
+        self.folder = renamed
+        self.first_step = state.step
         rows = pl.concat([frame("curves", []), *(tables["curves"] for _, tables in found if "curves" in tables)])
         rows = rows.filter(pl.col("step") <= state.step).unique(["step", "split", "quantity"], keep="first")
         return Resumed(state.step, state.content, state.facts, rows.sort("step").to_dicts())
@@ -156,13 +158,6 @@ class StoreUnit:
         self.first_step = outcome["steps"]
         files.make_folder(self.folder)
 
-    def _begin(self, step: int) -> None:
-        """Name this stretch, in which nothing is written yet, by its first step."""
-        renamed = self.folder.parent / stretch_name(step)
-        files.rename(self.folder, renamed)
-        self.folder = renamed
-        self.first_step = step
-
     def write(self, table: str, rows: Iterable[Row]) -> None:
         """Add rows to one of the tables that workers write."""
         self._frames.setdefault(table, []).append(frame(table, rows))
@@ -177,7 +172,11 @@ class StoreUnit:
             self._trim()
             self._write_record(measurements, outcome)
         except StoreError:
-            self._withdraw()
+            with suppress(StoreError):
+                if not (self.folder / RECORD_FILE).exists():
+                    files.remove(self.folder)
+            with suppress(StoreError):
+                self.lease.release()
             raise
         with suppress(StoreError):
             remove_states(self.folder.parent, outcome["steps"] if outcome["status"] == "finished" else 0)
@@ -185,7 +184,15 @@ class StoreUnit:
             self.lease.release()
 
     def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:
-        digests = self._write_tables(outcome)
+        tables = {"outcomes": frame("outcomes", [outcome])}
+        tables |= {table: pl.concat(parts, rechunk=True) for table, parts in self._frames.items()}
+        digests = {}
+        for table, rows in tables.items():
+            content = encode_parquet(rows)
+            files.write(self.folder / f"{table}.parquet", content)
+            digests[f"{table}.parquet"] = digest_bytes(content)
+        # JSON has no number that is not finite
+        plain = {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in outcome.items()}
         files.sync_folder(self.folder)  # the record makes the tables visible: they have to be on the disk before it
         record = Record(
             folder=self.folder,
@@ -194,7 +201,7 @@ class StoreUnit:
             steps=outcome["steps"],
             asked=tuple(dict.fromkeys((*self._requested, *measurements))),
             measurements=tuple(measurements),
-            outcome=_plain(outcome),
+            outcome=plain,
             files=digests,
         )
         files.replace(self.folder / RECORD_FILE, record.content())
@@ -210,23 +217,6 @@ class StoreUnit:
         finally:
             self.lease.release()
 
-    def _withdraw(self) -> None:
-        with suppress(StoreError):
-            if not (self.folder / RECORD_FILE).exists():
-                files.remove(self.folder)
-        with suppress(StoreError):
-            self.lease.release()
-
-    def _write_tables(self, outcome: Row) -> dict[str, str]:
-        tables = {"outcomes": frame("outcomes", [outcome])}
-        tables |= {table: pl.concat(parts, rechunk=True) for table, parts in self._frames.items()}
-        digests = {}
-        for table, rows in tables.items():
-            content = encode_parquet(rows)
-            files.write(self.folder / f"{table}.parquet", content)
-            digests[f"{table}.parquet"] = digest_bytes(content)
-        return digests
-
     def _trim(self) -> None:
         """Keep the last lines that the worker printed; none at all, no file. What cannot be read stays as it is."""
         try:
@@ -235,8 +225,3 @@ class StoreUnit:
             return
         last_lines = b"".join(printed.splitlines(keepends=True)[-MAX_OUTPUT_LINES:])
         files.replace(self.output, last_lines) if last_lines else files.remove(self.output)
-
-
-def _plain(outcome: Row) -> Mapping[str, Any]:
-    """An outcome as JSON can hold it: a number that is not finite becomes null."""
-    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in outcome.items()}
