@@ -6,16 +6,16 @@ from typing import Any
 
 from lnlab.compile.checked import Checked
 from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
-from lnlab.compile.selection.selection import SelectionContext
 from lnlab.compile.tuning.problems import variants_of
 from lnlab.keys import Json
+from lnlab.select.planned import PlannedRuns
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
 
 
 def selection_context(
     checked: Checked, unchanged_variants: Callable[[], Variants | None], *, every_probe: bool
-) -> SelectionContext:
+) -> PlannedRuns:
     """What selections are checked against; of quantities nothing unless every probe is sound.
 
     Args:
@@ -40,7 +40,7 @@ def selection_context(
     return replace(context, quantities=quantities, splits=splits, spec=checked.document.data)
 
 
-def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> SelectionContext:
+def _context_without_quantities(checked: Checked, unchanged: Callable[[], Variants | None]) -> PlannedRuns:
     """What selections are checked against, but for the quantities."""
     registries = checked.content_keys.registries
     quantity_facts: dict[str, Any] = {
@@ -54,7 +54,7 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
     tuning_plan = checked.tuning
     if tuning_plan is None:
         variants = Variants(checked.settings, checked.sweep.methods)
-        return SelectionContext(
+        return PlannedRuns(
             variants=variants,
             point=checked.point,
             unchanged=unchanged,
@@ -71,7 +71,7 @@ def _context_without_quantities(checked: Checked, unchanged: Callable[[], Varian
         values = checked.axes.point(judged[number].setting, judged[number].method)
         return {axis: value for axis, value in values.items() if axis != path} | {TIMES: judged[number].times}
 
-    context = SelectionContext(
+    context = PlannedRuns(
         variants=variants_of(judged),
         point=point,
         unchanged=unchanged,

@@ -8,7 +8,6 @@ from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
-from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.tuning.problems import TuningPlan, TuningProblem, variants_of
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -16,6 +15,7 @@ from lnlab.keys import Json, canonical, digest
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
 from lnlab.specfile.experiment import Experiment
+from lnlab.specfile.values import kind_label
 
 
 @dataclass(frozen=True)

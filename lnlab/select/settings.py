@@ -18,7 +18,7 @@ from lnlab.keys import Json, canonical
 from lnlab.select.variants import Variants
 from lnlab.setting import STACKS, Setting, key_of_stack
 from lnlab.specfile.columns import METHOD, TIMES
-from lnlab.specfile.values import NONE, value_label
+from lnlab.specfile.values import kind_label, value_label
 from lnlab.tables import Results
 
 _Computed = TypeVar("_Computed")
@@ -151,7 +151,7 @@ class SettingTable:
     def _labels(self, path: str) -> pl.DataFrame:
         values = self.values(path)
         distinct = _distinct(values)
-        kinds = {text: _kind_text(value) for text, value in distinct.items()}
+        kinds = {text: kind_label(value) for text, value in distinct.items()}
         if distinct and all(map(_is_number, distinct.values())):
             labels = self.numbers(path).rename({"number": "label"})
         elif len(set(kinds.values())) == len(kinds):
@@ -216,11 +216,3 @@ def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -
     if text == choice["kind"]:
         telling = {k: v for k, v in telling.items() if _is_number(v)}
     return value_label({"kind": choice["kind"], **telling}) if telling else text
-
-
-def _kind_text(value: Json) -> str:
-    """A choice by its kind, a list of choices by their kinds."""
-    if isinstance(value, list) and all(isinstance(choice, Mapping) for choice in value):
-        return " and ".join(map(_kind_text, value)) or NONE
-    kind = value.get("kind") if isinstance(value, Mapping) else value
-    return kind if isinstance(kind, str) else canonical(value)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical
 from lnlab.setting import positions_of_kind
 
 NONE = "none"
@@ -53,6 +53,15 @@ def value_label(value: Json) -> str:
     if is_choices(value):
         return " and ".join(map(value_label, value)) or NONE
     return json.dumps(value, ensure_ascii=False)
+
+
+def kind_label(value: Json) -> str:
+    """A value as a reader writes it: a choice by its kind, a list of them by their kinds."""
+    if isinstance(value, Mapping) and "kind" in value:
+        return str(value["kind"])
+    if is_choices(value):
+        return " and ".join(map(kind_label, value)) or NONE
+    return value if isinstance(value, str) else canonical(value)
 
 
 def _parameter_label(name: str, value: Json) -> str:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.selection.citations import cited_verdicts
-from lnlab.compile.selection.selection import kind_label
 from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical
-from lnlab.specfile.values import NONE, is_choices, site_label
+from lnlab.specfile.values import NONE, is_choices, kind_label, site_label
 
 MOST_LINES = 40
 MOST_STEPS = 8

@@ -5,33 +5,27 @@ A word that no run has would be compared with nothing, in silence.
 
 from collections.abc import Iterator, Mapping
 
-from lnlab.compile.selection.selection import (
-    NO_VALUE,
-    SelectionContext,
-    flaws_of_selection,
-    kind_label,
-    unknown_key,
-)
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.compile.sweep.overlay import grids_of
 from lnlab.errors import nearest
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
+from lnlab.select.planned import NO_VALUE, PlannedRuns, PlannedSelection
 from lnlab.select.selection import value_list
 from lnlab.setting import MISSING, children, path_words
 from lnlab.specfile.columns import COLUMNS, METHOD
-from lnlab.specfile.values import matches
+from lnlab.specfile.values import kind_label, matches
 
 
-def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> Iterator[Issue]:
+def flaws_of_tables(choice: Mapping[str, Json], context: PlannedRuns) -> Iterator[Issue]:
     """What is wrong with the published tables of a claim or section, and with its candidates; paths are below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
     for number, candidate in enumerate(candidates if isinstance(candidates, list) else ()):
         where: Where = ("candidates", number)
         owners.append((where, candidate))
-        yield from (flaw.below(*where, "where") for flaw in flaws_of_selection(candidate["where"], context))
+        yield from (flaw.below(*where, "where") for flaw in PlannedSelection(context, candidate["where"]).issues)
     for where, owner in owners:
         cells = owner.get("cells") if isinstance(owner, dict) else None
         if isinstance(cells, dict):
@@ -43,11 +37,11 @@ def flaws_of_tables(choice: Mapping[str, Json], context: SelectionContext) -> It
             yield Issue("conflict", (*where, "guesses"), what, "add `cells`, or leave `guesses` out")
 
 
-def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Iterator[Issue]:
+def _flaws_of_cells(cells: Mapping[str, Json], context: PlannedRuns) -> Iterator[Issue]:
     across = cells["across"]
     known = _values(across, context)
     if known is None:
-        yield unknown_key(across, context).below("across")
+        yield context.unknown_key(across).below("across")
     for number, table in enumerate(cells["tables"]):
         for word in table["columns"] if known is not None else ():
             if not any(matches(value, word) for value in known or ()):
@@ -62,12 +56,12 @@ def _flaws_of_cells(cells: Mapping[str, Json], context: SelectionContext) -> Ite
             yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, condition, context))
 
 
-def _flaws_of_value(path: str, condition: Json, context: SelectionContext) -> Iterator[Issue]:
+def _flaws_of_value(path: str, condition: Json, context: PlannedRuns) -> Iterator[Issue]:
     if path in COLUMNS:
         return
     known = _values(path, context)
     if known is None:
-        yield unknown_key(path, context).below(path)
+        yield context.unknown_key(path).below(path)
         return
     if condition == []:
         yield NO_VALUE.below(path)
@@ -108,7 +102,7 @@ def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], 
     return None
 
 
-def _values(path: str, context: SelectionContext) -> list[Json] | None:
+def _values(path: str, context: PlannedRuns) -> list[Json] | None:
     """The values at a path in a run of this plan, in one of the spec without profile, or wherever the spec writes it.
 
     A published table may have columns that only another profile runs. None where the path has no value.

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from lnlab.compile.selection.selection import SelectionContext, flaws_of_key, unknown_key
 from lnlab.errors import listed
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
+from lnlab.select.planned import PlannedRuns
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, ReferenceGroup, parse_reference
 
@@ -15,7 +15,7 @@ REMEDY = f"name it, as {REFERENCE}: {{method: ...}}; or write {REFERENCE}: {BEST
 def flaws_of_reference(
     selection: Mapping[str, Json],
     quantities: Collection[Json],
-    context: SelectionContext,
+    context: PlannedRuns,
     implied: Collection[str] = (),
 ) -> Iterator[Issue]:
     """What is wrong with the reference of a selection; paths begin with ``reference``.
@@ -53,7 +53,7 @@ def flaws_of_reference(
         yield from (flaw.below(*place) for flaw in _flaws_of_group(group, context))
 
 
-def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterator[Issue]:
+def _flaws_of_group(group: ReferenceGroup, context: PlannedRuns) -> Iterator[Issue]:
     """What is wrong with one mapping: it names what is no path, or no variant."""
     columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
     yield from (
@@ -61,17 +61,17 @@ def _flaws_of_group(group: ReferenceGroup, context: SelectionContext) -> Iterato
         for path in columns
     )
     conditions = {path: value for path, value in group.conditions.items() if path not in columns}
-    key_flaws = [flaw for path, value in conditions.items() for flaw in flaws_of_key(path, value, context)]
+    key_flaws = [flaw for path, value in conditions.items() for flaw in context.issues_of(path, value)]
     yield from key_flaws
     for path in group.same:
-        if path not in columns and not context.either(lambda variants, path=path: variants.has(path)):  # type: ignore[misc]
-            yield unknown_key(path, context).below(SAME)
+        if path not in columns and not context.has(path):
+            yield context.unknown_key(path).below(SAME)
     if not columns and not key_flaws and not context.either(lambda variants: bool(variants.selected(group.conditions))):
         sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
         yield Issue("empty-selection", (), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
 
 
-def _one_placement_and_init(context: SelectionContext) -> bool:
+def _one_placement_and_init(context: PlannedRuns) -> bool:
     """Whether the variants of each task have one placement and one init."""
     variants = context.variants
     tasks = [members for _, members in variants.at("task")] or [variants.all]

@@ -12,20 +12,13 @@ from lnlab.compile.selection.inheritance import FOR_EACH
 from lnlab.compile.selection.published_tables import flaws_of_tables
 from lnlab.compile.selection.references import flaws_of_reference
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.compile.selection.selection import (
-    SelectionContext,
-    ambiguity,
-    flaws_of_key,
-    flaws_of_selection,
-    open_split,
-    unknown_key,
-)
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, nearest
 from lnlab.facts import SectionFacts
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, parameter_issues
+from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.selection import value_list
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
@@ -158,7 +151,7 @@ def _resolve_request(
     )
 
 
-def selection_issues(requests: ResolvedRequests, context: SelectionContext, merged: MergedSpec) -> list[Issue]:
+def selection_issues(requests: ResolvedRequests, context: PlannedRuns, merged: MergedSpec) -> list[Issue]:
     """What is wrong with the selections, now that the settings are known."""
     issues: list[Issue] = []
     for request in (*requests.sections, *requests.claims, *requests.requires):
@@ -172,7 +165,7 @@ def selection_issues(requests: ResolvedRequests, context: SelectionContext, merg
     return issues
 
 
-def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> Iterator[tuple[Where, Issue]]:
+def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterator[tuple[Where, Issue]]:
     """Flaws of one section or claim, each with the parameter that has it.
 
     An exact bound holds every sample to it and averages none, so it may take as many variants as it likes.
@@ -183,43 +176,51 @@ def _flaws_of_request(request: ResolvedRequest, context: SelectionContext) -> It
         named_paths["x"] = choice["x"]
     selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
-        yield from (((), flaw) for flaw in flaws_of_selection({"quantity": choice["quantity"]}, context))
+        yield from (((), flaw) for flaw in PlannedSelection(context, {"quantity": choice["quantity"]}).issues)
     if isinstance(choice.get("theory"), str):
-        flaws = flaws_of_selection({"quantity": choice["theory"]}, context)
+        flaws = PlannedSelection(context, {"quantity": choice["theory"]}).issues
         yield from (((), replace(flaw, place=("theory",))) for flaw in flaws)
-    unknown = {word: path for word, path in named_paths.items() if not _exists(path, context)}
-    yield from (((word,), unknown_key(path, context)) for word, path in unknown.items())
+    unknown = {word: path for word, path in named_paths.items() if not context.has(path)}
+    yield from (((word,), context.unknown_key(path)) for word, path in unknown.items())
     if unknown:
         return
     flawed = False
     first = choice.get("of") or {}
     over = choice.get("over")
     if request.levels and isinstance(over, str) and over not in COLUMNS:
-        for flaw in flaws_of_key(over, list(request.levels), context):
+        for flaw in context.issues_of(over, list(request.levels)):
             flawed = True
             yield (), replace(flaw, place=("order",))
     for word, flaw in _flaws_of_references(request, selections, context):
         flawed = True
         yield (word,), flaw
+    taken = {
+        word: PlannedSelection(context, {**first, **selection} if word == "to" else selection)
+        for word, selection in selections
+    }
     for word, selection in selections:
-        whole = {**first, **selection} if word == "to" else selection
-        flaws = [flaw for flaw in flaws_of_selection(whole, context) if not flaw.path or flaw.path[0] in selection]
+        flaws = [flaw for flaw in taken[word].issues if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
     yield from (((), flaw) for flaw in flaws_of_tables(choice, context))
-    if request.judged and not flawed and selections and not request.several:
-        yield from _ambiguous(selections, list(named_paths.values()), context)
-    elif (
-        request.judged
-        and not flawed
-        and not choice.get("exact")
-        and (reason := open_split(first, list(named_paths.values()), context))
-    ):
+    axes = list(named_paths.values())
+    if not request.judged or flawed:
+        return
+    if selections and not request.several:
+        for word, one in taken.items():
+            # runs that differ only in what their quantity is taken over have one number
+            over = [path for name in one.selection.names if (path := context.taken_over.get(name))]
+            if both := [path for path in over if path in axes]:
+                what = f"it is taken over {both[0]}, and so is the claim"
+                yield (word, "quantity"), Issue("conflict", (), what, "keep one of them")
+            elif reason := one.several([*axes, *over]) or one.unpinned(axes):
+                yield (word,), Issue("conflict", (), reason, "a claim reads one number per seed and x")
+    elif not choice.get("exact") and (reason := PlannedSelection(context, first).unpinned(axes)):
         yield ("of",), Issue("conflict", (), reason, "a claim reads one number of each run")
 
 
 def _flaws_of_references(
-    request: ResolvedRequest, selections: list[tuple[str, Json]], context: SelectionContext
+    request: ResolvedRequest, selections: list[tuple[str, Json]], context: PlannedRuns
 ) -> Iterator[tuple[str, Issue]]:
     """Flaws of the references, each with the selection that has it or lacks it.
 
@@ -235,28 +236,3 @@ def _flaws_of_references(
     if REFERENCE in (other := by_word.get("to") or {}):
         names = value_list({**first, **other}.get("quantity"))
         yield from (("to", flaw) for flaw in flaws_of_reference(other, names, context))
-
-
-def _exists(path: str, context: SelectionContext) -> bool:
-    """Whether a path is a column, or a path of some setting."""
-    return path in COLUMNS or context.either(lambda variants: variants.has(path))
-
-
-def _ambiguous(
-    selections: list[tuple[str, Json]], claim_axes: list[str], context: SelectionContext
-) -> Iterator[tuple[Where, Issue]]:
-    """The selections of a claim that leave more than one number per seed and x; ``to`` changes what ``of`` says.
-
-    Runs that differ only in what their quantity is taken over have one number.
-    """
-    first = dict(selections).get("of", {})
-    for word, selection in selections:
-        whole = {**first, **selection}
-        over = [path for name in value_list(whole.get("quantity")) if (path := context.taken_over.get(name))]
-        if both := [path for path in over if path in claim_axes]:
-            yield (
-                (word, "quantity"),
-                Issue("conflict", (), f"it is taken over {both[0]}, and so is the claim", "keep one of them"),
-            )
-        elif reason := ambiguity(whole, [*claim_axes, *over], context) or open_split(whole, claim_axes, context):
-            yield (word,), Issue("conflict", (), reason, "a claim reads one number per seed and x")

@@ -14,14 +14,15 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.selection import SelectionContext, flaws_of_selection, kind_label
 from lnlab.compile.tuning.groups import TuningGroup, tuning_groups
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
+from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.variants import Members, Variants
 from lnlab.setting import path_words
+from lnlab.specfile.values import kind_label
 
 
 @dataclass(frozen=True)
@@ -176,10 +177,10 @@ def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
     """The numbers of the settings that ``of`` selects."""
     variants = Variants(sweep.settings, sweep.methods)
     of = select.of or {}
-    context = SelectionContext(
+    context = PlannedRuns(
         variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
     )
-    if flaws := flaws_of_selection(of, context):
+    if flaws := PlannedSelection(context, of).issues:
         raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
     return variants.selected(of)
 
