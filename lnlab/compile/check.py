@@ -14,7 +14,7 @@ from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
-from lnlab.compile.selectable import selection_context
+from lnlab.compile.selectable import planned_runs
 from lnlab.compile.selection.answers import answer_issues
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import citation_issues, cited_inputs
@@ -237,7 +237,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
-    context = selection_context(checked, lambda: _unchanged_variants(checked), every_probe=every_probe)
+    context = planned_runs(checked, lambda: _unchanged_variants(checked), every_probe=every_probe)
     return checked, issues + selection_issues(requests, context, checked.merged)
 
 
