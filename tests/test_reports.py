@@ -17,7 +17,8 @@ from lnlab.compile.front import compile_front, setting_namer
 from lnlab.report.committed.judge_again import verdict_follows
 from lnlab.report.committed.matching import match_runs
 from lnlab.report.folder import read_folder
-from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, is_drawable
+from lnlab.report.held_rows import are_covered, is_drawable
+from lnlab.report.kept_rows import claim_selections
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import parse_spec
@@ -51,11 +52,7 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert matched.results.axes.equals(results.axes)
     assert all(is_drawable(section, facts.kept, facts.seeds) for section in front.sections)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
-    pairs = [
-        (c, v)
-        for c, v in zip(claims, verdicts, strict=True)
-        if are_covered(claim_selections(c), complete_selections(facts.kept))
-    ]
+    pairs = [(c, v) for c, v in zip(claims, verdicts, strict=True) if are_covered(claim_selections(c), facts.kept)]
     first = {claim["kind"]: (claim, verdict) for claim, verdict in reversed(pairs)}
     assert [
         claim["id"]

@@ -1,27 +1,19 @@
 """The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
-from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.registry import Flawed, supplied_parameters
-from lnlab.report.data.series import source_rows_of
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
-from lnlab.report.held_rows import claim_selections
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import using_words
 from lnlab.select.seeds import results_of_seeds
-from lnlab.select.select import select_measured_rows
-from lnlab.select.selection import Conditions, value_list
-from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 
@@ -103,27 +95,3 @@ def error_line(error: Exception) -> str:
         return str(error)
     message = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
-
-
-def rows_used(parts: Sequence[ReportPart], claims: Iterable[Claim], results: Results) -> dict[str, pl.DataFrame]:
-    """The stored rows that sections and claims read, each once, in the order of the store; other tables are empty."""
-    rows_read = [part.section.rows for part in parts if part.section is not None]
-    rows_read += [
-        rows for claim in claims for selection in claim_selections(claim) for rows in _rows_of(selection, results)
-    ]
-    used = {name: table.clear() for name, table in results.tables.items()}
-    for name, table in results.tables.items():
-        if frames := [rows[name] for rows in rows_read if name in rows]:
-            rows = pl.concat(frames).unique(maintain_order=True)
-            used[name] = table.join(rows, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
-    return used
-
-
-def _rows_of(selection: Conditions, results: Results) -> Iterator[Mapping[str, pl.DataFrame]]:
-    """The stored rows behind a selection, for each quantity that it names; nothing of what is not there."""
-    for quantity in value_list(selection.get("quantity")):
-        with suppress(NothingSelected):
-            if isinstance(quantity, str):
-                yield source_rows_of(
-                    results, quantity, select_measured_rows(results, {**selection, "quantity": quantity})
-                )

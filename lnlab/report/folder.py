@@ -19,11 +19,9 @@ from lnlab.errors import ReportError
 from lnlab.folders import complete_interrupted, replace_folder
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.report.committed.judge_again import verdict_follows
-from lnlab.report.compose import build_parts, rows_used
 from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
-from lnlab.report.held_rows import record_kept_rows
+from lnlab.report.kept_rows import measured_names, quantities_of_claim, quantities_of_section, rows_of_quantities
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 from lnlab.userfiles import parse_json
@@ -47,20 +45,16 @@ def report_data(
     claims: Sequence[Claim] = (),
     before: Path | None = None,
 ) -> dict[str, bytes]:
-    """The files ``data/*`` of a report, with the rows that the sections and these claims read.
+    """The files ``data/*`` of a report, with all rows of the quantities that its sections and these claims name.
 
-    What is written down of the rows leaves out claims whose verdict does not follow from them, such as one of all
-    quantities at once. ``before`` is as in ``data_files``.
+    ``before`` is as in ``data_files``.
     """
-    tables = rows_used(build_parts(facts, results, verdicts), claims, results)
-    reduced = replace(results, tables=tables)
-    reproducible = [
-        claim
-        for claim, verdict in zip(claims, verdicts, strict=False)
-        if verdict_follows(claim, reduced, verdict, verdicts)
-    ]
-    complete_facts = replace(facts, kept=record_kept_rows(reproducible, facts.sections, facts.seeds))
-    return data_files(complete_facts, replace(reduced, runs=stable_runs(results.runs)), verdicts, before)
+    measured = measured_names(results)
+    names = {name for claim in claims for name in quantities_of_claim(claim)}
+    names |= {name for section in facts.sections for name in quantities_of_section(section, measured)}
+    kept = tuple({"quantity": name} for name in sorted(names))
+    reduced = replace(results, runs=stable_runs(results.runs), tables=rows_of_quantities(results, names))
+    return data_files(replace(facts, kept=kept), reduced, verdicts, before)
 
 
 def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:

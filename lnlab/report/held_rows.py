@@ -1,16 +1,18 @@
 """Which rows a report's data certainly contain, and whether a claim or a section needs others.
 
-A report keeps the rows that its sections and claims read. A selection is *covered* where it narrows one of which every
-row is in the data; rows of any other selection may be missing without a trace, so nothing is concluded from them.
+A report keeps all rows of the quantities that its spec names, and its record is their names. Earlier ones kept the rows
+that their sections and claims read: a selection is *covered* there where it narrows one of which every row is in the
+data; rows of any other selection may be missing without a trace, so nothing is concluded from them. The lists of kinds
+and parameters below are of these earlier records alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
+from lnlab.report.kept_rows import has_quantities, quantities_of_section
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.selection import Conditions, value_list
 
@@ -39,13 +41,6 @@ DISPLAY_PARAMETERS = (
 """Parameters of sections that change how rows are drawn, and not which."""
 
 
-def claim_selections(claim: Claim) -> list[Conditions]:
-    """Every selection that a claim reads, those of its requirements included, on its own seeds if it has any."""
-    own: Conditions = {"seed": claim["seeds"]} if claim.get("seeds") else {}
-    parts = (claim, *(claim.get("requires") or ()))
-    return [{**own, **selection} for part in parts for selection in selections_of_claim(part)]
-
-
 def section_selections(section: _Section) -> list[Conditions]:
     """The selections that a section draws; none where its kind says in another way what it reads."""
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
@@ -53,24 +48,9 @@ def section_selections(section: _Section) -> list[Conditions]:
     return list(selections_of_claim(section)) if section.get("of") else []
 
 
-def record_kept_rows(
-    claims: Iterable[Claim], sections: Iterable[_Section], seeds: Sequence[int] = ()
-) -> tuple[Mapping[str, Json], ...]:
-    """The record of the rows that a report keeps for these claims and sections: selections and whole sections.
-
-    Args:
-        claims: resolved.
-        sections: resolved.
-        seeds: that sections draw, where single claims are judged on others.
-    """
-    entries: list[dict[str, Json]] = [
-        {"selection": dict(selection)} for claim in claims for selection in claim_selections(claim)
-    ]
-    of_seeds = {"seeds": list(seeds)} if seeds else {}
-    entries += [
-        {"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}, **of_seeds} for section in sections
-    ]
-    return tuple({canonical(entry): entry for entry in entries}.values())
+def kept_quantities(entries: Iterable[Mapping[str, Json]]) -> set[str]:
+    """The quantities of which all rows are in the data."""
+    return {entry["quantity"] for entry in entries if "quantity" in entry}
 
 
 def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Conditions]:
@@ -79,16 +59,26 @@ def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Condition
     for entry in entries:
         section = entry.get("section")
         if section is None:
-            complete.append(entry["selection"])
+            complete.append(entry.get("selection", entry))
         elif section["kind"] in COMPLETE_SECTIONS:
             own: Conditions = {"seed": entry["seeds"]} if "seeds" in entry else {}
             complete += [{**own, **selection} for selection in section_selections(section)]
     return complete
 
 
-def are_covered(required: Iterable[Conditions], available: Sequence[Conditions]) -> bool:
-    """Whether every selection narrows one that is known."""
-    return all(any(narrows(selection, known_selection) for known_selection in available) for selection in required)
+def are_covered(required: Iterable[Conditions], entries: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether the data contain every row of these selections.
+
+    Args:
+        required: the selections.
+        entries: the record of kept rows.
+    """
+    available, kept = complete_selections(entries), kept_quantities(entries)
+    return all(
+        any(narrows(selection, known) for known in available)
+        or ("quantity" in selection and has_quantities(value_list(selection["quantity"]), kept))
+        for selection in required
+    )
 
 
 def narrows(selection: Conditions, other: Conditions) -> bool:
@@ -108,13 +98,16 @@ def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds:
         entries: the record of kept rows.
         seeds: that sections draw, where single claims are judged on others.
     """
+    if not any("section" in entry or "selection" in entry for entry in entries):
+        kept = kept_quantities(entries)
+        return has_quantities(quantities_of_section(section, kept), kept)
     if section["kind"] in ROWLESS_SECTIONS or any(
         _same_rows(section, entry["section"]) for entry in entries if "section" in entry
     ):
         return True
     own: Conditions = {"seed": list(seeds)} if seeds else {}
     required = [{**own, **selection} for selection in section_selections(section)]
-    return bool(required) and section["kind"] != "curves" and are_covered(required, complete_selections(entries))
+    return bool(required) and section["kind"] != "curves" and are_covered(required, entries)
 
 
 def _same_rows(section: _Section, other: _Section) -> bool:

@@ -100,7 +100,38 @@ def test_a_spec_may_be_named(lnlab, copy, spec):
     assert verdicts(copy)["far_above"]["verdict"] == "supported"
 
 
+def as_of_before(folder):
+    """The report as it was written when reports kept the rows of their selections alone."""
+    of = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2"}
+    facts = json.loads((folder / EXPERIMENT).read_text())
+    assert facts["kept"] == [{"quantity": "gradient_norm"}]
+    sides = [{"selection": {**of, "layer": "last", "placement": placement}} for placement in ("post", "pre")]
+    sections = [{"section": {k: v for k, v in s.items() if k not in ("title", "claims")}} for s in facts["sections"]]
+    (folder / EXPERIMENT).write_text(json.dumps(facts | {"kept": [*sides, *sections]}))
+    sites = folder / "data" / "sites.parquet"
+    pl.read_parquet(sites).filter(stack="decoder", tensor="w2").write_parquet(sites)
+
+
+def test_a_claim_and_a_section_of_other_rows_of_a_kept_quantity_are_judged_and_drawn(lnlab, copy, spec):
+    text = spec.read_text().replace(
+        "claims:\n", "  - {kind: heatmap, quantity: gradient_norm, where: {tensor: w1}}\nclaims:\n", 1
+    )
+    text = text.replace("tensor: w2, layer: last", "tensor: w1, layer: last")
+    spec.write_text(text)
+    assert lnlab("report", "--from", "reports/tiny").code == 0
+    (copy / "figures" / "figure-2.svg").unlink()
+    row = verdicts(copy)["far_above"]
+    assert (row["verdict"], row["n"]) == ("contradicted", 3)
+    before = lnlab("diff", "reports/tiny", "tiny.yaml")
+    assert "verdicts" not in before.out.partition("not compared")[0]
+    spec.write_text(text.replace("quantity: gradient_norm, where: {tensor: w1}", "quantity: sharpness, x: step"))
+    said = lnlab("report", "--from", "reports/tiny")
+    assert said.code in (1, 2)
+    assert "sharpness" in said.err
+
+
 def test_a_claim_and_a_section_whose_rows_were_not_kept_say_so(lnlab, copy, spec):
+    as_of_before(copy)
     text = spec.read_text().replace("layer: last, placement: post}\n    to: {placement: pre}\n" + LINES, "W1")
     text = text.replace(
         "tensor: w2, W1", "tensor: w1, layer: last, placement: post}\n    to: {placement: pre}\n" + LINES

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from lnlab.claims.claim import Finding, judge_claim, verdict_of
@@ -10,8 +11,12 @@ from lnlab.errors import ReportError
 from lnlab.report.committed.judge_again import equal_verdicts, verdict_follows
 from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
-from lnlab.report.held_rows import are_covered, complete_selections, is_drawable, narrows, record_kept_rows
+from lnlab.report.held_rows import are_covered, complete_selections, is_drawable, narrows
+from lnlab.report.kept_rows import claim_selections, quantities_of_section, rows_of_quantities
+from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report
+from lnlab.select.quantity import quantities
+from lnlab.tables import Results
 
 OF = {"quantity": "gradient_norm", "stack": "decoder", "tensor": ["w1", "w2"]}
 CLAIM = {
@@ -56,16 +61,14 @@ def test_what_a_claim_requires_is_to_be_covered_too():
         "to": {"stack": "encoder"},
         "requires": [{"kind": "bound", "of": {}}],
     }
-    there = complete_selections(record_kept_rows([claim], []))
-    assert there == [OF, OF | {"stack": "encoder"}, {}]
-    assert not are_covered(
-        [OF, {"quantity": "x"}], complete_selections(record_kept_rows([claim | {"requires": []}], []))
-    )
+    kept = [{"selection": OF}, {"selection": OF | {"stack": "encoder"}}]
+    assert are_covered(claim_selections(claim | {"requires": []}), kept)
+    assert not are_covered(claim_selections(claim), kept), "all rows that there are"
 
 
 def test_a_section_that_thins_its_lines_vouches_for_itself_alone():
     curves = {"kind": "curves", "quantity": "loss", "where": {"split": "train"}, "scale": "log", "lines": None}
-    kept = record_kept_rows([], [{**curves, "title": "", "claims": []}])
+    kept = [{"section": curves}]
     assert complete_selections(kept) == []
     assert is_drawable({**curves, "title": "Other", "lines": {"a": 1.0}}, kept)
     assert is_drawable({**curves, "where": {"split": "train", "placement": "pre"}}, kept)
@@ -77,7 +80,7 @@ def test_a_section_that_thins_its_lines_vouches_for_itself_alone():
     )
     profile = {"kind": "depth_profile", "quantity": "loss", "where": {"split": "train"}, "x": "step"}
     assert not is_drawable(profile, kept)
-    assert is_drawable(profile, [{"selection": {"quantity": "loss"}}])
+    assert is_drawable(profile, [{"selection": {"quantity": "loss"}}, {"section": {"kind": "evidence"}}])
 
 
 def test_verdicts_are_equal_but_for_rounding():
@@ -102,7 +105,52 @@ def test_the_rows_of_claims_are_kept_though_no_section_draws_them(small, tmp_pat
     assert not verdict_follows(CLAIM, read_folder(tmp_path / "without")[1], verdict)
     again, tables, _ = read_folder(tmp_path / "with")
     assert verdict_follows(CLAIM, tables, verdict)
-    assert again.kept[0] == {"selection": CLAIM["of"]}
+    assert again.kept == ({"quantity": "gradient_norm"}, {"quantity": "hidden_norm_sq"})
+
+
+def test_all_rows_of_a_quantity_are_kept_whatever_is_selected_of_it(small, tmp_path):
+    facts, results, _ = small
+    section = {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder"}, "claims": []}
+    write_report(tmp_path, replace(facts, sections=(section,)), results, [])
+    again, tables, _ = read_folder(tmp_path)
+    assert again.kept == ({"quantity": "gradient_norm"},)
+    whole = results.tables["sites"].filter(quantity="gradient_norm")
+    assert tables.tables["sites"].select("value").equals(whole.select("value"))
+    other = {**CLAIM, "of": {"quantity": "gradient_norm", "stack": "encoder", "tensor": "w1", "layer": 1}}
+    assert are_covered(claim_selections(other), again.kept)
+    assert not are_covered([{"quantity": "hidden_norm"}, {"stack": "decoder"}], again.kept)
+    assert not are_covered([{"quantity": ["gradient_norm", "hidden_norm"]}], again.kept)
+    assert is_drawable({"kind": "heatmap", "quantity": "gradient_norm", "x": "layer", "y": "model.layers"}, again.kept)
+    assert not is_drawable({"kind": "heatmap", "quantity": "hidden_norm", "x": "layer"}, again.kept)
+
+
+def test_a_derived_quantity_is_there_with_those_that_it_is_made_of(results):
+    (name, facts) = next(
+        (name, quantities[name].facts)
+        for name in sorted(quantities.entries)
+        if quantities[name].facts.of == ("gradient_norm", "hidden_norm")
+        or (quantities[name].facts.of and set(quantities[name].facts.of) <= {"gradient_norm", "gradient_norm_sq"})
+    )
+    parts = [{"quantity": part} for part in facts.of]
+    assert are_covered([{"quantity": name, "placement": "pre"}], parts)
+    assert not are_covered([{"quantity": name}], [{"quantity": "nll"}])
+    rows = rows_of_quantities(results, [name])["sites"]
+    assert rows.equals(results.tables["sites"].filter(pl.col("quantity").is_in(facts.of)))
+
+
+def test_a_new_kind_of_section_needs_no_entry_in_a_list(monkeypatch):
+    """One file registers it, and its report is drawn again from its folder."""
+
+    def build(results: Results, *, quantity: str, beside: str = "loss", where: dict | None = None):
+        """One sentence."""
+
+    registry = FRAME_REGISTRIES["section"]
+    monkeypatch.setattr(registry, "_entries", dict(registry.entries))
+    registry.register("of_a_test")(build)
+    section = {"kind": "of_a_test", "quantity": "mine", "where": {"layer": "last"}}
+    assert quantities_of_section(section, {"loss"}) == {"mine", "loss"}
+    assert is_drawable(section, [{"quantity": "mine"}, {"quantity": "loss"}])
+    assert not is_drawable(section, [{"quantity": "loss"}])
 
 
 def test_facts_of_the_first_format_are_read(facts):

@@ -13,7 +13,8 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.report.committed.matching import MatchedRuns
-from lnlab.report.held_rows import are_covered, claim_selections, complete_selections, missing_rows_sentence
+from lnlab.report.held_rows import are_covered, missing_rows_sentence
+from lnlab.report.kept_rows import claim_selections
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.reductions import RATIO_REDUCTIONS
 from lnlab.select.select import runs_with
@@ -42,7 +43,7 @@ class JudgedReport:
         results: its tables.
         claims: its claims, resolved, by id.
         verdicts: by id.
-        kept_rows: which rows the tables contain, see ``held_rows.record_kept_rows``.
+        kept_rows: which rows the tables contain, see ``held_rows``.
     """
 
     results: Results
@@ -79,14 +80,13 @@ def judge_again(
     """
     verdicts: dict[str, Verdict] = {}
     carried: list[str] = []
-    available = complete_selections(before.kept_rows)
     for claim in sorted(claims, key=reads_verdicts):
         name: str = claim["id"]
         required = claim_selections(claim)
         last_verdict = before.verdicts.get(claim["id"])
         if reason := _absent_rows(claim, matched):
             verdicts[name] = _untestable(claim, reason)
-        elif are_covered(required, available):
+        elif are_covered(required, before.kept_rows):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             verdicts[name] = _with_rounding_of(last_verdict, verdict)
         elif last_verdict is None:

@@ -1,0 +1,116 @@
+"""Which rows a report keeps: all of every quantity that its spec names.
+
+So what a report can answer is a set of names. A claim or a section that is changed, or is new, can be judged and drawn
+from the folder alone where the report has the quantities that it names, whatever it selects of them.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+
+import polars as pl
+
+from lnlab.claims.claim import Claim
+from lnlab.claims.claim_scope import selections_of_claim
+from lnlab.keys import Json
+from lnlab.measured.vocabulary import MEASURED
+from lnlab.registry import Flawed
+from lnlab.report.facts import COMMON_FIELDS
+from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.quantity import quantities
+from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
+from lnlab.tables import Results
+
+WHOLE_TABLES = ("spectra", "texts")
+"""Tables that a section reads without naming a quantity, and that are small."""
+_ROW = "_row"
+
+
+def claim_selections(claim: Claim) -> list[Conditions]:
+    """Every selection that a claim reads, those of its requirements included, on its own seeds if it has any."""
+    own: Conditions = {"seed": claim["seeds"]} if claim.get("seeds") else {}
+    parts = (claim, *(claim.get("requires") or ()))
+    return [{**own, **selection} for part in parts for selection in selections_of_claim(part)]
+
+
+def quantities_of_claim(claim: Claim) -> set[str]:
+    """The quantities that a claim is about."""
+    names = (name for selection in claim_selections(claim) for name in value_list(selection.get("quantity")))
+    return {name for name in names if isinstance(name, str)}
+
+
+def quantities_of_section(section: Mapping[str, Json], others: Collection[str] = ()) -> set[str]:
+    """The quantities that a section names, those that its defaults name or its kind implies included.
+
+    Args:
+        section: resolved.
+        others: measured quantities that lnlab has no words for.
+    """
+    asked = {name: value for name, value in section.items() if name not in COMMON_FIELDS}
+    registry = FRAME_REGISTRIES["section"]
+    with suppress(Flawed):  # the section says so where it is built
+        asked = registry.resolve(asked)
+    implied = registry.entries[asked["kind"]].facts.implied if asked["kind"] in registry.entries else ()
+    known = quantities.entries.keys() | MEASURED.keys() | set(others)
+    named = asked.get("quantity")
+    return (known & set(_texts(asked))) | set(implied) | ({named} if isinstance(named, str) else set())
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def measured_names(results: Results) -> set[str]:
+    """The quantities of which some table has rows."""
+    tables = [table for table in results.tables.values() if "quantity" in table.columns]
+    return {name for table in tables for name in table["quantity"].unique()}
+
+
+def rows_of_quantities(results: Results, names: Iterable[str]) -> dict[str, pl.DataFrame]:
+    """The stored rows of these quantities, of derived ones those that they are made of, in the order of the store."""
+    indexed = {name: table.with_row_index(_ROW) for name, table in results.tables.items()}
+    rows: dict[str, list[pl.Series]] = {name: [] for name in indexed}
+    for table in WHOLE_TABLES:
+        if table in indexed:
+            rows[table].append(indexed[table][_ROW])
+    for name in sorted(names):
+        for table, kept in _rows_of_quantity(indexed, name).items():
+            rows[table].append(kept[_ROW])
+    return {
+        name: table.filter(pl.int_range(pl.len()).is_in(pl.concat(rows[name]).unique().implode()))
+        if rows[name]
+        else table.clear()
+        for name, table in results.tables.items()
+    }
+
+
+def _rows_of_quantity(tables: Mapping[str, pl.DataFrame], name: str) -> dict[str, pl.DataFrame]:
+    kinds = tuple(kind for kind in (*QUANTITY_TABLES, "histograms") if kind in tables)
+    if name not in quantities.entries:
+        return {kind: tables[kind].filter(quantity=name) for kind in kinds}
+    facts = quantities[name].facts
+    if facts.table is not None:
+        return {facts.table: tables[facts.table]} if facts.table in tables else {}
+    made_of = {kind: tables[kind] for kind in kinds}
+    if facts.of is not None:
+        made_of = {kind: table.filter(pl.col("quantity").is_in(facts.of)) for kind, table in made_of.items()}
+    if facts.reads is not None and "curves" in made_of:
+        made_of["curves"] = facts.reads(made_of["curves"])
+    return made_of
+
+
+def has_quantities(names: Iterable[str], kept: Iterable[str]) -> bool:
+    """Whether a report with all rows of the ``kept`` quantities can answer what is asked of others."""
+    there = set(kept)
+
+    def is_there(name: str) -> bool:
+        facts = quantities[name].facts if name in quantities.entries else None
+        return name in there or bool(facts and facts.of and all(is_there(part) for part in facts.of))
+
+    return all(map(is_there, names))
