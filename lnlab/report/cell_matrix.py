@@ -110,7 +110,13 @@ def draw_traces(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     def y(loss: float) -> int:
         return _ABOVE + round((1 - min(loss, top) / top) * (HEIGHT - _ABOVE - _BELOW))
 
-    paths = tuple((_style(t), "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points)) for t in drawable)
+    paths = tuple(
+        (
+            f"{t.split} {'kept' if t.converged else 'lost'}",
+            "M" + "L".join(f"{x(step)},{y(loss)}" for step, loss in t.points),
+        )
+        for t in drawable
+    )
     return _Drawing(paths, None if entropy is None else y(entropy), f"{top:.2g}", f"{last:,}")
 
 
@@ -120,7 +126,3 @@ def finite_prefix(points: _Points) -> _Points:
         if not math.isfinite(value):
             return points[:place]
     return points
-
-
-def _style(trace: Trace) -> str:
-    return f"{trace.split} {'kept' if trace.converged else 'lost'}"

@@ -7,7 +7,7 @@ from typing import Any
 from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry, supplied_parameters
-from lnlab.specfile.experiment import ClaimText, Experiment, SectionText, kind_and_parameters
+from lnlab.specfile.experiment import ClaimText, Experiment, kind_and_parameters
 
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
@@ -15,7 +15,7 @@ def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText
     looks = experiment.model_dump(mode="json", include={"looks"})
     return [
         {
-            **_common(text),
+            **text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"}),
             "role": experiment.role_of(text),
             **(looks if text.looks is None else {}),
             **_seeds(experiment, text),
@@ -39,11 +39,14 @@ def question_fields(
     return {
         "title": experiment.title,
         "question": experiment.question or "",
-        "source": _source(experiment),
+        "source": (experiment.source.model_dump(exclude_none=True) if experiment.source else {}),
         "differs": experiment.differs,
         "related": dict(experiment.related),
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
-        "sections": tuple({**choice, **_stated(text)} for text, choice in pairs),
+        "sections": tuple(
+            {**choice, "title": text.title, "heading": text.heading, "claims": list(text.claims)}
+            for text, choice in pairs
+        ),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
         "words": _registered_words(experiment, sections, known),
         "formulas": _placement_formulas(sections, known),
@@ -72,17 +75,3 @@ def _placement_formulas(sections: Iterable[Choice], known: Mapping[str, Registry
     """The first line of the documentation of each placement, where a section draws them."""
     drawn = any("formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections)
     return {entry.name: entry.summary for entry in known["placement"]} if drawn else {}
-
-
-def _stated(text: SectionText) -> dict[str, Json]:
-    """The fields of every section."""
-    return {"title": text.title, "heading": text.heading, "claims": list(text.claims)}
-
-
-def _common(text: ClaimText) -> dict[str, Json]:
-    """The fields of every claim."""
-    return text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"})
-
-
-def _source(experiment: Experiment) -> dict[str, str]:
-    return experiment.source.model_dump(exclude_none=True) if experiment.source else {}

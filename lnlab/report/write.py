@@ -154,7 +154,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     """
     folders = html.template_folders(drawing.templates)
     facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)
-    reports = _root(out, facts)
+    reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)
     parts = build_parts(facts, results, verdicts, root)
     with using_words(facts.words), mean_over(loss_item(results)):
@@ -207,11 +207,6 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         pages += shared
     unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
     return Report([*pages, *written[len(files) :]], unmade)
-
-
-def _root(out: Path, facts: ReportFacts) -> Path:
-    """The folder of all reports, see ``report_folder``; their pages share one script."""
-    return out.parent.parent if out.name == facts.profile else out.parent
 
 
 def _seen_from(out: Path, path: Path) -> str:

@@ -146,7 +146,11 @@ def _boxes(nodes: Sequence[GraphNode], x: alt.Scale, y: alt.Scale) -> Iterator[A
 
 def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
     """Beside the end of each arrow its number and its two verdicts, on the side on which no other arrow ends."""
-    on_the_left = {edge.number for edge in edges if _stands_left(edge, edges)}
+    on_the_left = set()
+    for edge in edges:  # an arrow from the left, unless another one ends there
+        others = [_side(other) for other in edges if other.effect == edge.effect and other is not edge]
+        if _side(edge) > 0 or (_side(edge) == 0 and -1 in others) or (_side(edge) < 0 and not others):
+            on_the_left.add(edge.number)
     for left in (True, False):
         there = [edge for edge in edges if (edge.number in on_the_left) == left]
         widths = (2 * _SYMBOL, _SYMBOL, 0) if left else (0, _NUMBER, _NUMBER + _SYMBOL)
@@ -169,12 +173,6 @@ def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[
                     tooltip=alt.Tooltip("words:N", title="edge"),
                     color=alt.Color("colour:N", scale=None, legend=None),
                 )
-
-
-def _stands_left(edge: GraphEdge, edges: Sequence[GraphEdge]) -> bool:
-    """Whether a label stands to the left of its arrow: of one from the left, and unless another arrow ends there."""
-    others = [_side(other) for other in edges if other.effect == edge.effect and other is not edge]
-    return _side(edge) > 0 or (_side(edge) == 0 and -1 in others) or (_side(edge) < 0 and not others)
 
 
 def _label(edge: GraphEdge, part: int) -> dict[str, Json]:

@@ -40,7 +40,13 @@ def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
     Raises:
         ReportError: the drawing is not valid Vega-Lite.
     """
-    return bytes(_convert(vl_convert.vegalite_to_png, _on_white(spec), scale=scale))
+    return bytes(
+        _convert(
+            vl_convert.vegalite_to_png,
+            {**spec, "config": {**spec.get("config", {}), "background": "white"}},
+            scale=scale,
+        )
+    )
 
 
 def svg_to_png(svg: str, scale: float = 2.0) -> bytes:
@@ -64,10 +70,6 @@ def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
         raise ReportError(
             Issue("unsupported", "figure", f"cannot be drawn: {what}", "look at the data behind it")
         ) from error
-
-
-def _on_white(spec: Mapping[str, Json]) -> dict[str, Json]:
-    return {**spec, "config": {**spec.get("config", {}), "background": "white"}}
 
 
 def _renumber(text: str) -> str:

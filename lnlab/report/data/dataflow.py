@@ -128,10 +128,10 @@ def main_path(flow: Dataflow) -> tuple[int, ...]:
     """The way from the input to the output through the sublayer, the longest if there are several."""
     ways: list[tuple[int, ...]] = []
     for place, node in enumerate(flow):
-        before = max((ways[i] for i in node.inputs), key=lambda way: _weight(flow, way), default=())
+        before = max(
+            (ways[i] for i in node.inputs),
+            key=lambda way: (any(flow[place].operation == "sublayer" for place in way), len(way)),
+            default=(),
+        )
         ways.append((*before, place))
     return ways[-1]
-
-
-def _weight(flow: Dataflow, way: Sequence[int]) -> tuple[bool, int]:
-    return any(flow[place].operation == "sublayer" for place in way), len(way)

@@ -88,7 +88,9 @@ def series_outcome(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataF
     ranked = {}
     for quantity, values in numbers.items():
         values_with_status = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
-        ranked[quantity] = tuple(sorted(_ranked(values_with_status)))
+        ranked[quantity] = tuple(
+            sorted([math.inf if math.isnan(value) else value for value in values_with_status["value"].drop_nulls()])
+        )
     divergence_steps = tuple(diverged["ended"].sort(nulls_last=True))
     return SeriesOutcome(
         name=name,
@@ -108,11 +110,6 @@ def merged_source_rows(numbers: RunNumbers) -> dict[str, pl.DataFrame]:
         for name, table in source_rows.items():
             rows.setdefault(name, []).append(table)
     return {name: pl.concat(tables).unique(maintain_order=True) for name, tables in rows.items()}
-
-
-def _ranked(rows: pl.DataFrame) -> list[float]:
-    """The numbers of the runs that have one; NaN counts as infinite, the worst."""
-    return [math.inf if math.isnan(value) else value for value in rows["value"].drop_nulls()]
 
 
 def median_or_none(values: Sequence[float]) -> float | None:

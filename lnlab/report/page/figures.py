@@ -47,21 +47,16 @@ def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
     """Every part with its drawings; figures and tables are numbered across the page."""
     drawn: list[DrawnPart] = []
     for part in parts:
-        n_figures = sum(len(s.figures) for s in drawn)
-        n_tables = sum(len(s.tables) for s in drawn)
+        n_figures = sum(len(s.figures) for s in drawn) + 1
+        n_tables = sum(len(s.tables) for s in drawn) + 1
         try:
-            drawn.append(_drawn_part(part, n_figures, n_tables))
+            charts, tables = (part.section.charts, part.section.tables) if part.section else ((), ())
+            figures = tuple(_drawn_figure(n, chart) for n, chart in enumerate(charts, n_figures))
+            grids = tuple(_numbered_table(n, table) for n, table in enumerate(tables, n_tables))
+            drawn.append(DrawnPart(part, figures, grids))
         except (LabError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
             drawn.append(DrawnPart(replace(part, section=None, error=error_line(error))))
     return drawn
-
-
-def _drawn_part(part: ReportPart, n_figures: int, n_tables: int) -> DrawnPart:
-    if part.section is None:
-        return DrawnPart(part)
-    figures = tuple(_figure(n, chart) for n, chart in enumerate(part.section.charts, n_figures + 1))
-    numbered_tables = tuple(_numbered_table(n, table) for n, table in enumerate(part.section.tables, n_tables + 1))
-    return DrawnPart(part, figures, numbered_tables)
 
 
 def _numbered_table(number: int, table: Table) -> Grid:
@@ -72,7 +67,7 @@ def _numbered_table(number: int, table: Table) -> Grid:
     return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)
 
 
-def _figure(number: int, chart: Figure) -> DrawnFigure:
+def _drawn_figure(number: int, chart: Figure) -> DrawnFigure:
     stem = f"figure-{number}"
     spec = spec_with_data(chart)
     caption = f"What figure {number} shows."
@@ -85,20 +80,17 @@ def spec_with_data(chart: Figure) -> dict[str, Json]:
     frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
     datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
-    drawing = _with_numbered_data(rounded_json(chart.spec))
-    datasets = {**drawing["datasets"], **datasets_read}
-    spec: dict[str, Json] = without_control_characters({**drawing, "description": chart.alt, "datasets": datasets})
-    return spec
-
-
-def _with_numbered_data(drawing: Json) -> Json:
-    """Data sets inside a drawing named by their order: Altair names them by digests of numbers before rounding."""
+    drawing = rounded_json(chart.spec)
+    # inner data sets are named by their order: Altair names them by digests of numbers before rounding
     inline = drawing.get("datasets", {})
     text = json.dumps({name: part for name, part in drawing.items() if name != "datasets"})
     names = {old: f"data-{number}" for number, old in enumerate(sorted(inline, key=text.index), 1)}
     for old, new in names.items():
         text = text.replace(old, new)
-    return json.loads(text) | {"datasets": {new: inline[old] for old, new in names.items()}}
+    numbered = {new: inline[old] for old, new in names.items()}
+    whole = {**json.loads(text), "description": chart.alt, "datasets": {**numbered, **datasets_read}}
+    spec: dict[str, Json] = without_control_characters(whole)
+    return spec
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:

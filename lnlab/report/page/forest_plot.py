@@ -72,17 +72,6 @@ def _unit(name: str | None) -> str:
     return quantity_unit(name) or quantity_name(name)
 
 
-def _axis(group: Sequence[Verdict], scale: _Scale) -> Axis:
-    """Logarithmic for ratios, and for positive numbers that lie far apart."""
-    measure = scale[0]
-    title = _title(group, scale)
-    values = [n for v in group for n in numbers(v)]
-    positive = min(values) > 0
-    if positive and (measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))):
-        return logarithmic_axis(f"{title} (log scale)", values)
-    return linear_axis(title, values)
-
-
 def _title(group: Sequence[Verdict], scale: _Scale) -> str:
     """The scale, with the quantity where all numbers with a unit are of one."""
     measure, unit = scale
@@ -95,7 +84,13 @@ def _title(group: Sequence[Verdict], scale: _Scale) -> str:
 
 
 def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
-    x = _axis(group, scale)
+    measure, title = scale[0], _title(group, scale)
+    values = [n for v in group for n in numbers(v)]
+    # ratios, and positive numbers that lie far apart
+    log = measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))
+    x = logarithmic_axis(f"{title} (log scale)", values) if log and min(values) > 0 else linear_axis(title, values)
+    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
+    levels = f" (95 %{'; ' if others else ''}{', '.join(others)})"
     seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
     points = pl.DataFrame([_row(v, x) for v in group], schema=_POINTS, orient="row")
     marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
@@ -104,21 +99,15 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
         data=diagram_data(points, pl.DataFrame(seeds, schema=_SEEDS, orient="row")),
         drawn=line_charts.forest_chart([v.claim for v in group], x, marks),
         log_scale=x.log,
-        subject=f"Claims about {_title(group, scale)}",
+        subject=f"Claims about {title}",
         notes=(
-            f"Dots are seeds, the bar is the interval that decides, with its estimate{_levels(group)}, the shaded "
+            f"Dots are seeds, the bar is the interval that decides, with its estimate{levels}, the shaded "
             "region is what the spec declares; a region without an edge ends with the axis.",
         ),
         shows="Intervals of the claims beside their accepted ranges",
         finding=verdict_texts,
         headings=_HEADINGS,
     )
-
-
-def _levels(group: Sequence[Verdict]) -> str:
-    """How much the intervals cover, in brackets: one level, or that of each claim with another."""
-    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
-    return f" (95 %{'; ' if others else ''}{', '.join(others)})"
 
 
 def _row(verdict: Verdict, x: Axis) -> tuple[object, ...]:

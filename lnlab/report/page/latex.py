@@ -64,11 +64,12 @@ _LIGATURE = re.compile("(?<=[-–])(?=[-–])|(?<=['’”])(?=['’”])|(?<=[�
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it stands: no command, no comment, no line of its own."""
     pieces = _HAT.split(without_control_characters(text))  # every second piece is a letter under a circumflex
-    return "".join(rf"$\hat{{{piece}}}$" if n % 2 else _characters(piece) for n, piece in enumerate(pieces))
-
-
-def _characters(text: str) -> str:
-    return "{}".join("".join(_SPECIAL.get(c, c) for c in run) for run in _LIGATURE.split(text))
+    return "".join(
+        rf"$\hat{{{piece}}}$"
+        if n % 2
+        else "{}".join("".join(_SPECIAL.get(c, c) for c in run) for run in _LIGATURE.split(piece))
+        for n, piece in enumerate(pieces)
+    )
 
 
 def booktabs_table(grid: Grid, label: str) -> str:

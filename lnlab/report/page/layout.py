@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lnlab.keys import Json
-from lnlab.report.compose import ReportPart
 from lnlab.report.page.figures import DrawnFigure, DrawnPart
-from lnlab.report.table import Grid
 from lnlab.report.theme import THEME
 
 _SENTENCE_END = re.compile(r"(?<=[.)]) (?=[A-Z])")
@@ -24,6 +22,13 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     section = part.section
     drawings = [_figure(figure, single=single) for figure in drawn.figures]
     standing = [table for table in drawn.tables if table.view or not drawings]
+    # how much of a row the section takes: all of it, half for a small table, else a column
+    size = ""
+    if part.error or len(drawings) > 1 or any(figure["wide"] for figure in drawings):
+        size = "wide"
+    elif standing:
+        small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
+        size = "half" if small else "wide"
     return {
         "number": part.number,
         "title": part.title,
@@ -34,16 +39,8 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
         "standing": standing,
         "folded": [table for table in drawn.tables if drawings and not table.view],
         "claims": part.claims,
-        "size": _size(part, standing, drawings),
+        "size": size,
     }
-
-
-def _size(part: ReportPart, standing: Sequence[Grid], drawings: Sequence[Mapping[str, Any]]) -> str:
-    """How much of a row a section takes: ``wide`` all of it, ``half`` for a small table, else a column."""
-    if part.error or len(drawings) > 1 or any(figure["wide"] for figure in drawings):
-        return "wide"
-    small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
-    return ("half" if small else "wide") if standing else ""
 
 
 def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
@@ -59,30 +56,24 @@ def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
 def _figure(figure: DrawnFigure, *, single: bool) -> dict[str, Any]:
     size = _SIZE.search(figure.svg)
     width, height = size.groups() if size else ("", "")
+    # pixels that all panels take beside each other; a figure without panels fits any column
+    panels = figure.spec.get("facet", {}).get("sort", ()) if "columns" in figure.spec else ()
+    natural_width = len(panels) * figure.spec["spec"]["width"] if panels else 0
+    # the theme stands once in a page
+    config = {name: value for name, value in figure.spec.get("config", {}).items() if THEME.get(name) != value}
+    datasets = {name: _packed(rows) for name, rows in figure.spec["datasets"].items()}
     data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
     return {
         "number": figure.number,
         "stem": figure.stem,
         "chart": figure.chart,
         "table": figure.table,
-        "spec": _packed_spec(figure.spec),
-        "wide": _natural_width(figure.spec) > _NARROW,
+        "spec": {**figure.spec, "config": config, "datasets": datasets},
+        "wide": natural_width > _NARROW,
         "source": data_uri if single else f"figures/{figure.stem}.svg",
         "width": width,
         "height": height,
     }
-
-
-def _natural_width(spec: Mapping[str, Json]) -> float:
-    """Pixels that all panels of a figure take beside each other; a figure without panels fits any column."""
-    panels = spec.get("facet", {}).get("sort", ()) if "columns" in spec else ()
-    return len(panels) * spec["spec"]["width"] if panels else 0
-
-
-def _packed_spec(spec: Mapping[str, Json]) -> Mapping[str, Json]:
-    """A drawing without the theme, which stands once in a page, and with packed data."""
-    config = {name: value for name, value in spec.get("config", {}).items() if THEME.get(name) != value}
-    return {**spec, "config": config, "datasets": {name: _packed(rows) for name, rows in spec["datasets"].items()}}
 
 
 def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:

@@ -40,7 +40,7 @@ def drawn_pdf(spec: Mapping[str, Json], width: Width, *, serif: bool = False) ->
     Raises:
         ReportError: the drawing is not valid, or too wide for the text.
     """
-    plain = _with_font(spec, SERIF) if serif else dict(spec)
+    plain = {**spec, "config": {**spec.get("config", {}), "font": SERIF}} if serif else dict(spec)
     for target in ("column", "text") if width == "column" else ("text",):
         if (svg := _laid_out(plain, POINTS[target] / _SCALE)) is not None:
             return svg_to_pdf(_scaled(svg)), target
@@ -82,11 +82,11 @@ def _narrowed(spec: Mapping[str, Json], width: float) -> str | None:
 
 def _view_widths(spec: Mapping[str, Json]) -> list[float]:
     own = [float(spec["width"])] if isinstance(spec.get("width"), int | float) else []
-    return own + [width for inner in _inner(spec) for width in _view_widths(inner)]
-
-
-def _inner(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    return [view for name in _LAYOUTS if name in spec for view in _listed(spec[name])]
+    return own + [
+        width
+        for inner in [view for name in _LAYOUTS if name in spec for view in _listed(spec[name])]
+        for width in _view_widths(inner)
+    ]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -124,10 +124,6 @@ def _with_legend_columns(spec: Mapping[str, Json], entries: int | None, width: f
     config = dict(every.get("config", {}))
     legend = changed({"legend": dict(config.get("legend", {}))})
     return {**every, "config": {**config, **legend}}
-
-
-def _with_font(spec: Mapping[str, Json], font: str) -> dict[str, Json]:
-    return {**spec, "config": {**spec.get("config", {}), "font": font}}
 
 
 def _width(svg: str) -> float:

@@ -225,17 +225,23 @@ def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Ta
         frame = frame.drop("published", "agreement", *([] if any(cell.table for cell in cells) else ["table"]))
     headings = {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in frame.columns}
     caption = " ".join(filter(None, (caption, choices)))
-    return Table(frame, headings, caption, Grid("", _headings(cells), tuple(_grid_rows(cells)), view=matrix))
+    return Table(
+        frame,
+        headings,
+        caption,
+        Grid(
+            "",
+            ("table", "learning rate", *map(norm_name, dict.fromkeys(cell.word for cell in cells))),
+            tuple(_grid_rows(cells)),
+            view=matrix,
+        ),
+    )
 
 
 def _entry(cell: ConvergenceCell) -> tuple[object, ...]:
     low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
     letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
     return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
-
-
-def _headings(cells: Sequence[ConvergenceCell]) -> tuple[str, ...]:
-    return ("table", "learning rate", *map(norm_name, dict.fromkeys(cell.word for cell in cells)))
 
 
 def _grid_rows(cells: Sequence[ConvergenceCell]) -> list[tuple[Cell, ...]]:

@@ -137,7 +137,11 @@ def format_value(value: Json) -> str:
     if isinstance(value, list) and not value:
         return NONE
     if isinstance(value, Mapping):
-        parameters = ", ".join(_parameter(k, v) for k, v in value.items() if k != "kind")
+        parameters = ", ".join(
+            (site_label(v) if isinstance(v, Mapping) and "kind" not in v else f"{k} {format_value(v)}")
+            for k, v in value.items()
+            if k != "kind"
+        )
         kind = str(value.get("kind", ""))
         return f"{kind} ({parameters})" if kind and parameters else kind or parameters
     return (
@@ -147,10 +151,6 @@ def format_value(value: Json) -> str:
         if isinstance(value, list)
         else str(value)
     )
-
-
-def _parameter(name: str, value: Json) -> str:
-    return site_label(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {format_value(value)}"
 
 
 def format_short(value: float) -> str:
