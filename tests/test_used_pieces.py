@@ -20,6 +20,7 @@ EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 
 OF_A_SPECTRUM = "what a reader asks of a spectrum beside its largest eigenvalue; it costs no further product"
 OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman et al. (2023) report all of them"
+TODAY = "a part of the language models of today, for whoever trains one of their kind"
 OWN_DATA = "for a reader's own text"
 UNUSED = {
     "probe": {"attention_logits": "for a training that a reader records: their growth tells of divergence beforehand"},
@@ -31,11 +32,18 @@ UNUSED = {
     "init": {
         "own": "leaves a reader's own model as it was built",
     },
+    "optimizer": {"muon": TODAY, "by_group": TODAY},
+    "schedule": {"wsd": TODAY},
+    "placement": {"scaled_pre": TODAY, "reordered": TODAY, "hybrid": TODAY},
+    "attention": {"rotary": TODAY},
     "stop": {
         "plateau": "the usual early stopping; no run of a spec may stop early, as its curve would be cut",
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
-    "intervention": {"freeze": "trains all weights but those of some sites, the commonest of ablations"},
+    "intervention": {
+        "fix_update_size": "separates the size of early updates from what else warm-up does",
+        "freeze": "trains all weights but those of some sites, the commonest of ablations",
+    },
     "quantity": {
         "gradient_growth": "the gradient of a layer over that of the one before, the plainest sign of vanishing",
         "layer_gradient_ratio": "the numerator of `layer_gradient_over_prediction`, for stacks that are not Post-LN",

@@ -18,7 +18,7 @@ from lnlab.execute.devices import device_of, placed, weight_format
 from lnlab.issues import Issue
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
-from lnlab.nn.sites import addressed
+from lnlab.nn.sites import addressed, weights
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots, supplied_parameters
@@ -63,11 +63,18 @@ def initial_parameters(trajectory: Trajectory, registries: Registries, roots: Ro
 
 def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) -> Optimizer:
     """The optimizer of a model. Gates, whose first values their placement chooses, are not decayed."""
-    named = dict(model.named_parameters())
-    gates = [p for name, p in named.items() if name.rpartition(".")[2] in GATES]
-    decayed = [p for name, p in named.items() if name.rpartition(".")[2] not in GATES]
-    groups: list[dict[str, Any]] = [{"params": decayed}, *([{"params": gates, "weight_decay": 0.0}] if gates else [])]
-    optimizer: Optimizer = registries["optimizer"].builder(choice)(groups)
+    entry = registries["optimizer"][choice["kind"]]
+    hidden = {id(p) for site, p in weights(model) if site.layer is not None} if entry.facts.splits else set()
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for name, p in model.named_parameters():
+        groups.setdefault((id(p) in hidden, name.rpartition(".")[2] in GATES), []).append(p)
+    options = [
+        {"params": parameters}
+        | ({"hidden": inside} if entry.facts.splits else {})
+        | ({"weight_decay": 0.0} if gates else {})
+        for (inside, gates), parameters in sorted(groups.items(), key=lambda item: item[0])
+    ]
+    optimizer: Optimizer = registries["optimizer"].builder(choice)(options)
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]  # the schedule's factor is on this one, also after a resumption
     return optimizer

@@ -17,6 +17,7 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.execute.devices import autocast, device_kind
 from lnlab.nn.modes import switch
 from lnlab.nn.seeding import seed_dropout
+from lnlab.optim.schedules import warmup_factor
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
 
@@ -90,13 +91,15 @@ class Updates:
             clip_grads_with_norm_(self._parameters, self.clip, gradient.norm)
         factor = self.schedule(self.state.step + 1)
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * factor
+            own = warmup_factor(self.state.step + 1, group.get("warmup_steps", 0))
+            group["lr"] = rate * factor * own
+        first = float(self.optimizer.param_groups[0]["lr"])
         self.optimizer.step()
         self._clear_gradients()
         self._next_gradient = None
         self._next_batches = []
         self.state.step += 1
-        return float(self.rates[0] * factor)
+        return first
 
     def _compute_gradient(self, batches: list[Batch]) -> Gradient:
         model = self.state.model

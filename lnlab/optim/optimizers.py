@@ -6,6 +6,7 @@ optimizer remembers is in ``state`` and ``param_groups``, as tensors and plain v
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
@@ -14,6 +15,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT
 
 from lnlab.errors import LabError
+from lnlab.facts import Facts
 from lnlab.issues import Issue
 from lnlab.registry import Registry
 
@@ -22,7 +24,21 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 Epsilon = Annotated[float, Field(gt=0)]
 """Never 0: where a gradient has always been 0 (a word that no batch held) there would be 0/0."""
 Decay = Annotated[float, Field(ge=0)]
-optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer")
+
+
+@dataclass(frozen=True)
+class OptimizerFacts(Facts):
+    """The facts of an optimizer.
+
+    Attributes:
+        splits: whether it is given the matrices inside layers and everything else as groups of their own, which their
+            key ``hidden`` tells apart.
+    """
+
+    splits: bool = False
+
+
+optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer", OptimizerFacts)
 
 
 @optimizers.register("sgd")

@@ -163,16 +163,21 @@ def numbers_of_a_probe(choice: Choice, roots: Roots) -> Measured:
 
 def _of_an_optimizer(entry: Entry[Any], roots: Roots) -> Measured:
     """Where weights are after each of some updates, under slopes and a rate that change; half of them decay."""
-    weights, gates = (nn.Parameter(torch.linspace(-1, 2, 5, dtype=torch.float64)) for _ in range(2))
-    optimizer = built(entry)([{"params": [weights], "weight_decay": 0.1}, {"params": [gates], "weight_decay": 0.0}])
+    shape = (1, 5) if entry.name == "muon" else (5,)  # it moves matrices alone
+    weights, gates = (nn.Parameter(torch.linspace(-1, 2, 5, dtype=torch.float64).view(shape)) for _ in range(2))
+    groups = [{"params": [weights], "weight_decay": 0.1}, {"params": [gates], "weight_decay": 0.0}]
+    if entry.facts.splits:
+        weights.data = weights.data.view(1, 5)
+        groups = [{**group, "hidden": group["params"] == [weights]} for group in groups]
+    optimizer = built(entry)(groups)
     path = []
     for t in range(1, 13):
         for group in optimizer.param_groups:
             group["lr"] *= 1 + (t % 3) / 2
             for p in group["params"]:
-                p.grad = p.detach() ** 3 + torch.linspace(-2, 1, 5, dtype=torch.float64) / t
+                p.grad = p.detach() ** 3 + torch.linspace(-2, 1, 5, dtype=torch.float64).view(p.shape) / t
         optimizer.step()
-        path += [weights.detach().clone(), gates.detach().clone()]
+        path += [weights.detach().flatten().clone(), gates.detach().flatten().clone()]
     return {}, {"path": summary(torch.cat(path)), "moved": summary(torch.cat(path[-2:]) - torch.cat(path[:2]))}
 
 

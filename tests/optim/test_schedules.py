@@ -175,7 +175,7 @@ def test_values_that_cannot_be_are_refused(kind, options):
 
 def test_only_what_anneals_asks_for_the_total():
     asked = {entry.name: asked_by(entry.name) for entry in schedules}
-    assert asked.pop("linear") == asked.pop("cosine") == ["steps"]
+    assert asked.pop("linear") == asked.pop("cosine") == asked.pop("wsd") == ["steps"]
     assert asked.pop("step") == ["epoch"]
     assert not any(asked.values())
 

@@ -1,0 +1,57 @@
+"""``‖Δw‖ = c ‖w‖``: every update of a weight made one and the same share of it, in the optimizer's direction."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import nn
+from torch.optim import Optimizer
+
+from lnlab.interventions.intervention import interventions
+from lnlab.interventions.updates import around_steps, require_optimizer, selected_weights
+from lnlab.interventions.where import Weights
+
+
+@interventions.register("fix_update_size", acts_on="update")
+@contextmanager
+def fix_update_size(
+    model: nn.Module,
+    optimizer: Optimizer | None,
+    *,
+    where: Weights,
+    share: Annotated[float, Field(gt=0)] = 0.01,
+    relative_to_rate: bool = True,
+) -> Iterator[None]:
+    """``Δw <- c ‖w‖ Δw / ‖Δw‖``: the optimizer chooses the direction alone, and none of its first updates is longer.
+
+    It takes the size of early updates out of what warm-up does (as Kosson et al., 2024, do by norming updates).
+    ``share`` is c at the peak of the rate; it follows the schedule unless ``relative_to_rate`` is off. An update of 0
+    and a weight of 0 stay so.
+    """
+    stepped = require_optimizer(optimizer)
+    weights = list(selected_weights(model, where).values())
+
+    @torch.no_grad()
+    def before() -> Callable[[], None]:
+        starts = [p.detach().clone() for p in weights]
+        factors = {
+            id(p): group["lr"] / group.get("initial_lr", group["lr"]) if relative_to_rate else 1.0
+            for group in stepped.param_groups
+            for p in group["params"]
+        }
+
+        @torch.no_grad()
+        def after() -> None:
+            for p, start in zip(weights, starts, strict=True):
+                change = p - start
+                length = torch.linalg.vector_norm(change)
+                target = share * factors[id(p)] * torch.linalg.vector_norm(start)
+                # No branch on a number, so that nothing waits for the device.
+                p.copy_(start + change * torch.where(length > 0, target / length.clamp_min(1e-38), 0))
+
+        return after
+
+    with around_steps(stepped, before):
+        yield
