@@ -16,10 +16,10 @@ def test_updates_are_a_share_of_the_weight_and_follow_the_rate(model):
     named = dict(network.named_parameters())
     with torch.no_grad():
         for i, p in enumerate(named.values()):
-            p.add_(0.1 * torch.randn(p.shape, generator=torch.Generator().manual_seed(i)))
+            p.add_(0.1 * torch.randn(p.shape, generator=torch.Generator().manual_seed(i), dtype=p.dtype))
     before = {name: p.detach().clone() for name, p in named.items()}
     for i, p in enumerate(named.values()):
-        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(100 + i))
+        p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(100 + i), dtype=p.dtype)
     with intervention.builder(intervention.resolve(choice))(network, optimizer):
         optimizer.step()
     for name, p in named.items():
