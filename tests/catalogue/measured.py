@@ -168,7 +168,7 @@ def _of_an_optimizer(entry: Entry[Any], roots: Roots) -> Measured:
     groups = [{"params": [weights], "weight_decay": 0.1}, {"params": [gates], "weight_decay": 0.0}]
     if entry.facts.splits:
         weights.data = weights.data.view(1, 5)
-        groups = [{**group, "hidden": group["params"] == [weights]} for group in groups]
+        groups = [{**group, "hidden": group["params"][0] is weights} for group in groups]
     optimizer = built(entry)(groups)
     path = []
     for t in range(1, 13):
