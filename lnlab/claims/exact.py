@@ -8,7 +8,7 @@ import polars as pl
 from lnlab.claims.claim import Finding, VerdictLabel
 from lnlab.claims.region import Region
 from lnlab.keys import Json
-from lnlab.select.early_stops import STOPPED
+from lnlab.select.run_status import STOPPED
 from lnlab.select.select import Selected
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results

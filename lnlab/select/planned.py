@@ -90,14 +90,12 @@ class PlannedRuns:
         known_values = [value for value, _ in self.variants.at(key)]
         if condition == [] and condition not in known_values:
             return [NO_VALUE.below(key)]
-        absent = [value for value in value_list(condition) if not self._any_has(key, value)]
-        return [
-            Issue("empty-selection", (key,), f"no run has {key} = {kind_label(value)}", _nearest(value, known_values))
-            for value in absent
-        ]
-
-    def _any_has(self, key: str, value: Json) -> bool:
-        return self.either(lambda variants: bool(variants.having(key, value)))
+        issues = []
+        for value in value_list(condition):
+            if not self.either(lambda variants, value=value: bool(variants.having(key, value))):  # type: ignore[misc]
+                what = f"no run has {key} = {kind_label(value)}"
+                issues.append(Issue("empty-selection", (key,), what, _nearest(value, known_values)))
+        return issues
 
     def _issue_of_column(self, key: str, value: Json) -> Issue | None:
         """What is wrong with one value of a column: of those with closed words, or whose values the plan knows."""

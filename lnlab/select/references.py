@@ -4,8 +4,6 @@ Without a reference a number is measured against the best of all variants only w
 init: else adding a strong variant would move the numbers of all others.
 """
 
-from collections.abc import Sequence
-
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
@@ -35,8 +33,14 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
         raise NoReference(
             Issue("ambiguous", REFERENCE, what, f"name one, as {REFERENCE}: {{method: ...}}, or {REFERENCE}: {BEST}")
         )
+    try:
+        groups_of_reference = parse_reference(BEST if reference is None else reference)
+    except ValueError as error:
+        raise NoReference(
+            Issue("unknown-name", REFERENCE, str(error), f"as in {REFERENCE}: {{method: ...}}")
+        ) from error
     comparators: dict[str, dict[str, None]] = {variant: {} for variant in settings.by_variant}
-    for among in _parsed(BEST if reference is None else reference):
+    for among in groups_of_reference:
         groups: dict[str, list[str]] = {}
         for variant in _matching_variants(settings, among):
             groups.setdefault(_group(settings.by_variant[variant], among), []).append(variant)
@@ -52,15 +56,6 @@ def has_one_kind(results: Results) -> bool:
         kind = canonical([setting.values(path) for path in SEPARATING])
         groups.setdefault(canonical(setting.get("task")), set()).add(kind)
     return all(len(kinds) == 1 for kinds in groups.values())
-
-
-def _parsed(reference: Json) -> Sequence[ReferenceGroup]:
-    try:
-        return parse_reference(reference)
-    except ValueError as error:
-        raise NoReference(
-            Issue("unknown-name", REFERENCE, str(error), f"as in {REFERENCE}: {{method: ...}}")
-        ) from error
 
 
 def _matching_variants(settings: SettingTable, among: ReferenceGroup) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from lnlab.keys import Json
 from lnlab.select.settings import settings_of
-from lnlab.setting import STACKS, Setting
+from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 
@@ -20,8 +20,10 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     by_variant = settings_of(results).by_variant
     selected = [by_variant[variant] for variant in dict.fromkeys(variants)]
     widths = _distinct(setting.get("model.d_model") for setting in selected)
+    layers = ([setting.get(f"{stack}.layers") for stack in STACKS] for setting in selected)
+    sizes = sorted({tuple(n for n in of_stacks if isinstance(n, int)) for of_stacks in layers})
     parts = [
-        _sizes_text(sorted({_size(setting) for setting in selected})),
+        _sizes_text(sizes),
         f"d_model {', '.join(map(str, widths))}" if widths else "",
         ", ".join(map(str, _distinct(setting.get("task.corpus.kind") for setting in selected))),
         _steps_text(sorted(set(steps))),
@@ -30,22 +32,14 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     return ", ".join(part for part in parts if part)
 
 
-def _size(setting: Setting) -> tuple[int, ...]:
-    """Layers of each stack that there is."""
-    layers = (setting.get(f"{stack}.layers") for stack in STACKS)
-    return tuple(n for n in layers if isinstance(n, int))
-
-
 def _sizes_text(sizes: Sequence[tuple[int, ...]]) -> str:
     """``6-6``, ``6-6, 8-8`` or, for more, ``6-6 ... 14-14``; a lone stack has ``6 layers``."""
-    texts = [_size_text(size) for size in sizes if size]
+    texts = [
+        "-".join(map(str, size)) if len(size) > 1 else "1 layer" if size == (1,) else f"{size[0]} layers"
+        for size in sizes
+        if size
+    ]
     return ", ".join(texts) if len(texts) < 3 else f"{texts[0]} ... {texts[-1]}"
-
-
-def _size_text(size: tuple[int, ...]) -> str:
-    if len(size) > 1:
-        return "-".join(map(str, size))
-    return "1 layer" if size == (1,) else f"{size[0]} layers"
 
 
 def _steps_text(steps: Sequence[int]) -> str:

@@ -17,10 +17,10 @@ import polars as pl
 from lnlab.errors import listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.early_stops import STOPPED, any_unfinished, stopped_early
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import quantities, quantity_fact
 from lnlab.select.references import NoReference
+from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
 from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.setting import STACKS
@@ -70,9 +70,12 @@ class Selected:
             runs = runs.join(self.variants, on="variant", how="semi", maintain_order="left")
         for key, condition in self.selection.runs.items():
             runs = narrow_rows(self.results, runs, key, condition)
-        if self.over is not None and self.over not in _row_columns(self.results):
-            runs = settings_of(self.results).with_columns(runs, [self.over]).drop_nulls(self.over)
-        return runs
+        if self.over is None:
+            return runs
+        tables = [name for name in QUANTITY_TABLES if name in self.results.tables]
+        if self.over in set(COLUMNS).union(*(self.results.lazy(name).collect_schema() for name in tables)):
+            return runs
+        return settings_of(self.results).with_columns(runs, [self.over]).drop_nulls(self.over)
 
     @cached_property
     def endings(self) -> pl.DataFrame:
@@ -149,11 +152,6 @@ class Selected:
                 there_is = f"there is {listed(present, str(condition)) or 'nothing but null'}"
                 return Issue("empty-selection", key, f"no row has {condition!r}", there_is)
         raise ValueError("found rows, expected an empty selection")
-
-
-def _row_columns(results: Results) -> set[str]:
-    tables = [name for name in QUANTITY_TABLES if name in results.tables]
-    return set(COLUMNS).union(*(results.lazy(name).collect_schema() for name in tables))
 
 
 def select_measured_rows(results: Results, conditions: Conditions, columns: Sequence[str] = ()) -> pl.DataFrame:

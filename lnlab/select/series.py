@@ -14,10 +14,9 @@ import polars as pl
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
-from lnlab.select.early_stops import STOPPED, any_unfinished
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.reductions import REDUCTIONS, Reduction
-from lnlab.select.run_status import fate_without_numbers
+from lnlab.select.run_status import STOPPED, any_unfinished, fate_without_numbers
 from lnlab.select.select import Selected, leading_runs
 from lnlab.select.selection import Conditions
 from lnlab.select.settings import NothingSelected

@@ -9,10 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lnlab.errors import LabError
+from lnlab.select import select
+from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.select import Selected, runs_with, select_measured_rows
-from lnlab.select.settings import NothingSelected
+from lnlab.select.series import select_series
+from lnlab.select.settings import NothingSelected, SettingTable
+from lnlab.select.variants import Variants
 
 STACK = ("encoder", "decoder")
+ROW_KEYS = ("stack", "layer", "tensor", "seed")
 
 
 def test_columns_paths_and_ends_together(profiles):
@@ -171,3 +176,29 @@ def test_selection_agrees_with_a_loop_over_rows(profiles, selection):
     found = select_measured_rows(profiles, selection)
     key = ("run", "stack", "layer", "tensor", "value")
     assert sorted(map(str, found.select(key).rows())) == sorted(str(tuple(r[k] for k in key)) for r in expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(selections)
+def test_a_plan_and_its_results_take_the_same_variants(profiles, selection):
+    known = {v: json.loads(s) for v, s in profiles.runs.select("variant", "setting").iter_rows()}
+    on_settings = {key: asked for key, asked in selection.items() if key not in ROW_KEYS}
+    expected = [v for v, setting in known.items() if slow_takes({}, setting, on_settings)]
+    variants = Variants(list(known.values()))
+    runs = PlannedRuns(variants, point=lambda _: {}, unchanged=lambda: None, seeds=(), quantities=None)
+    assert [list(known)[number] for number in sorted(PlannedSelection(runs, selection).members)] == expected
+    measured = Selected(profiles, on_settings)
+    assert measured.variants["variant"].to_list() == expected
+    assert measured.runs["variant"].unique(maintain_order=True).to_list() == expected
+
+
+def test_each_part_of_what_is_selected_is_made_once(profiles, monkeypatch):
+    passes = []
+    read = select.quantity_rows
+    monkeypatch.setattr(select, "quantity_rows", lambda *given, **more: passes.append("rows") or read(*given, **more))
+    where = SettingTable.where
+    monkeypatch.setattr(SettingTable, "where", lambda table, asked: passes.append("settings") or where(table, asked))
+    of = {"quantity": "gradient_norm", "stack": "decoder", "tensor": "w2", "layer": 1, "model.layers": 2}
+    series = select_series(profiles, {**of, "placement": "post"}, "step", "median")
+    assert series.seeds == [1, 2]
+    assert sorted(passes) == ["rows", "settings"]

@@ -8,8 +8,8 @@ import math
 import polars as pl
 
 from lnlab.facts import QuantityWords
-from lnlab.select.early_stops import stopped_early
 from lnlab.select.quantity import SITE, STATE, quantities
+from lnlab.select.run_status import stopped_early
 from lnlab.tables import ENDED_STATUSES, Results, table_schema
 
 EXPLOSION_FACTOR = 2.0

@@ -22,8 +22,7 @@ from lnlab.claims.verdict_text import coverage_text
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.select.early_stops import STOPPED
-from lnlab.select.run_status import ending_text
+from lnlab.select.run_status import STOPPED, ending_text
 from lnlab.select.select import Selected
 from lnlab.select.selection import Conditions
 from lnlab.select.series import select_series, varying_columns
