@@ -113,7 +113,7 @@ class Verdict(Ruling):
         primary: whether it counts in the headline.
         role: ``source``, ``alternative`` (a competing reading), ``prediction`` (our own), or ``control``.
         scope: sizes, corpus, steps, seeds.
-        quantity: of which quantity its numbers are, or None.
+        quantity: the quantity that its numbers are of, or None.
     """
 
     claim: str

@@ -95,18 +95,16 @@ def decision_p_value(verdict: Verdict) -> float:
 
 
 def _sign_p(numbers: Sequence[float], n: int, estimate: float, edge: float) -> float:
-    right = sum(
-        (number > edge) == (estimate > edge) for number in numbers
-    )  # a seed without a number is on the wrong side
+    # Of n seeds; one without a number is not among the numbers, and counts as on the wrong side.
+    right = sum((number > edge) == (estimate > edge) for number in numbers)
     return 2 * float(bdtr(n - right, n, 0.5))
 
 
 def _student_p(verdict: Verdict, edge: float) -> float:
-    # Stored is the interval and not its scale: it was judged on logarithms where the estimate is the geometric mean of
-    # its ends. The standard error is the half-width over the quantile of the level.
     low, estimate, high = verdict.low, verdict.estimate, verdict.high
     if low is None or estimate is None or high is None or verdict.n < 2:
         return verdict.level
+    # A verdict does not store its scale: it was judged on logarithms if the estimate is the geometric mean of the ends.
     if (
         low > 0
         and edge > 0
@@ -115,6 +113,7 @@ def _student_p(verdict: Verdict, edge: float) -> float:
         low, estimate, high, edge = (math.log(x) for x in (low, estimate, high, edge))
     if not math.isfinite(high - low):
         return verdict.level
+    # The interval is ± quantile * standard error.
     error = (high - low) / 2 / t_quantile(verdict.n - 1, 1 - verdict.level)
     if error == 0:
         return 0.0

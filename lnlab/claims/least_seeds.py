@@ -12,7 +12,7 @@ TRAINED_KINDS = ("order", "fit", "table")
 INTERVAL_KINDS = ("ratio", "trend", "power_law", "printed_mean")
 """Kinds whose interval needs more seeds after training than before."""
 MIN_SHARE_SEEDS = fewest_alike(ONE_LOOK.level)
-"""Seeds of which so many all train: the first number whose exact interval lies above one half."""
+"""The fewest seeds that, if all of them train, put the exact interval of the share above one half."""
 
 
 def fewest_seeds(claim: Choice, *, trained: bool, criterion: Criterion = ONE_LOOK) -> int:

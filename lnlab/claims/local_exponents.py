@@ -79,17 +79,17 @@ def _deciding_pair(intervals: Sequence[Interval], allowed: Region, *, by_ends: b
     means = [interval.estimate for interval in intervals]
     if all(mean in allowed for mean in means):
         reach = [max(i.high - allowed.top, allowed.bottom - i.low) for i in intervals]
-        beyond = reach if by_ends else [_standard_errors_beyond(interval, allowed) for interval in intervals]
+        beyond = reach if by_ends else [_deviations_beyond(interval, allowed) for interval in intervals]
         return beyond.index(max(beyond))
     if max(means) < allowed.bottom or min(means) > allowed.top:
         reach = [max(i.low - allowed.top, allowed.bottom - i.high) for i in intervals]
-        beyond = reach if by_ends else [_standard_errors_beyond(interval, allowed) for interval in intervals]
+        beyond = reach if by_ends else [_deviations_beyond(interval, allowed) for interval in intervals]
         return beyond.index(min(beyond))
     return None
 
 
-def _standard_errors_beyond(interval: Interval, allowed: Region) -> float:
-    """How far the mean lies beyond the nearest edge, but for the root of the number of seeds; negative inside."""
+def _deviations_beyond(interval: Interval, allowed: Region) -> float:
+    """How far the mean lies beyond the nearest edge, in standard deviations over seeds; negative inside."""
     distance = max(interval.estimate - allowed.top, allowed.bottom - interval.estimate)
     if interval.sd == 0:
         return math.copysign(math.inf, distance) if distance else 0.0

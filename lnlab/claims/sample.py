@@ -205,7 +205,6 @@ def exclusion_notes(sample: Sample) -> str:
 
 
 def _failed_share(series: SeedSeries) -> float:
-    """The share of seeds that failed."""
     return len(series.failed) / series.total if series.total else 0.0
 
 

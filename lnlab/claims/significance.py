@@ -4,7 +4,7 @@ ALPHA = 0.05
 """The largest probability of a wrong verdict, either word, that a claim may spend; the level of a single look."""
 
 ROUNDING = 1e-5
-"""Relative: what is exact but for the rounding of float32 is no further from the value that a sentence names."""
+"""The relative distance to a named value that the rounding of float32 can make of an exact number."""
 
 
 def holds_value(low: float, high: float, value: float) -> bool:

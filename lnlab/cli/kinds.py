@@ -169,9 +169,13 @@ def _attribution(entry: "Entry[Any]") -> dict[str, str]:
 
 def parameter_signature(parameters: list[dict[str, Any]]) -> str:
     """``eps=1e-05, heads``: what a spec may set, with the defaults."""
-    return ", ".join(
-        p["name"]
-        if p["required"]
-        else f"{p['name']}={p['default'].get('kind', p['default']) if isinstance(p['default'], dict) else p['default']}"
-        for p in parameters
-    )
+    words = []
+    for parameter in parameters:
+        if parameter["required"]:
+            words.append(parameter["name"])
+            continue
+        default = parameter["default"]
+        if isinstance(default, dict):  # a registered piece, shown by its kind alone
+            default = default.get("kind", default)
+        words.append(f"{parameter['name']}={default}")
+    return ", ".join(words)

@@ -78,7 +78,7 @@ def begin_output() -> None:
 
 
 def lost_output() -> str | None:
-    """Why results could not be printed, or None: they were, or there were none."""
+    """Why results could not be printed; None if all were."""
     _results.flush()
     return _results.lost
 

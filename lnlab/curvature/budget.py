@@ -83,15 +83,15 @@ def budget_spectrum(
     relative_error: float | None = None,
     vectors: int | None = None,
 ) -> BudgetSpectrum:
-    """The spectrum of an operator from at most so many products; exactly, where these are as many as its rows.
+    """Estimate the spectrum of an operator with at most ``products`` products; exactly, if it has no more rows.
 
     Args:
-        operator: of which only ``size``, ``device`` and ``matvec`` are used.
+        operator: only its ``size``, ``device`` and ``matvec`` are used.
         generator: by number a generator on the CPU: 0 and 1 start the runs of Lanczos, the others are draws.
         products: at most.
         relative_error: ends the draws once the half-widths of the 95 % intervals are within this share: that of ‖H‖_F
             of ‖H‖_F, that of tr H of the larger of |tr H| and ‖H‖_F, as a trace may be near 0.
-        vectors: so many fit into memory; None: all.
+        vectors: the most that fit into memory; all by default.
 
     Raises:
         ValueError: fewer than 6 products.

@@ -43,7 +43,7 @@ _SUSPECTS = (
 )
 """How nodes begin whose second derivative torch has written by hand, where it has one."""
 _ROUNDING = 16
-"""Two evaluations of one loss may differ by so many units of its last place."""
+"""Units of the last place by which two evaluations of one loss may differ."""
 
 
 class CurvatureError(ValueError):

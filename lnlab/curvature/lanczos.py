@@ -21,7 +21,7 @@ Matvec = Callable[[Tensor], Tensor]
 """The product with each row of a block: (rows, size) -> (rows, size)."""
 
 NEGLIGIBLE = 1e-12
-"""A β below so many times ‖T‖ is rounding: the vectors span a space that H does not leave."""
+"""A β below this share of ‖T‖ is rounding: the vectors span a space that H does not leave."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Tridiagonal:
     basis: Tensor | None = None
 
     def matrix(self, steps: int | None = None) -> Tensor:
-        """T, or what it was after so many steps: (steps, steps)."""
+        """T, or its leading block after fewer steps: (steps, steps)."""
         a, b = self.alphas[:steps], self.betas[:steps][:-1]
         return torch.diag(a) + torch.diag(b, 1) + torch.diag(b, -1)
 
@@ -66,7 +66,7 @@ def lanczos(
     Args:
         matvec: the product; its result is converted to float64.
         starts: of any length but 0: (runs, size).
-        steps: at most so many products a run.
+        steps: the most products of a run.
         reorthogonalize: False is Papyan's variant.
         until: evaluated after every step.
         basis: whether the runs return Q.

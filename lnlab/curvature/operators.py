@@ -32,14 +32,14 @@ from lnlab.curvature.threads import map_in_order
 Loss = Callable[[nn.Module, Any], tuple[Tensor, float]]
 """From a model and a batch to the sum of the loss over the batch, and the count that it is the sum over."""
 Products = Callable[[Sequence[Tensor]], list[Tensor]]
-"""The product with a tensor a parameter, each with rows in front: (rows, *shape)."""
+"""From one tensor per parameter, each with rows in front (rows, *shape), to their products with the matrix."""
 BATCHED_BELOW = 50_000
-"""Below so many coordinates rows go through the graph together: dispatch, not arithmetic, is what takes the time."""
+"""Below this many coordinates, rows go through the graph together: dispatch takes the time, not arithmetic."""
 ROWS_AT_ONCE = 64
 
 
 class Operator(Protocol):
-    """A symmetric matrix, of which only products are seen.
+    """A symmetric matrix that is seen through its products alone.
 
     Attributes:
         size: rows and columns.
@@ -66,10 +66,10 @@ class Linearized:
     """One shard at the parameters as they are.
 
     Attributes:
-        loss: its sum, with its graph.
-        count: what it is the sum over.
-        products: of the shard's matrix.
-        last: the same, which frees the graph behind it; None: only with the object.
+        loss: the sum of the loss, with its graph.
+        count: the number of terms in the sum.
+        products: products with the shard's matrix.
+        last: products that free the graph, for the last call; None if the graph lives as long as this object.
     """
 
     loss: Tensor
@@ -94,7 +94,7 @@ class Sharded:
         parameters: the scope; None: all that are trained.
         keep: whether each shard's graph is stored from product to product, which costs its memory and saves building
             it anew, about two fifths of the time.
-        threads: so many shards at a time, each on one core.
+        threads: how many shards are computed at a time, each on one core.
         together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
             else 1.
         of_gradient: whether the products are derivatives of the gradient.
@@ -160,7 +160,7 @@ class Sharded:
         return self._mean_product(block.reshape(-1, self.size), self._together).view(block.shape)
 
     def _mean_product(self, block: Tensor, together: int) -> Tensor:
-        """The product with each row of a block (rows, size), so many of them through a graph at once."""
+        """The product with each row of a block (rows, size), ``together`` rows through a graph at once."""
         rows = block.to(self.dtype)
         total = torch.zeros(rows.shape, dtype=torch.float64, device=self.device)
         with twice_differentiable():  # also of a stored graph: a checkpoint runs its forward pass in the backward

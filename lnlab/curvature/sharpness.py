@@ -36,12 +36,12 @@ class Sharpness:
 def lanczos_sharpness(
     operator: Operator, generator: Generator, *, steps: int = 100, tolerance: float = 1e-2
 ) -> Sharpness:
-    """The largest eigenvalue to a relative ``tolerance``, or what is known of it after so many ``steps``.
+    """The largest eigenvalue to a relative ``tolerance``, or what is known of it after ``steps`` products.
 
     Args:
-        operator: of which only ``size``, ``device`` and ``matvec`` are used.
+        operator: only its ``size``, ``device`` and ``matvec`` are used.
         generator: on the CPU, for the start vector.
-        steps: at most so many products.
+        steps: the most products.
         tolerance: of the residual, and of the movement in the last steps, as shares of the value.
 
     Raises:

@@ -17,7 +17,7 @@ from lnlab.curvature.quadrature import Quadrature, gauss
 from lnlab.curvature.starts import StartDistribution, start
 
 DENSE_BELOW = 2_000
-"""Below so many coordinates the whole matrix is computed: n products, many at once; Lanczos needs some 900."""
+"""Below this many coordinates the whole matrix is computed: n products, many at once; Lanczos needs some 900."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def spectrum(
     """The spectrum by one draw a generator, or exactly below ``dense_below`` coordinates.
 
     Args:
-        operator: of which only ``size``, ``device`` and ``matvec`` are used.
+        operator: only its ``size``, ``device`` and ``matvec`` are used.
         generators: on the CPU; each draws one start vector.
         steps: of Lanczos in each draw.
         distribution: of start vectors.

@@ -74,13 +74,13 @@ class Executor(Protocol):
 
 
 OpenExecutor = Callable[[int], Executor]
-"""Workers, at most so many."""
+"""From the most workers to an executor."""
 
 
 def worker_with_room(
     hands: Mapping[int, Sequence[Any]], seconds: Callable[[Sequence[Any]], float], ahead: float, waiting: int
 ) -> int | None:
-    """The worker that takes the next task: an idle one, or the one that holds least and is idle soon; None: nobody.
+    """The worker that takes the next task: an idle one, or the one that holds least and is idle soon; None if all work.
 
     The last tasks are not held: another worker may be idle before their own.
 

@@ -62,7 +62,7 @@ class Machines(Protocol):
     def executor(
         self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]
     ) -> OpenExecutor | None:
-        """Opens the executor for these units; None: the one of this machine.
+        """Choose what opens the executor for these units; None stands for that of this machine.
 
         Raises:
             LabError: one of them needs more memory than a machine has.

@@ -52,7 +52,7 @@ def build(trajectory: Trajectory, registries: Registries, roots: Roots = ()) -> 
         state.optimizer = build_optimizer(model, setting["optimizer"], registries)
         state.initial = partial(initial_parameters, trajectory, registries, roots)
     if trajectory.steps:
-        state.schedule = build_schedule(setting, registries, partial(updates_an_epoch, setting, task))
+        state.schedule = build_schedule(setting, registries, partial(updates_per_epoch, setting, task))
     return state
 
 
@@ -103,8 +103,8 @@ def build_schedule(
     return factor
 
 
-def updates_an_epoch(setting: ResolvedSetting, task: Task) -> float | None:
-    """Updates an epoch; None where the data have no end."""
+def updates_per_epoch(setting: ResolvedSetting, task: Task) -> float | None:
+    """Updates per epoch; None where the data have no end."""
     return None if task.epoch_batches is None else task.epoch_batches / setting["train"]["accumulate"]
 
 

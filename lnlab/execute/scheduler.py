@@ -72,7 +72,7 @@ def sweep(
         timeout: seconds after which a unit is stopped.
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
-        open_executor: opens the executor; None: processes of this machine.
+        open_executor: opens the executor; by default processes of this machine.
 
     Raises:
         CorpusError: a corpus is absent or damaged; before any unit is handed out, as a rule.
@@ -219,7 +219,7 @@ class _Scheduler:
             self.reporter.report("started", following)
 
     def _handle_worker_end(self, flight: InFlightUnit, cause: str, ends: Counter[str], limit: int) -> Answer:
-        """A worker ended before its unit did, which is queued again; after so many such ends it has failed."""
+        """Queue the unit of a worker that died again; after several deaths it has failed."""
         if ends[flight.unit.key] < limit:
             return Answer(flight.unit.key, BUSY, cause)
         return self._record(flight.unit, "failed", f"{limit} times {cause}")

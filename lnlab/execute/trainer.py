@@ -22,7 +22,7 @@ from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import StateGuard, measure
-from lnlab.execute.program import updates_an_epoch
+from lnlab.execute.program import updates_per_epoch
 from lnlab.execute.tensor_images import images_of, tensor_differences
 from lnlab.execute.unit import SAVE_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
@@ -202,7 +202,7 @@ class Trainer:
 
     def _epoch(self) -> float | None:
         """Updates an epoch; None where the data have no end."""
-        return updates_an_epoch(self.trajectory.setting, self.state.task)
+        return updates_per_epoch(self.trajectory.setting, self.state.task)
 
     def _record(self, step: int, split: str, **values: float) -> None:
         for quantity, value in values.items():

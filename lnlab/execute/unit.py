@@ -46,7 +46,7 @@ class WorkUnit(Sink, Protocol):
         ...
 
     def settled(self, steps: int = 0) -> bool:
-        """Whether the trajectory finished so many updates before, or came to its own end."""
+        """Whether the trajectory has finished ``steps`` updates before, or came to its own end."""
         ...
 
     def resume(self, limit: int) -> Resumed | None:

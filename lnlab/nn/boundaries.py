@@ -49,14 +49,14 @@ def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
         by_site[Site(name, None, "embedding", "out")] = Boundary(stack.embedding, at_input=False)
         for number, layer in enumerate(stack.layers, 1):
             if isinstance(layer, Layer):
-                by_site |= dict(_of_layer(name, number, layer))
+                by_site |= dict(_layer_boundaries(name, number, layer))
         if stack.final_norm is not None:
             by_site[Site(name, None, "final_norm", "in")] = Boundary(stack.final_norm, at_input=True)
             by_site[Site(name, None, "final_norm", "out")] = Boundary(stack.final_norm, at_input=False)
     return by_site
 
 
-def _of_layer(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Boundary | None]]:
+def _layer_boundaries(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Boundary | None]]:
     after = stream_norms(layer)
     # The sum of the last sublayer leaves the layer; any other passes a module only where a norm follows it.
     for name, sublayer in layer.sublayers.items():

@@ -72,7 +72,8 @@ def take_over(
     Args:
         model: filled in place; on the meta device shapes alone are compared.
         weights: of the other run, by name.
-        parts: prefixes of the names that are taken, or by such a prefix that of the other run; None: all.
+        parts: prefixes of the names that are taken, or a mapping from such prefixes to those of the other run; all by
+            default.
         spec: the other run's, for messages.
 
     Raises:

@@ -33,7 +33,7 @@ class InitFacts(Facts):
     """The facts of an init. One whose builder has a third argument, batches, reads data before any update.
 
     Attributes:
-        reads: how many batches of the training split it reads, of its parameters; None: every one of an epoch.
+        reads: from its parameters to the number of training batches that it reads; None stands for a whole epoch.
         passes: the forward passes of one batch that this is worth, of its parameters.
         profiles: the placement whose parameters it writes, from the profile of a batch.
         norm_of: what the placement that it belongs to must norm.

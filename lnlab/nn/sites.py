@@ -30,7 +30,7 @@ PATTERNS = (
 
 
 def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
-    """Every use of every parameter with its name and its site, in the order of the module tree; a tied one once a use.
+    """Every use of every parameter with its name and its site, in the order of the module tree.
 
     Raises:
         LabError: a name follows none of ``PATTERNS``, or two different parameters have one address.

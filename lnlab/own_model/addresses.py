@@ -177,7 +177,7 @@ def _ancestors(name: str) -> Iterator[str]:
 
 
 def _squares(owner: nn.Module, parts: int) -> bool:
-    """Whether the weight of a module is so many square matrices above one another."""
+    """Whether the weight of a module is ``parts`` square matrices above one another."""
     weight = getattr(owner, "weight", None)
     return isinstance(weight, nn.Parameter) and weight.dim() == 2 and weight.shape[0] == parts * weight.shape[1]
 

@@ -10,7 +10,7 @@ AnyChart = alt.TopLevelMixin
 _BINS = 80
 """Of the chart of a spectrum."""
 _FEW_POINTS = 30
-"""Of a line, each of which has a mark."""
+"""The most points of a line that are each drawn with a mark."""
 
 
 def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:

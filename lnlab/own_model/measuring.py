@@ -297,7 +297,7 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
 
 
 def _same(one: Tensor | None, other: Tensor | None) -> bool:
-    """Whether two gradients are one, but for rounding; a missing one is 0."""
+    """Whether two gradients are equal up to rounding; a missing one is 0."""
     if one is None or other is None:
         return all(g is None or not bool(g.to_dense().any()) for g in (one, other))
     return torch.allclose(one, other, rtol=0.01, atol=0.01 * float(other.abs().max()) if other.numel() else 0.0)

@@ -13,7 +13,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 _ROUNDING = 16
-"""Two results may differ by so many units in the last place of the largest number."""
+"""Units in the last place of the largest number by which two results may differ."""
 _AGAIN = 8
 """So often is a pass repeated that has drawn numbers, as what is drawn may matter seldom."""
 

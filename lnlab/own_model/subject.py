@@ -22,7 +22,7 @@ class Subject:
     """A module as it is measured.
 
     Attributes:
-        module: the user's own, of which only copies are touched.
+        module: the user's own; only copies of it are touched.
         addresses: by the name of a parameter.
         points: of the stream, by site.
         mask: from a batch to where the stream has tokens; None: everywhere.
@@ -103,7 +103,9 @@ def _guarded_mask(mask: TokenMask) -> TokenMask:
 def forward_hooks(module: nn.Module) -> bool:
     """Whether anything but torch itself, as its weight norm, has hooks on the forward passes of a module."""
     return any(
-        not _of_torch(h) for m in module.modules() for h in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())
+        not _is_torch_hook(h)
+        for m in module.modules()
+        for h in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())
     )
 
 
@@ -113,9 +115,9 @@ def clear_hooks(module: nn.Module, *, forward: bool) -> None:
         part._backward_hooks.clear()
         part._backward_pre_hooks.clear()
         for hooks in (part._forward_hooks, part._forward_pre_hooks) if forward else ():
-            for number in [number for number, hook in hooks.items() if not _of_torch(hook)]:
+            for number in [number for number, hook in hooks.items() if not _is_torch_hook(hook)]:
                 del hooks[number]
 
 
-def _of_torch(hook: Any) -> bool:
+def _is_torch_hook(hook: Any) -> bool:
     return str(getattr(hook, "__module__", "")).startswith("torch.")

@@ -40,7 +40,7 @@ class ProbeFacts(Facts):
         update: whether it reads the last update.
         ahead: whether it reads the next update.
         initial: whether it reads the parameters at step 0.
-        reads: how many batches it reads; None: every one of an epoch.
+        reads: how many batches it reads; None stands for a whole epoch.
         whole_split: whether it reads every batch of its ``split``; ``passes`` are then those of one of them.
         translates: whether it needs a model and a task that translate.
         causal: whether it needs a model with a causal stack.

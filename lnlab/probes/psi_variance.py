@@ -28,7 +28,7 @@ from lnlab.tables import Row
 
 _Beta = Annotated[float, Field(gt=0, lt=1)]
 _FEWEST = 10
-"""Trajectories of which a variance is taken."""
+"""Trajectories over which a variance is taken."""
 
 _QUANTITIES = tuple(PSI_VARIANCE)
 
@@ -74,7 +74,7 @@ def psi_variance(
 
 
 def log_spaced_steps(steps: int, points: int) -> list[int]:
-    """From 1 to ``steps``, whole and rising, about so many and equally far apart in the logarithm."""
+    """Whole steps from 1 to ``steps``, about ``points`` of them, equally far apart in the logarithm."""
     return sorted({round(steps ** (i / (points - 1))) for i in range(points)})
 
 

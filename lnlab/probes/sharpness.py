@@ -35,7 +35,8 @@ _TYPICAL = 25
 
 
 def _passes(params: dict[str, Any]) -> float:
-    """Count the products that are usually needed, and the gradients of v."""
+    """Count the products that are usually needed, and the gradients from which Adam's v is estimated."""
+    # A backward pass costs about twice a forward pass, so a gradient is three of them.
     moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
     products = min(params["steps"], _TYPICAL)
     return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments

@@ -54,7 +54,7 @@ def update_effect(
     """
     update, _ = last_update(state)
     if isinstance(state.model, AddressedModel):
-        yield from _of_returned(state, state.model, update, batches, split)
+        yield from _change_of_any_model(state, state.model, update, batches, split)
         return
     f = StackOutputs(state.model)
     names = {id(p): name for name, p in state.model.named_parameters()}
@@ -80,10 +80,10 @@ def update_effect(
             yield {"quantity": _AMPLIFICATION, **at, "value": mean / squared_length}
 
 
-def _of_returned(
+def _change_of_any_model(
     state: State, model: AddressedModel, update: Mapping[str, Tensor], batches: int, split: str
 ) -> Iterator[Row]:
-    """The same of what any module returns; ``model`` is a copy, and is as it was afterwards."""
+    """Measure the change of what any module returns, by taking the update back and making it again."""
     returned: list[Tensor] = []
 
     def keep(_module: object, _inputs: object, output: object) -> None:

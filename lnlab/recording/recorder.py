@@ -360,7 +360,7 @@ class Recorder:
         if self._updates is None:
             return
         began = time.perf_counter()
-        waiting = self._updates.waiting()
+        waiting = self._updates.take_unread()
         if not self._writes or not waiting:
             return
         for update, blocks in zip(waiting, _blocks(waiting), strict=True):
@@ -614,10 +614,10 @@ def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
         blocks: list[Block] = []
         if update.gradients is not None:
             norms = [None if absent else v for v, absent in zip(next(numbers), update.absent, strict=True)]
-            blocks.append(_of_parameters("step_gradient_norm", norms))
+            blocks.append(_parameter_block("step_gradient_norm", norms))
         if update.change is not None:
             pairs = zip(next(numbers), next(numbers), strict=True)
-            blocks.append(_of_parameters("update_to_weight", [d / before if before else None for d, before in pairs]))
+            blocks.append(_parameter_block("update_to_weight", [d / before if before else None for d, before in pairs]))
         if update.activations:
             rows = [
                 {"quantity": "step_activation_rms", **site.row(), "value": next(numbers)[0]}
@@ -627,7 +627,7 @@ def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
         yield blocks
 
 
-def _of_parameters(quantity: str, values: Sequence[float | None]) -> Block:
+def _parameter_block(quantity: str, values: Sequence[float | None]) -> Block:
     columns = {"quantity": quantity, "value": list(values)}
     return {"source": f"hook {quantity}", "table": "sites", "columns": columns, "addresses": "parameters"}
 

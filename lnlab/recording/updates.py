@@ -104,8 +104,8 @@ class UpdateHooks:
             handle.remove()
         self._handles = []
 
-    def waiting(self) -> list[Update]:
-        """The updates whose numbers have not been read; the caller reads them, in one synchronisation."""
+    def take_unread(self) -> list[Update]:
+        """Hand over, and forget, the updates whose numbers are still on the device; one read of all is one wait."""
         waiting, self._waiting = self._waiting, []
         return waiting
 

@@ -14,7 +14,11 @@ from lnlab.corpora.vocabulary.tokenizers import PAD
 def token_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     """The sum over the target tokens: (batch, length, V) and (batch, length), padded with 0, -> ()."""
     return functional.cross_entropy(
-        _single(logits).flatten(0, 1), targets.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+        _at_least_float32(logits).flatten(0, 1),
+        targets.flatten(),
+        ignore_index=PAD,
+        reduction="sum",
+        label_smoothing=smoothing,
     )
 
 
@@ -27,9 +31,9 @@ def entropy(counts: Tensor) -> float:
 
 def label_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """The sum over sentences: (batch, labels) and (batch,) -> ()."""
-    return functional.cross_entropy(_single(logits), labels, reduction="sum", label_smoothing=smoothing)
+    return functional.cross_entropy(_at_least_float32(logits), labels, reduction="sum", label_smoothing=smoothing)
 
 
-def _single(logits: Tensor) -> Tensor:
-    """In float32 at least: a sum over a batch has no digits left in bfloat16."""
+def _at_least_float32(logits: Tensor) -> Tensor:
+    """Widen 16-bit logits: a sum over a batch has no digits left in bfloat16."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

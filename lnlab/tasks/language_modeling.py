@@ -86,7 +86,7 @@ class LanguageModeling(TextTask):
         return entropy(torch.bincount(self._windows("train")[:, 1:].flatten(), minlength=self.size))
 
     def _windows(self, split: str) -> Tensor:
-        """The windows of a split, of which there is one at least: (windows, length + 1)."""
+        """The windows of a split, at least one: (windows, length + 1)."""
         if split not in SPLITS:
             raise LabError(Issue("unknown-name", "task", f"there is no split '{split}'", nearest(split, SPLITS)))
         tokens = self.text[split]

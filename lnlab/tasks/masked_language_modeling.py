@@ -81,12 +81,12 @@ class MaskedLanguageModeling:
         return torch.bincount(torch.cat(words), minlength=self.size)
 
     def unigram_entropy(self) -> float:
-        """The entropy of the words of the training sentences, of which any may be hidden."""
+        """The entropy of the words of the training sentences; each word may be hidden."""
         return entropy(self._frequencies)
 
 
 def hidden_words(source: Tensor, share: float, generator: Generator) -> Tensor:
-    """Of each sentence so large a share of its words, rounded up, each as likely: (batch, length), booleans."""
+    """Draw the words to hide: ``share`` of those of each sentence, rounded up; (batch, length), booleans."""
     words = _words(source)
     priority = torch.rand(source.shape, generator=generator).masked_fill(~words, 2)
     number = (words.sum(1, keepdim=True) * share).ceil()

@@ -104,7 +104,7 @@ def declared_split_batches(params: Choice, split: str) -> int:
 
 
 def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
-    """Batches of so many tokens in a split."""
+    """How many batches of a number of tokens a split has."""
     declared = (params.get("corpus") or {}).get(split)  # a number of sentences, or the files that hold them
     return ceil((declared if isinstance(declared, int) else SENTENCES) * SENTENCE_TOKENS / tokens)
 

@@ -40,7 +40,7 @@ def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Fin
 
 
 def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
-    """The verdict of a sentence that holds if several claims do; None: of one of them there is none to read."""
+    """The verdict of a sentence that holds if several claims do; None if one of them has no verdict to read."""
     if "contradicted" in verdicts:
         return "contradicted"
     if "smaller" in verdicts:

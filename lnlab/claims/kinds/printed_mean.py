@@ -71,7 +71,7 @@ def printed_mean(
 
 
 def predicted_means(numbers: list[float], draws: int, level: float = 0.95) -> Region:
-    """Where the middle ``level`` of means of so many further draws lies, by the logarithms of these."""
+    """The interval that holds the mean of further draws with probability ``level``, from the logarithms of these."""
     logs = np.log(numbers)
     random = np.random.Generator(np.random.PCG64(0))
     n = logs.size

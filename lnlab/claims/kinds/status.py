@@ -38,7 +38,7 @@ class SeedTally:
 
     Attributes:
         met: whether it did what the claim counts.
-        unknown: seeds of which that cannot be known, with the reason.
+        unknown: seeds that cannot be counted on either side, with the reason.
         pending: seeds that have not run to their end.
         fates: in words how a seed ended that did not simply finish.
     """
@@ -173,7 +173,7 @@ def _share_verdict(
     tallies: Sequence[SeedTally],
     criterion: Criterion,
 ) -> Finding:
-    """The finding of a share, seeds of which nothing is known standing on the side that makes its interval wider."""
+    """The finding of a share; unknown seeds stand on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
     total = max(tally.total for tally in tallies)
     k = counts.inside

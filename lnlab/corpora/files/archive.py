@@ -33,7 +33,7 @@ class Content:
 
 
 class _Bounded(RawIOBase):
-    """A stream of which no more can be read than is allowed."""
+    """A stream that refuses to be read beyond a limit."""
 
     def __init__(self, file: BufferedIOBase, where: str) -> None:
         self._file = file

@@ -47,7 +47,7 @@ def software() -> dict[str, str]:
 
 
 class Agent:
-    """A worker of a cluster, with so many threads of torch. Its methods run side by side."""
+    """A worker of a cluster, with ``threads`` threads of torch. Its methods run side by side."""
 
     def __init__(self, threads: int) -> None:
         os.environ[THREADS] = str(threads)

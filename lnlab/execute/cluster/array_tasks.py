@@ -116,7 +116,7 @@ class SubmittedTasks:
 def submit_tasks(
     task: ArrayTask, number: int, logs: Path, parameters: Mapping[str, str | int], cluster: Literal["slurm", "local"]
 ) -> SubmittedTasks:
-    """Hand so many tasks to SLURM as one array.
+    """Hand ``number`` tasks to SLURM as one array.
 
     Args:
         task: what each of them does.

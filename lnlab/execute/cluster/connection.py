@@ -61,8 +61,8 @@ def connected(address: str | None, workers: int | None) -> Iterator[None]:
     """Inside, this process is connected to a cluster; as before, where it was already.
 
     Args:
-        address: ``host:port`` or ``auto``; None: ``RAY_ADDRESS``, else a cluster of this machine for the time being.
-        workers: cores of such a cluster; None: those of this machine.
+        address: ``host:port`` or ``auto``; by default ``RAY_ADDRESS``, else a temporary cluster on this machine.
+        workers: cores of a temporary cluster; by default those of this machine.
 
     Raises:
         LabError: Ray is not installed, or the cluster cannot be reached.

@@ -20,7 +20,7 @@ class RayCluster:
     """Workers on the nodes of the Ray cluster that this process is connected to: ``requested``, or one a core.
 
     Attributes:
-        requested: how many; None: as many as cores, those of nodes that come later included.
+        requested: how many; by default as many as cores, those of nodes that come later included.
         say: tells the user what a run waits for.
     """
 
@@ -41,7 +41,7 @@ class RayCluster:
 
     @property
     def memory(self) -> int:
-        """What its nodes give to tasks now; without a node, of which nothing is known, as much as this machine's."""
+        """What its nodes give to tasks now; before there is a node, what this machine would give."""
         return cluster_size().memory or machine_memory()
 
     def require(self, devices: Collection[str]) -> None:

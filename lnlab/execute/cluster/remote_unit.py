@@ -81,7 +81,7 @@ class RemoteUnit:
         return list(self._call("missing", measurements))
 
     def settled(self, steps: int = 0) -> bool:
-        """Whether the trajectory finished so many updates before, or came to its own end."""
+        """Whether the trajectory has finished ``steps`` updates before, or came to its own end."""
         return bool(self._call("settled", steps))
 
     def resume(self, limit: int) -> "Resumed | None":

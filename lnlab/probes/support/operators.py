@@ -35,7 +35,7 @@ def without_preconditioner(kind: Kind) -> str:
 
 
 def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
-    """Forward-equivalents of so many products with a batch, and of the graph."""
+    """The cost of the products with a batch and of its graph, in forward passes."""
     return float(OPERATOR_PARTS[without_preconditioner(kind)] * ((PRODUCT if keep else REBUILT_PRODUCT) * products + 6))
 
 

@@ -32,26 +32,26 @@ def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
     return list(selected.values())
 
 
-def _of_norm(site: Site) -> bool:
+def _is_norm(site: Site) -> bool:
     return site.tensor.startswith(("scale", "shift"))
 
 
-def _of_table(site: Site) -> bool:
+def _is_embedding(site: Site) -> bool:
     return site.sublayer in ("embedding", "output")
 
 
-def _of_attention(site: Site, *tensors: str) -> bool:
+def _is_attention(site: Site, *tensors: str) -> bool:
     """A matrix or a bias of those tensors, or a gain beside it: of q, ``q``, ``bq`` and ``gain_q``."""
-    return site.sublayer in ATTENTION and not _of_norm(site) and site.tensor[-1] in tensors
+    return site.sublayer in ATTENTION and not _is_norm(site) and site.tensor[-1] in tensors
 
 
 _SCOPES: Mapping[str, Callable[[Site], bool]] = {
     "all": lambda _: True,
-    "without_embeddings": lambda site: not _of_table(site),
-    "embeddings": _of_table,
-    "attention": lambda site: _of_attention(site, "q", "k", "v", "o"),
-    "attention_qk": lambda site: _of_attention(site, "q", "k"),
-    "attention_vo": lambda site: _of_attention(site, "v", "o"),
+    "without_embeddings": lambda site: not _is_embedding(site),
+    "embeddings": _is_embedding,
+    "attention": lambda site: _is_attention(site, "q", "k", "v", "o"),
+    "attention_qk": lambda site: _is_attention(site, "q", "k"),
+    "attention_vo": lambda site: _is_attention(site, "v", "o"),
     "feed_forward": lambda site: site.sublayer == "feed_forward" and site.tensor in ("w1", "b1", "w2", "b2"),
-    "norms": _of_norm,
+    "norms": _is_norm,
 }
