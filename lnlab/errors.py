@@ -152,6 +152,6 @@ def _stem(word: str) -> str:
 
 
 def _likeness(word: str, other: str) -> float:
-    """From 0 to 1; words that begin alike, or hold the other, come first."""
+    """Rank words that begin alike, or of which one holds the other, first."""
     ratio = SequenceMatcher(None, word.casefold(), other.casefold()).ratio()
     return ratio + (word.casefold() in other.casefold() or other.casefold() in word.casefold()) / 2

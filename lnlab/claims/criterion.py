@@ -1,4 +1,4 @@
-"""By what a claim is judged besides its region: level, estimand, whose the margin is, and which value is named.
+"""What judges a claim besides its region: level, estimand, whose the margin is, and which value is named.
 
 Where the margin is the sentence's own, the interval decides by the region alone:
 
@@ -44,7 +44,7 @@ class Null:
 
 @dataclass(frozen=True)
 class Criterion:
-    """By what a claim is judged besides its region; by default once, about the mean, by the sentence's own margin.
+    """What judges a claim besides its region; by default once, about the mean, by the sentence's own margin.
 
     Attributes:
         level: two-sided, of this look.

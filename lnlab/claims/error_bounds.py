@@ -21,7 +21,7 @@ DECIDED = ("supported", "contradicted", "smaller")
 _WITHOUT_SEEDS = ("cited", "edges")
 """Kinds that judge other verdicts."""
 EXACT_STATISTIC = "worst sample"
-"""That of a bound on every sample, which is decided by counting."""
+"""The statistic of a bound on every sample, which is decided by counting."""
 
 
 def error_sentence(verdicts: Sequence[Verdict]) -> str:

@@ -189,7 +189,7 @@ def reason_unfinished(sample: Sample, finish: float) -> str:
 
 
 def reason_pending(pending: Sequence[int], total: int) -> str:
-    """That seeds have yet to run: stopping to look whenever one has finished would make false verdicts likely."""
+    """Say that seeds have yet to run. Judging whenever one has finished would make false verdicts likely."""
     examples = ", ".join(map(str, pending[:5])) + (", ..." if len(pending) > 5 else "")
     return f"{len(pending)} of {total} seeds have not run to their end ({examples}); a verdict waits for all"
 

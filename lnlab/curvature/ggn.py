@@ -63,7 +63,7 @@ class _RecordedModel(nn.Module):
         self.eval()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """As the model's."""
+        """Call the model."""
         self.outputs.append(self.model(*args, **kwargs))
         return self.outputs[-1]
 

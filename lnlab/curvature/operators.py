@@ -186,7 +186,7 @@ class Sharded:
         return (gradients[0] - gradients[1]) / (2 * length)
 
     def _gradient(self, losses: Sequence[Callable[[], tuple[Tensor, float]]]) -> Tensor:
-        """Of the mean loss, (size,), float64."""
+        """The gradient of the mean loss: (size,), float64."""
         total = torch.zeros(1, self.size, dtype=torch.float64, device=self.device)
         for evaluate in losses:
             parts = torch.autograd.grad(evaluate()[0], self.parameters, allow_unused=True, materialize_grads=True)
@@ -194,7 +194,7 @@ class Sharded:
         return total[0] / self.count
 
     def _product(self, rows: Tensor, together: int, shard: int) -> Tensor:
-        """Of one shard with every row, from one graph."""
+        """The product of one shard's matrix with every row, from one graph."""
         *parts, end = torch.split(rows, together)
         if self._keep:
             products = last = self._kept_products[shard]

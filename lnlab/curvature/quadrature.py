@@ -58,9 +58,10 @@ def wasserstein_distance(one: Quadrature, other: Quadrature) -> float:
 
 
 def measure_converged(tolerance: float, back: int = 5) -> Until:
-    """Whether ``back`` more steps have moved the measure by less than ``tolerance`` times its range, as ``until``.
+    """Make the ``until`` of ``lanczos`` that ends a run once its measure has converged.
 
-    Its distance to what it was then is compared; and an eigenvalue must be within as much of either end.
+    It has if the last ``back`` steps moved it by at most ``tolerance`` times its range, in Wasserstein distance, and
+    either end of it is an eigenvalue to within as much.
     """
 
     def until(run: Tridiagonal) -> bool:

@@ -49,7 +49,7 @@ def from_bytes(state: State, content: bytes, facts: Json) -> None:
 
 
 def only_weights(content: bytes) -> bytes:
-    """Of a saved state its parameters and buffers alone, under the same names."""
+    """Reduce a saved state to its parameters and buffers, under the same names."""
     return save({name: tensor for name, tensor in load(content).items() if name.startswith(_MODEL)})
 
 

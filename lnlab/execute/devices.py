@@ -100,7 +100,7 @@ class _PlacedTask:
         return getattr(self._task, name)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """As the task's, on the device."""
+        """The task's batches, moved to the device."""
         for batch in self._task.batches(split, purpose, epoch):
             tokens = {name: getattr(batch, name).to(self._device) for name in ("source", "target_in", "target_out")}
             yield replace(batch, **tokens)

@@ -78,16 +78,16 @@ class ThisMachine:
 
     @property
     def workers(self) -> int:
-        """As many as are requested, or as its cores have threads for."""
+        """The number requested, or as many as its cores have threads for."""
         return self.requested or max(1, cores() // threads())
 
     @property
     def memory(self) -> int:
-        """Of this machine."""
+        """The memory of this machine, in bytes."""
         return machine_memory()
 
     def require(self, devices: Collection[str]) -> None:
-        """Those that torch sees."""
+        """Refuse devices that torch does not see."""
         require_devices(devices)
 
     def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> None:

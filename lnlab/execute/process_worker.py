@@ -23,7 +23,7 @@ from lnlab.execute.executor import WorkerDied
 
 WaitingTask = tuple["Future[Any]", Callable[[Any], Any], Any, float | None]
 MOST_STARTS = 3
-"""So many processes in a row that end before they begin a task have died of it."""
+"""Processes in a row that end before they begin a task, after which the task is held to be the cause."""
 SECONDS_TO_END = 5.0
 """Seconds in which a process that has lost its channel ends by itself."""
 _BEGUN, _ANSWERED, _RAISED = "begun", "answered", "raised"
@@ -32,7 +32,7 @@ _STARTING = Lock()
 
 
 def serve(channel: Connection, initialize: Callable[[], None]) -> None:
-    """In the process: do tasks until the channel is closed. Ctrl-C is for the process that waits."""
+    """Do tasks in the worker process until the channel is closed. Ctrl-C is for the process that waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an idle worker just ends
     initialize()
@@ -89,7 +89,7 @@ class ProcessWorker:
             self._stopped = True
             if self._process is not None:
                 self._process.kill()
-        self._tasks.put(None)
+        self._tasks.put(None)  # wakes the thread that waits for a task, which then ends
         if self._thread.is_alive():
             self._thread.join()
 

@@ -46,7 +46,7 @@ class Queue:
         return self.costs.get(unit.key, 1.0)
 
     def next(self) -> Trajectory | None:
-        """The next unit that may be handed out, one that never waited first; None if all must wait."""
+        """The next unit that may be handed out, or None if all must wait. Units that never had to wait come first."""
         if self.ready:
             return self.ready.popleft()
         if self.waiting and self.waiting[0][0] <= self.clock():

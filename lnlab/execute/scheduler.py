@@ -38,7 +38,7 @@ from lnlab.registry import Roots
 DEATHS = 3
 """A unit that has killed this many workers has failed."""
 
-LOSSES = 10
+MAX_LOSSES = 10
 """So has one that was at work on this many machines when they went away."""
 
 TICK = 0.1
@@ -204,7 +204,7 @@ class _Scheduler:
             answer = self._handle_worker_end(flight, cause, self.deaths, DEATHS)
         except WorkerLost as lost:
             self.losses[flight.unit.key] += lost.first
-            answer = self._handle_worker_end(flight, str(lost), self.losses, LOSSES)
+            answer = self._handle_worker_end(flight, str(lost), self.losses, MAX_LOSSES)
         except _BROKEN:
             answer = Answer(flight.unit.key, BUSY, "the pool of workers broke")
         if answer.status == BUSY:

@@ -20,7 +20,7 @@ class TensorImage:
     values: Tensor
 
     def tensors(self) -> dict[str, Tensor]:
-        """By name again, each in its shape."""
+        """The tensors by name, each in its shape."""
         pieces = torch.split(self.values, [shape.numel() for shape in self.shapes.values()])
         return {name: piece.view(shape) for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)}
 

@@ -100,5 +100,5 @@ class SoftmaxAttention(DotProductAttention):
         super().__init__(width, heads, linear, dropout=dropout, output=output)
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """As they are."""
+        """Return both unchanged."""
         return q, k

@@ -126,7 +126,7 @@ def norms_over_batches(model: nn.Module) -> list[nn.Module]:
 
 
 _TORCHS_FORWARDS = {kind.forward for kind in (nn.BatchNorm1d, nn.SyncBatchNorm, nn.InstanceNorm1d)}
-"""Of norms that take the batch's statistics where they have no running ones."""
+"""The forward methods of norms that take the batch's statistics where they have no running ones."""
 
 
 def _train_alone(norm: nn.Module, restored: ExitStack) -> None:

@@ -24,7 +24,7 @@ class Boundary:
     at_input: bool
 
     def put(self, change: Change) -> RemovableHandle:
-        """From now on ``change(x)`` passes in the place of x, until the handle is removed.
+        """Pass on ``change(x)`` in the place of x, until the handle is removed.
 
         An activation that a module has as two inputs, as queries and as keys, is replaced in both.
         """
@@ -72,7 +72,7 @@ def _layer_boundaries(stack: str, number: int, layer: Layer) -> Iterator[tuple[S
 
 
 def stream_norms(layer: Layer) -> dict[str, nn.Module]:
-    """By the name of each sublayer the norm of its sum, where the placement says that it norms the stream."""
+    """The norm of each sublayer's sum, by the sublayer's name; empty unless the placement norms the stream."""
     if not norms_stream(layer):
         return {}
     return dict(zip(layer.sublayers, layer.placement.norms, strict=True))  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ class Batches(Protocol):
 
 
 def tokens_read(batch: TokenPairs) -> dict[str, Tensor]:
-    """By the name of a stack: the tokens that it reads, (batch, length), padded with 0."""
+    """The tokens that each stack reads, (batch, length), padded with 0, by the name of the stack."""
     return {"encoder": batch.source, "decoder": batch.target_in}
 
 

@@ -12,7 +12,7 @@ from lnlab.nn.masks import PAD_TOKEN, padding
 from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import classifier_size, one_stack_size
-from lnlab.nn.transformer import Stack, StackShape
+from lnlab.nn.transformer import ModelShape, Stack
 from lnlab.registry import default
 
 
@@ -38,7 +38,7 @@ class Encoder(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape = StackShape(
+        shape = ModelShape(
             size=size,
             width=d_model,
             heads=heads,
@@ -89,7 +89,7 @@ class Classifier(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape = StackShape(
+        shape = ModelShape(
             size=size,
             width=d_model,
             heads=heads,

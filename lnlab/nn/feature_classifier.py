@@ -13,7 +13,7 @@ from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
 from lnlab.nn.size import feature_classifier_size
-from lnlab.nn.transformer import Features, Stack, StackShape
+from lnlab.nn.transformer import Features, ModelShape, Stack
 from lnlab.registry import default
 
 
@@ -66,5 +66,5 @@ class FeatureClassifier(Classifier):
             linear=linear,
         )
         frozen = Parts(feature_layers, feature_norm, feature_placement, feature_attention)
-        shape = StackShape(size=size, width=d_model, heads=heads, d_ff=d_ff, positions=positions, linear=linear)
+        shape = ModelShape(size=size, width=d_model, heads=heads, d_ff=d_ff, positions=positions, linear=linear)
         self.encoder.embedding = Features(Stack("features", frozen, None, shape))  # type: ignore[assignment]

@@ -11,7 +11,7 @@ from lnlab.nn.masks import causal
 from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import one_stack_size
-from lnlab.nn.transformer import Stack, StackShape
+from lnlab.nn.transformer import ModelShape, Stack
 from lnlab.registry import default
 
 
@@ -39,7 +39,7 @@ class LanguageModel(nn.Module):
         linear: LinearChoice = default("plain"),
     ) -> None:
         super().__init__()
-        shape = StackShape(
+        shape = ModelShape(
             size=size,
             width=d_model,
             heads=heads,

@@ -19,7 +19,7 @@ from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
 from lnlab.nn.size import encoder_decoder_size
-from lnlab.nn.transformer import Stack, StackShape
+from lnlab.nn.transformer import ModelShape, Stack
 from lnlab.registry import Choice, Registry, default
 
 __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
@@ -106,7 +106,7 @@ class EncoderDecoder(nn.Module):
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
-        shape = StackShape(
+        shape = ModelShape(
             size=size,
             width=d_model,
             heads=heads,

@@ -51,7 +51,7 @@ class MupAttention(DotProductAttention):
         self.scale = math.sqrt(base_width * heads) / width
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """As they are."""
+        """Return both unchanged."""
         return q, k
 
 

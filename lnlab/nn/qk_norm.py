@@ -38,7 +38,7 @@ class QKNormAttention(DotProductAttention):
         self.logit_gain = nn.Parameter(torch.tensor(math.log2(length**2 - length)))
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Of length g and 1."""
+        """Scale queries to length g and keys to length 1."""
         return self.logit_gain * normalize(q, dim=-1, eps=self.eps), normalize(k, dim=-1, eps=self.eps)
 
 

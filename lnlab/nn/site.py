@@ -38,7 +38,7 @@ class StreamPoint:
 
 
 TokenMask = Callable[[Any], Tensor | Mapping[str, Tensor]]
-"""From a batch to where tokens are and not padding."""
+"""From a batch to a mask that is True at tokens and False at padding."""
 
 
 class AddressedModel(nn.Module):
@@ -76,7 +76,7 @@ class AddressedModel(nn.Module):
         return [(f"module.{name}", site, self.module.get_parameter(name)) for name, site in self.sites.items()]
 
     def tokens_at(self, batch: Any) -> Callable[[Site, Tensor], Tensor]:
-        """From a site and its tensor (..., width) to where it has tokens (...), in a batch.
+        """The mask of a batch: from a site and its tensor (..., width) to where that has tokens (...).
 
         Raises:
             LabError: the mask is none for that tensor.

@@ -16,7 +16,7 @@ from lnlab.compile.cost.cost import LENGTH
 from lnlab.keys import Json, canonical
 from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
-from lnlab.nn.transformer import Stack, StackShape
+from lnlab.nn.transformer import ModelShape, Stack
 
 _Size = Callable[[dict[str, Json]], tuple[int, int]]
 
@@ -85,7 +85,7 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
 @lru_cache(maxsize=1024)
 def _stack(choice: str, linear: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
     """Elements of one layer, those of its matrices alone, and elements after the last layer."""
-    shape = StackShape(size=1, width=width, heads=heads, d_ff=d_ff, linear=linears.builder(loads(linear)))
+    shape = ModelShape(size=1, width=width, heads=heads, d_ff=d_ff, linear=linears.builder(loads(linear)))
     with torch.device("meta"):
         stack = Stack("stack", parts_of(loads(choice)), None, shape)
     layer = list(stack.layers.parameters())

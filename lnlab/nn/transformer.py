@@ -19,7 +19,7 @@ from lnlab.nn.pooled import pooled_norms, token_mask
 
 
 @dataclass(frozen=True)
-class StackShape:
+class ModelShape:
     """The sizes of a stack, and what its tables and matrices are made of.
 
     Attributes:
@@ -46,7 +46,7 @@ class StackShape:
 class Layer(nn.Module):
     """Self-attention, cross-attention if the parts have it, and a feed-forward network, joined by a placement."""
 
-    def __init__(self, at: LayerSpec, parts: Parts, shape: StackShape) -> None:
+    def __init__(self, at: LayerSpec, parts: Parts, shape: ModelShape) -> None:
         super().__init__()
         attention = partial(parts.attention, at.width, shape.heads, shape.linear)
         self.self_attention = attention()
@@ -78,7 +78,7 @@ class Layer(nn.Module):
 class Stack(nn.Module):
     """Embedding, layers, and a final norm if the last layer's placement needs one."""
 
-    def __init__(self, name: str, parts: Parts, other_layers: int | None, shape: StackShape) -> None:
+    def __init__(self, name: str, parts: Parts, other_layers: int | None, shape: ModelShape) -> None:
         super().__init__()
         norm = partial(parts.norm, shape.width)
         sublayers = 3 if parts.cross_attention else 2

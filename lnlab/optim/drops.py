@@ -11,7 +11,7 @@ from lnlab.optim.schedules import Factor, Warmup, schedules, warmup_factor
 _Updates = tuple[Annotated[int, Field(ge=1)], ...]
 _Epochs = tuple[Annotated[float, Field(gt=0)], ...]
 _ROUNDING = 1e-6
-"""Of an update: three updates of 517 / 3 batches are an epoch, whatever float makes of it."""
+"""A tolerance in updates: three updates of 517 / 3 batches are an epoch, though floats round it."""
 
 
 @schedules.register("step")

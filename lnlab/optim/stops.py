@@ -18,7 +18,7 @@ from lnlab.issues import Issue
 from lnlab.registry import Registry
 
 Curves = Mapping[tuple[str, str], Sequence[tuple[int, float]]]
-"""By split and quantity: (step, value), rising in step."""
+"""The points (step, value), rising in step, by split and quantity."""
 _TRAINING = ("train", "loss")
 
 

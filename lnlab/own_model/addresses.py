@@ -58,7 +58,7 @@ class Address:
 
 
 def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[str, Address]:
-    """By the name of every parameter of a module its address; a tied one has that of its first name with a match.
+    """The address of every parameter of a module, by its name; a tied one has that of its first name with a match.
 
     Raises:
         LabError: there is no parameter, one has no gradient by its type, a pattern cannot be read or matches nothing,
@@ -145,7 +145,7 @@ def _recognised(
 
 
 def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, PatternRule]]]:
-    """By the path of every module of a known family its rules, each with what stands before its pattern in names."""
+    """The rules of every module of a known family, by its path; each with what stands before its pattern in names."""
     tables: dict[str, list[tuple[str, PatternRule]]] = {}
     for path, family in known_families(model):
         for pattern, address in family.sites.items():

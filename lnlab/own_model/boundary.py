@@ -32,7 +32,7 @@ _REMEDIES: tuple[tuple[str, str], ...] = (
     ("does not require grad", "use neither torch.no_grad() nor detach() in the model or the loss"),
     ("FSDP", "measure the model before it is sharded"),
 )
-"""By words of an error what helps, the first that fits."""
+"""Words of an error, and the remedy; the first that fits is given."""
 _SECOND = "torch cannot differentiate that twice: write it by its formula, or leave the probes of curvature out"
 _OF_SECOND = (
     "double",
@@ -66,7 +66,7 @@ def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
 
 @contextmanager
 def guarded_probe(name: str) -> Iterator[None]:
-    """As ``guarded``, of ``the probe 'sharpness'``, whose passes backward are told apart by where the error arose.
+    """``guarded`` for a probe, ``the probe 'sharpness'``; where the error arose tells its backward passes apart.
 
     Raises:
         LabError: what was raised, in one line.

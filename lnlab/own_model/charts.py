@@ -8,13 +8,13 @@ from lnlab.analyse.quantities.spectra import of_density
 AnyChart = alt.TopLevelMixin
 """Any chart of altair: one that stands alone."""
 _BINS = 80
-"""Of the chart of a spectrum."""
+"""The bins of the chart of a spectrum."""
 _FEW_POINTS = 30
 """The most points of a line that are each drawn with a mark."""
 
 
 def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
-    """By layer where the sites have layers, else by parameter."""
+    """A chart by layer where the sites have layers, else by parameter."""
     positive = bool((rows["value"] > 0).all())
     value = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
     title = quantity.replace("_", " ")

@@ -66,7 +66,7 @@ def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], address
 
 
 def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[Site, str]:
-    """By site the name of its parameter; a part of a fused one has its rows or columns behind it."""
+    """The name of the parameter of each site; a part of a fused one is followed by its rows or columns."""
     paths: dict[Site, str] = {}
     for name, address in addresses.items():
         turn = model.get_parameter(name).shape[address.dim] // address.repeats if len(address.sites) > 1 else 0

@@ -338,7 +338,7 @@ def _steps(run: RecordedRun) -> set[int]:
 
 
 def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, frozenset[str]]]:
-    """By the kind of a probe its table and the quantities that there are rows of."""
+    """The table of each kind of probe and the quantities that it has rows of."""
     kinds: dict[str, tuple[str, frozenset[str]]] = {}
     present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
     known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in probes]

@@ -8,7 +8,7 @@ from lnlab.keys import Json
 from lnlab.tables import Results
 
 _FEWEST_LAYERS = 2
-"""Of a profile along the layers."""
+"""The fewest layers of a profile along the layers."""
 _OF_HOOKS = ("step_gradient_norm", "update_to_weight", "step_activation_rms")
 
 

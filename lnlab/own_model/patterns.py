@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, tuple[Family, ...]] = {
     name: tuple(family for table in _TABLES for family in table.get(name, ()))
     for name in sorted({name for table in _TABLES for name in table})
 }
-"""By the name of a class what it may be."""
+"""The families that a class may be of, by its name."""
 
 
 @dataclass(frozen=True)

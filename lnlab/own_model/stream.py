@@ -21,7 +21,7 @@ _INPUT = ":input"
 
 
 def stream_points(model: nn.Module, patterns: Mapping[str, str]) -> dict[Site, StreamPoint]:
-    """By site the point of the stream there; without patterns of the user, those of known families.
+    """The points of the stream by their sites; without patterns of the user, those of known families.
 
     Raises:
         LabError: a pattern cannot be read or matches no module, or two points would have one site.

@@ -72,7 +72,7 @@ class Subject:
 
     @property
     def paths(self) -> dict[Site, str]:
-        """By site the name of the parameter or the module there."""
+        """The name of the parameter or the module at each site."""
         streams = {site: str(point) for site, point in self.points.items()}
         return printed_paths(self.structure, self.addresses) | streams
 

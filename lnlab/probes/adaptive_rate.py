@@ -69,7 +69,7 @@ def adaptive_rate(state: State) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Moments:
-    """Of one parameter: m̂ and sqrt(v̂) of its entries, and ε."""
+    """The moments of one parameter: m̂ and sqrt(v̂) of its entries, and ε."""
 
     mean: Tensor
     root: Tensor
@@ -82,7 +82,7 @@ class Moments:
         return self.mean[seen].abs() / self.root[seen]
 
     def without(self, mask: Tensor | None) -> "Moments":
-        """Of the entries that are resolved."""
+        """The moments of the entries that the mask leaves."""
         return Moments(resolved_entries(self.mean, mask), resolved_entries(self.root, mask), self.eps)
 
 

@@ -24,7 +24,7 @@ from lnlab.tables import Row
 LOSS, CHANGE = "loss_along_step", "gradient_change_along_step"
 Positive = Annotated[float, Field(gt=0)]
 Line = Mapping[float, tuple[float, float]]
-"""By α in units of the rate, the loss at W - α g, and how far its gradient is from g."""
+"""The loss at W - α g, and how far its gradient is from g, by α in units of the rate."""
 
 
 @probes.register(

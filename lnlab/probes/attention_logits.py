@@ -173,7 +173,7 @@ def _statistics(
     *,
     tokens: Tensor | None = None,
 ) -> Tensor:
-    """By head: the largest logit, the sum of entropies, and the number of queries; (3, heads).
+    """The largest logit, the sum of entropies, and the number of queries of each head: (3, heads).
 
     Of the queries that are ``tokens``, (batch, queries), or of all.
     """

@@ -20,7 +20,7 @@ from lnlab.probes.support.token_masks import stream_masks
 from lnlab.tables import Row
 
 WIDTH = 512
-"""Of the paper's models."""
+"""The width of the paper's models."""
 
 
 @probes.register("norm_concentration", table="sites", passes=once, quantities=NORM_CONCENTRATION, any_stream=True)

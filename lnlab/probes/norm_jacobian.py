@@ -93,7 +93,7 @@ def record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]
 
 
 def norm_quantities(norm_in: Tensor, norm_out: Tensor, x: Tensor) -> dict[str, float]:
-    """By quantity, from ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
+    """The values by quantity, from ‖g_in‖ and ‖g_out‖ (tokens), and x_in (tokens, width)."""
     if not len(x):
         return {}
     ratio = norm_in / norm_out

@@ -35,7 +35,7 @@ SMALLER = 3.0
 
 @dataclass(frozen=True)
 class PerturbationSums:
-    """Of one step, by stack: Σ‖ΔF(δ)‖² over all tokens, and of the first direction Σ‖ΔF(δ/3)‖² and Σ‖ΔF(δ) - Jδ‖²."""
+    """Sums of one step, by stack: Σ‖ΔF(δ)‖² over all tokens; for the first direction Σ‖ΔF(δ/3)‖² and Σ‖ΔF(δ) - Jδ‖²."""
 
     change: Mapping[str, float]
     smaller_change: Mapping[str, float]

@@ -69,7 +69,7 @@ def psi_variance(
                 values += [r, r * r * sample, closed_form(rho, sigma), first_order(rho, sigma)]
             for quantity, value in zip((_QUANTITIES[0], *_QUANTITIES[2:]), values, strict=False):
                 yield {"quantity": quantity, "index": memory, "x": float(t), "value": value}
-        for size, value in of_samples(psi[0]).items():
+        for size, value in variance_by_sample_size(psi[0]).items():
             yield {"quantity": _QUANTITIES[1], "index": size, "x": float(t), "value": value}
 
 
@@ -81,7 +81,7 @@ def log_spaced_steps(steps: int, points: int) -> list[int]:
 def simulated(
     draw: Draw, betas: tuple[float, ...], sigma: float, trajectories: int, steps: list[int]
 ) -> Iterator[tuple[int, Tensor]]:
-    """Of each of ``steps``, which rise, the step and ψ of every trajectory: (betas, trajectories)."""
+    """Yield each of the rising ``steps`` with ψ of every trajectory: (betas, trajectories)."""
     generator = Generator().manual_seed(draw("psi"))
     beta = torch.tensor(betas, dtype=torch.float64)[:, None]
     sums = torch.zeros(len(betas), trajectories, dtype=torch.float64)
@@ -105,8 +105,8 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
     return rho / (2 * (rho - 2) * (rho - 4) * sigma**2)
 
 
-def of_samples(psi: Tensor) -> dict[int, float]:
-    """By the size of a sample the variance in it, the median over as many samples as there are."""
+def variance_by_sample_size(psi: Tensor) -> dict[int, float]:
+    """The variance within a sample by its size: the median over all samples of that size."""
     variances = {}
     size = len(psi)
     while size >= _FEWEST:

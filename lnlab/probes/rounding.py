@@ -29,7 +29,7 @@ from lnlab.tables import Row
 TERMS = 2**16
 """n: the tokens of a large batch; below a batch norm noise was 96 u of the largest matrix."""
 _SMALL = 1 / 16
-"""Of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
+"""A share of the gradient of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
 MOMENTS = ("max_exp_avg_sq", "exp_avg_sq", "sum")
 """The names of the mean or sum of squared gradients in the state of optimizers."""
 
@@ -89,7 +89,7 @@ def unresolved_shares(quantity: str, model: nn.Module, masks: Mapping[str, Tenso
 
 
 def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
-    """By the name of a parameter the noise in its sublayer; without parameters of a sublayer that has no matrix."""
+    """The noise in the sublayer of each parameter, by its name; a sublayer without a matrix is left out."""
     names = {id(p): name for name, p in model.named_parameters()}
     sites = {
         names[id(p)]: (replace(site, tensor=""), p)  # the sublayer

@@ -73,7 +73,7 @@ def _record_discrepancies(model: nn.Module, by_site: dict[Site, list[Tensor]]) -
 
 
 def discrepancies(norm: BatchNorm, x: Tensor) -> Tensor:
-    """Of the mean and of the variance, (2,), float64, between running statistics and a batch (batch, length, width).
+    """How far a batch (batch, length, width) is from the running mean and variance: (2,), float64.
 
     Padding is left out, or counted, as in the norm.
     """

@@ -41,7 +41,7 @@ def token_cosine(
 
 
 def cosine_and_residual(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each sentence: the mean cosine of its pairs, its residual, and its tokens; 0 of each where there is no pair.
+    """The mean cosine of the pairs of each sentence, its residual, and its tokens; 0 of each where there is no pair.
 
     Args:
         x: (batch, length, width), float64.

@@ -46,7 +46,7 @@ from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
 COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
 _WRITING: "WeakValueDictionary[Path, Recorder]" = WeakValueDictionary()
-"""By its folder the recorder of this process that writes there."""
+"""The recorders of this process that are open, by the folder in which they write."""
 _MIN_TIMED_STEPS = 10
 """Updates after which the time of a step is known well enough for that."""
 

@@ -37,7 +37,7 @@ class Translator(Protocol):
         ...
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """From tokens (batch, length), padded with 0, to what a decoder looks at, and where it may."""
+        """Encode tokens (batch, length), padded with 0: what a decoder attends to, and its mask."""
         ...
 
     def decode(self, target_in: Tensor, memory: Tensor, present: Tensor, *, last: bool = False) -> Tensor:

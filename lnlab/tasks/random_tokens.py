@@ -80,7 +80,7 @@ class RandomTokens:
 
     @property
     def epoch_batches(self) -> None:
-        """There is no end."""
+        """None, as the data have no end."""
 
     def unigram_entropy(self) -> float:
         """The entropy of answers that are drawn uniformly."""

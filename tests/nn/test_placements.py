@@ -7,7 +7,7 @@ from torch import nn
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import parts_of
 from lnlab.nn.placements import LayerSpec, placements
-from lnlab.nn.transformer import Layer, StackShape
+from lnlab.nn.transformer import Layer, ModelShape
 
 WIDTH, HEADS, D_FF = 12, 3, 20
 PLACEMENTS = ["post", "pre"]
@@ -18,7 +18,7 @@ def layer(setting, placement: str, *, cross: bool) -> Layer:
     torch.manual_seed(0)
     parts = parts_of(setting(placement)["decoder"] | {"cross_attention": cross})
     at = LayerSpec("decoder", 1, 1, None, 3 if cross else 2, WIDTH, lambda: parts.norm(WIDTH))
-    made = Layer(at, parts, StackShape(size=1, width=at.width, heads=HEADS, d_ff=D_FF)).double()
+    made = Layer(at, parts, ModelShape(size=1, width=at.width, heads=HEADS, d_ff=D_FF)).double()
     for p in made.parameters():
         nn.init.normal_(p, std=0.4)
     return made

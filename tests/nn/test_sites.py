@@ -10,7 +10,7 @@ from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
 from lnlab.nn.sites import Site, activations, parameter_uses, separated, values_by_site, weights
-from lnlab.nn.transformer import Stack, StackShape
+from lnlab.nn.transformer import ModelShape, Stack
 
 SUBLAYERS = {
     "encoder": ("self_attention", "feed_forward"),
@@ -209,7 +209,7 @@ def test_activations_of_placements_that_nobody_registered(placement):
     """The sum of a sublayer is found by what happens next, whatever the formula."""
     parts = Parts(2, nn.LayerNorm, placement, SoftmaxAttention)
     model = nn.Module()
-    model.encoder = Stack("encoder", parts, None, StackShape(size=9, width=16, heads=2, d_ff=8)).eval()
+    model.encoder = Stack("encoder", parts, None, ModelShape(size=9, width=16, heads=2, d_ff=8)).eval()
     nn.init.normal_(model.encoder.embedding.table)
     with activations(model) as seen, torch.no_grad():
         out = model.encoder(torch.tensor([[1, 2, 3]]), torch.ones(1, 1, 1, 3, dtype=torch.bool))

@@ -9,7 +9,14 @@ from scipy.special import beta
 from scipy.stats import invgamma
 
 from lnlab.errors import LabError
-from lnlab.probes.psi_variance import closed_form, first_order, log_spaced_steps, of_samples, psi_variance, simulated
+from lnlab.probes.psi_variance import (
+    closed_form,
+    first_order,
+    log_spaced_steps,
+    psi_variance,
+    simulated,
+    variance_by_sample_size,
+)
 from lnlab.randomness import Draw
 
 
@@ -103,7 +110,7 @@ def test_variance_of_a_sample_grows_with_its_size_at_first_and_then_settles(stat
 
 def test_samples_are_disjoint_and_their_median_is_taken():
     psi = torch.arange(250, dtype=torch.float64).square()
-    found = of_samples(psi)
+    found = variance_by_sample_size(psi)
     assert list(found) == [250, 25]
     parts = [psi[i : i + 25].numpy().var(ddof=1) for i in range(0, 250, 25)]
     assert found[25] == pytest.approx(sorted(parts)[4])

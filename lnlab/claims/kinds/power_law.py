@@ -158,7 +158,7 @@ def lack_of_fit(x: np.ndarray, matrix: np.ndarray, level: float = 0.95) -> str |
 
 
 def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
-    """That every seed moves from each level to the next against the declared sign of the exponent, in words; or None.
+    """Say that every seed moves from each level to the next against the declared sign of the exponent; None otherwise.
 
     Args:
         matrix: (seeds, levels), positive, levels in ascending order.

@@ -11,7 +11,7 @@ from lnlab.corpora.files.archive import Content
 from lnlab.errors import CorpusError, nearest
 from lnlab.issues import Issue
 
-MARK = "@"
+LABEL_MARK = "@"
 UNPRINTED = re.compile(r"[\x00\x80-\x9f]")
 """NUL, and the controls above ASCII: no text in Latin-1 has them, and that in UTF-16 or of Windows does."""
 
@@ -26,16 +26,16 @@ def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, st
     lines = latin_1(content).split("\n")
     rows = []
     for number, line in enumerate(lines, start=1):
-        sentence, mark, label = (part.strip() for part in line.rpartition(MARK))
+        sentence, mark, label = (part.strip() for part in line.rpartition(LABEL_MARK))
         if not line.strip():
             continue
         if not mark or not label:
             raise CorpusError(
-                Issue("missing", content.where, f"line {number} has no label", f"a line is sentence{MARK}label")
+                Issue("missing", content.where, f"line {number} has no label", f"a line is sentence{LABEL_MARK}label")
             )
         if not sentence:
             what = f"line {number} has no sentence"
-            raise CorpusError(Issue("missing", content.where, what, f"a line is sentence{MARK}label"))
+            raise CorpusError(Issue("missing", content.where, what, f"a line is sentence{LABEL_MARK}label"))
         if label not in names:
             raise CorpusError(
                 Issue("unknown-name", content.where, f"line {number} has the label '{label}'", nearest(label, names))

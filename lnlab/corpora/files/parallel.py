@@ -122,5 +122,5 @@ class NamedFiles:
         return content_of(None if None in paths else [path for path in paths if path])
 
     def _paths(self, roots: Roots, choice: Choice) -> list[Path | None]:
-        """Of each file, None where it is absent."""
+        """The path of each file, None where it is absent."""
         return [file_below(roots, name) for parameter in self.parameters for name in choice[parameter] or ()]

@@ -105,7 +105,7 @@ class SubmittedTasks:
                 job.cancel(check=False)
 
     def failures(self) -> list[tuple[str, Path]]:
-        """Of each task whose command did not end well: its last line, and the file with all that it printed."""
+        """The last line of each task whose command failed, and the file with all that it printed."""
         return [
             (_last_line(job.paths.stderr) or _last_line(job.paths.stdout) or job.state, job.paths.stderr)
             for job in self.jobs

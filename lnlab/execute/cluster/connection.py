@@ -22,7 +22,7 @@ _ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",
 }
-"""Of a cluster that is started here: no report to anybody, GPUs as they are, workers with this process's priority."""
+"""Ray's settings in a cluster started here: no usage report, GPUs left visible, workers with our priority."""
 
 
 @dataclass(frozen=True)

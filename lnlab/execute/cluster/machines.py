@@ -29,7 +29,7 @@ class RayCluster:
 
     @property
     def workers(self) -> int:
-        """As many as are requested, or as there are cores now.
+        """The number requested, or as many as there are cores now.
 
         Raises:
             LabError: it has no core now, and no number of workers was requested.

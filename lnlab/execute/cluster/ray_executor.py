@@ -32,8 +32,8 @@ _LOOK_EVERY = 1.0
 """Seconds between two looks at what nodes there are."""
 QUIET = 10.0
 """Seconds without any worker after which that is said."""
-FALSE_STARTS = 3
-"""So many agents in a row that never began mean that none will."""
+_MAX_FALSE_STARTS = 3
+"""Agents in a row that fail to begin, after which none is expected to."""
 _CALLS_AT_ONCE = 64
 
 
@@ -143,7 +143,7 @@ class RayExecutor:
         except ray.exceptions.RayError as error:
             hired.lost = True
             self._false_starts += 1
-            if self._false_starts >= FALSE_STARTS or "creation task" in str(error):
+            if self._false_starts >= _MAX_FALSE_STARTS or "creation task" in str(error):
                 lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
                 remedy = "install the same lnlab on every node"
                 raise LabError(

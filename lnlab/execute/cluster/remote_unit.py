@@ -20,7 +20,7 @@ def pack(task: Callable[[Any], Any], argument: Any) -> bytes:
 
 
 def call(message: bytes) -> Any:
-    """In the worker: do a task; its agent never unpacks it, as that would import torch."""
+    """Do a task in the worker; its agent never unpacks it, as that would import torch."""
     task, argument = ForkingPickler.loads(message)
     return task(argument)
 

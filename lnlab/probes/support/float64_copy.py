@@ -37,7 +37,7 @@ def value_and_change(
 
 
 class StackOutputs(nn.Module):
-    """From a batch to the output of each stack, its last norm included: (batch, length, width) by the stack's name.
+    """A model as a function from a batch to each stack's output after its last norm: (batch, length, width), by name.
 
     The pass ends at the last of ``stack_names``.
     """
@@ -69,7 +69,7 @@ class _AllRecorded(Exception):
 
 
 class SummedLoss(nn.Module):
-    """From a batch to the sum of the task's loss over it, in nats."""
+    """A model as a function from a batch to the sum of the task's loss over it, in nats."""
 
     def __init__(self, model: nn.Module, task: Task) -> None:
         super().__init__()

@@ -80,5 +80,5 @@ class _SummedLoss(nn.Module):
 
 
 def joint_norm(tensors: Sequence[Tensor]) -> float:
-    """Of all of them as one vector, in float64."""
+    """The norm of all of them as one vector, in float64."""
     return torch.stack([t.double().square().sum() for t in tensors]).sum().sqrt().item()

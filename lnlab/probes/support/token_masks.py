@@ -13,12 +13,12 @@ from lnlab.tasks.task import Batch
 
 
 def token_masks(batch: Batch) -> dict[str | None, Tensor]:
-    """By the name of a stack: (batch, length), True where it reads a token and not padding."""
+    """The mask of each stack, (batch, length), by its name: True where it reads a token and not padding."""
     return {stack: tokens != PAD_TOKEN for stack, tokens in tokens_read(batch).items()}
 
 
 def stream_masks(state: State, batch: Batch) -> Callable[[Site, Tensor], Tensor]:
-    """From a site and its tensor (..., width) to the mask of tokens (...); a model from elsewhere has its own."""
+    """The mask of a batch: from a site and its tensor (..., width) to (...). A model from elsewhere has its own."""
     if isinstance(state.model, AddressedModel):
         return state.model.tokens_at(batch)
     masks = token_masks(batch)

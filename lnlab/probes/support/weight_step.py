@@ -63,7 +63,7 @@ class Start:
         return outputs
 
     def squared_norms(self, outputs: Iterable[Mapping[str, Tensor]]) -> dict[str, float]:
-        """By stack the squared norm over all tokens of all batches, padding left out."""
+        """The squared norm over all tokens of all batches, padding left out, by stack."""
         sums: dict[str, float] = {}
         for batch, stack_outputs in zip(self.batches, outputs, strict=True):
             masks = token_masks(batch)

@@ -7,7 +7,7 @@ import pytest
 from toy_pieces import load
 
 from lnlab.execute.executor import WorkerLost
-from lnlab.execute.scheduler import LOSSES, sweep
+from lnlab.execute.scheduler import MAX_LOSSES, sweep
 from lnlab.execute.worker import prepare
 
 
@@ -94,5 +94,5 @@ def test_what_a_lost_worker_held_is_done_by_others(run, unit_of):
 
 def test_a_unit_that_was_there_whenever_a_machine_went_away_has_failed(run, unit_of, store):
     (unit,) = norms(unit_of, 1)
-    tally, _ = run([unit], Threadless(1, lost=[1] * LOSSES))
-    assert tally.problems == [(unit.key, "failed", f"{LOSSES} times its worker was lost")]
+    tally, _ = run([unit], Threadless(1, lost=[1] * MAX_LOSSES))
+    assert tally.problems == [(unit.key, "failed", f"{MAX_LOSSES} times its worker was lost")]
