@@ -3,6 +3,7 @@
 import json
 import math
 
+import nbformat
 import numpy as np
 import polars as pl
 import pytest
@@ -10,8 +11,10 @@ from scipy import stats
 
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
+from lnlab.report.compose import ReportPart
 from lnlab.report.folder import joined_schema
-from lnlab.report.page.figures import spec_with_data
+from lnlab.report.page.figures import draw_parts, figure_files, spec_with_data
+from lnlab.report.page.notebook import notebook_text
 from lnlab.report.sections.extremes import OVER_BATCH_PARTS, OVER_SEEDS, OVER_START_VECTORS, RESIDUAL, extremes
 from lnlab.report.sections.spectra import cumulative_spectrum, spectral_density
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
@@ -209,3 +212,34 @@ def test_a_cumulative_spectrum_shows_its_ends_alone():
     (chart,) = cumulative_spectrum(results_of(placed)).charts
     assert 1e-3 <= chart.seeds["x"].min() < 1.1e-3
     assert chart.seeds["value"].max() == pytest.approx(10)
+
+
+@pytest.mark.parametrize("draw", [spectral_density, cumulative_spectrum])
+def test_a_notebook_computes_the_range_that_the_caption_names(spectra, facts, draw, tmp_path, monkeypatch):
+    section = draw(spectra)
+    (chart,) = section.charts
+    (shown,) = draw_parts([ReportPart(1, "", (), section)])
+    cells = nbformat.reads(notebook_text(facts, [], [shown]), as_version=4).cells
+    opening, figure = [cell.source for cell in cells if cell.cell_type == "code"][:2]
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "tables").mkdir()
+    for name, content in figure_files(shown.figures[0]).items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(opening, names)
+    exec(figure, names)
+    made, drawn = names["points"], chart.points
+    assert made.columns == drawn.columns
+    assert made.select("panel", "series", "line", "n").equals(drawn.select("panel", "series", "line", "n"))
+    values = chart.seeds.group_by("panel", "series", "x", maintain_order=True).agg("value")["value"].to_list()
+    for row, of_seeds in zip(made.iter_rows(named=True), values, strict=True):
+        if row["estimate"] is not None:
+            assert row["estimate"] == pytest.approx(np.mean(of_seeds), rel=1e-5)
+        if row["high"] is not None:
+            assert row["high"] == pytest.approx(max(of_seeds), rel=1e-5)
+    assert made["low"].null_count() == drawn["low"].null_count()
+    assert np.nanmax(np.abs(made["low"].to_numpy() / drawn["low"].to_numpy() - 1)) < 1e-5
+    if "marks" in drawn.columns:
+        assert made["marks"].to_list() == drawn["marks"].to_list()
+        assert drawn["marks"].sum() > 0

@@ -73,6 +73,7 @@ class Spectra:
             families=self.families,
             missing=self.missing,
             rows=self.source_rows,
+            floor=floor,
         )
 
 

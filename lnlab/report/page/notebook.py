@@ -18,8 +18,9 @@ from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnFigure, DrawnPart
-from lnlab.report.section import Figure, Table
+from lnlab.report.section import Table
 from lnlab.report.table import Grid, csv_bytes
+from lnlab.report.words.statistic import MEAN_AND_RANGE
 from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
 _PACKAGES = ("polars", "altair", "vl-convert-python")
@@ -32,8 +33,6 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 alt.renderers.enable("svg")  # draws here, and asks no network for scripts
 
@@ -90,6 +89,24 @@ def medians(seeds):
     )
     ends = (pl.when(pl.col(c).is_finite()).then(c).alias(c) for c in ("estimate", "low", "high"))
     return found.with_columns(ends).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_RANGES = '''\
+
+
+def ranges(seeds, floor):
+    """Mean, lowest and highest over replicates, for a logarithmic axis that ends at the floor; one has no range."""
+    value, several = pl.col("value"), pl.len() > 1
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=value.mean(),
+        low=pl.when(several).then(value.min()),
+        high=pl.when(several).then(value.max()),
+        n=value.count().cast(pl.Int64),
+    )
+    visible = pl.col("high") > floor
+    return found.with_columns(
+        estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
+        low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
+        high=pl.when(visible).then("high"),
+    ).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
 _VERDICT_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
 _VERDICTS = f"""\
 verdicts = pl.read_parquet("data/verdicts.parquet")
@@ -105,7 +122,11 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
 def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> str:
     """The notebook as JSON text; equal reports give equal bytes."""
-    cells = [_markdown("title", _title(facts, verdicts)), _opening(drawn_parts)]
+    statistics = {figure.chart.statistic for drawn in drawn_parts for figure in drawn.figures}
+    opening = [_OPENING, notebook_lab.DRAW]
+    opening += [_MEDIANS] if any(statistic and statistic.centre == "median" for statistic in statistics) else []
+    opening += [_RANGES] if MEAN_AND_RANGE in statistics else []
+    cells = [_markdown("title", _title(facts, verdicts)), _code("opening", "".join(opening))]
     if verdicts:
         cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_VERDICT_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
@@ -119,16 +140,23 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     return str(_FORMAT.writes(document)) + "\n"
 
 
-def _is_median(chart: Figure) -> bool:
-    return chart.statistic is not None and chart.statistic.centre == "median"
-
-
-def _ends_at_bounds(chart: Figure) -> bool:
-    """Whether a band of the figure ends at a bound of a fraction: at exactly 0 or 1, as no other interval does."""
-    if chart.log or not {"low", "high"} <= set(chart.points.columns):
-        return False
-    ends = chart.points.select((pl.col("low") == 0).any() | (pl.col("high") == 1).any()).item()
-    return bool(ends)
+def _points_call(figure: DrawnFigure) -> str:
+    """The points of a figure from its seeds, by the statistic that its caption names."""
+    chart = figure.chart
+    if chart.statistic == MEAN_AND_RANGE:
+        call = f"ranges(seeds, floor={chart.data.floor:.7g})"
+        if "marks" not in chart.points.columns:
+            return call
+        heading = chart.headings["marks"]  # a count, which no seed has
+        return f'{call}.with_columns(pl.read_csv("tables/{figure.stem}.csv")["{heading}"].alias("marks"))'
+    if chart.statistic is not None and chart.statistic.centre == "median":
+        return "medians(seeds)"
+    fraction = ""
+    if not chart.log and {"low", "high"} <= set(chart.points.columns):
+        # a band ends at exactly 0 or 1 where it is that of a fraction, as no other interval does
+        ends = chart.points.select((pl.col("low") == 0).any() | (pl.col("high") == 1).any()).item()
+        fraction = ", fraction=True" if ends else ""
+    return f"over_seeds(seeds, log={chart.log}{fraction})"
 
 
 def escape_markdown(text: str) -> str:
@@ -199,11 +227,6 @@ def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def _opening(drawn_parts: Sequence[DrawnPart]) -> Any:
-    has_medians = any(_is_median(figure.chart) for drawn in drawn_parts for figure in drawn.figures)
-    return _code("opening", _OPENING + notebook_lab.DRAW + (_MEDIANS if has_medians else ""))
-
-
 def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     part = drawn.part
     head = escape_markdown(part.head)
@@ -224,16 +247,12 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
 
 
 def _figure_cells(figure: DrawnFigure) -> list[Any]:
-    log = figure.chart.log
-    has_medians = _is_median(figure.chart)
-    bounds = ", fraction=True" if _ends_at_bounds(figure.chart) else ""
-    call = "medians(seeds)" if has_medians else f"over_seeds(seeds, log={log}{bounds})"
     caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
     kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
     drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
     return [
         _markdown(f"{figure.stem}-caption", caption),
-        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem, points=call), drawn),
+        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem, points=_points_call(figure)), drawn),
         *([_code(f"{figure.stem}-lines", lines)] if (lines := notebook_lab.draw_call(figure)) else []),
     ]
 
