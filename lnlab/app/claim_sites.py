@@ -14,19 +14,15 @@ from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice
 from lnlab.select.quantity import SITE, quantities
 from lnlab.select.select import Selected
-from lnlab.select.selection import Conditions, value_list
+from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS
 from lnlab.store.plans import plan_frames
 from lnlab.tables import Results, frame
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
     from lnlab.nn.sites import Site
 
@@ -68,37 +64,12 @@ class _Reading:
     @property
     def decidable(self) -> bool:
         """Whether sites and settings alone decide which rows are selected."""
-        columns = {*self.selection, *([] if self.x is None else [self.x])} & set(COLUMNS)
-        return columns <= {"quantity", *SITE, *STATE_COLUMNS}
+        return {*self.selection, self.x} & set(COLUMNS) <= {"quantity", *SITE, *STATE_COLUMNS}
 
     def problem(self, key: str, what: str, remedy: str) -> Issue:
         """A problem with the value of a key, or with the selection as a whole."""
         parameter = self.parameter if not key or key in self.changed else "of"
         return Issue("empty-selection", f"{self.where}.{parameter}.{key}".rstrip("."), what, remedy)
-
-
-def distinct_probes(plan: "Plan") -> list[Choice]:
-    """The resolved probes of a plan, each once. A choice is shared by its measurements, which may be thousands."""
-    shared = {id(choice): choice for _, _, choice, _ in plan.needs}
-    return list({canonical(choice): choice for choice in shared.values()}.values())
-
-
-def sites_by_quantity(model: "nn.Module", probes: Sequence[Choice], known: "Registries") -> "Sites":
-    """The sites of each quantity in a model, of those of which every probe states the same.
-
-    Raises:
-        LabError: a parameter has no address.
-    """
-    stated_sites: dict[str, set[tuple[Site, ...] | None]] = {}
-    for choice in probes:
-        facts = known["probe"][choice["kind"]].facts
-        if facts.quantities is None:  # it may measure any of them
-            return {}
-        sites = facts.sites(model, choice) if facts.sites else {}
-        for quantity in facts.quantities:
-            stated_sites.setdefault(quantity, set()).add(tuple(sites[quantity]) if quantity in sites else None)
-    agreed = {name: next(iter(alternatives)) for name, alternatives in stated_sites.items() if len(alternatives) == 1}
-    return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
 
 
 def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, Sites]", *, absent: bool) -> list[Issue]:
@@ -114,27 +85,26 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
     measured = set.intersection(*(set(variant_sites) for variant_sites in sites.values())) if sites else set()
     stated = measured - set(quantities.entries)
     results: Results | None = None
-    for where, claim in _with_requirements(claims):
+    statements: list[tuple[str, _Claim]] = []
+    for claim in claims:
+        where = f"claims.{claim['id']}"
+        statements += [(where, claim)]
+        statements += [(f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ())]
+    for where, statement in statements:
         try:
-            readings = list(_readings(where, claim))
+            readings = list(_readings(where, statement))
         except LabError as error:
             all_problems += [replace(problem, place=f"{where}.{problem.where}") for problem in error.issues]
             continue
         problems_by_text: dict[str, Issue] = {}
         for reading in readings:
-            if reading.decidable and _names(reading) and _names(reading) <= stated:
+            names = parse_selection(reading.selection).names
+            if reading.decidable and names and stated.issuperset(names):
                 results = results or _unmeasured(plan, sites, stated)
-                for problem in _problems(reading, results, absent=absent):
+                if problem := _problem(reading, results, absent=absent):
                     problems_by_text.setdefault(problem.what, problem)  # what 'of' leaves open, 'to' does too
         all_problems += problems_by_text.values()
     return all_problems
-
-
-def _with_requirements(claims: Sequence[_Claim]) -> Iterator[tuple[str, _Claim]]:
-    for claim in claims:
-        where = f"claims.{claim['id']}"
-        yield where, claim
-        yield from ((f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ()))
 
 
 def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
@@ -147,23 +117,12 @@ def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
     x = along if "order" in claim else over
     apart = [column for column in SITE if column in (over, along, *(claim.get("each") or ()))]
     single = not (claim.get("exact") or claim.get("status"))
-    if of is not None:
-        whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
-        yield _Reading(where=where, parameter="of", changed=(), selection=whole, x=x, apart=apart, single=single)
-        if to is not None:
-            yield _Reading(
-                where=where,
-                parameter="to",
-                changed=tuple(to),
-                selection={**whole, **to},
-                x=x,
-                apart=apart,
-                single=single,
-            )
-
-
-def _names(reading: _Reading) -> set[str]:
-    return {str(name) for name in value_list(reading.selection.get("quantity")) if name is not None}
+    if of is None:
+        return
+    whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
+    for parameter, changed in (("of", {}), *([] if to is None else [("to", to)])):
+        selection = {**whole, **changed}
+        yield _Reading(where, parameter, tuple(changed), selection, x=x, apart=apart, single=single)
 
 
 def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[str]) -> Results:
@@ -188,40 +147,39 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
 
 
-def _problems(reading: _Reading, results: Results, *, absent: bool) -> list[Issue]:
+def _problem(reading: _Reading, results: Results, *, absent: bool) -> Issue | None:
+    """What is wrong with the sites that a selection takes: none of them, or several where one is needed."""
     path = [reading.x] if reading.x is not None and reading.x not in COLUMNS else []
     selected = Selected(results, reading.conditions, columns=path)
     try:
-        selected_rows = selected.rows
+        rows = selected.rows.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
     except NothingSelected:  # no setting of these runs has the path
-        return []
-    rows = selected_rows.drop_nulls([*path, *([reading.x] if reading.x in SITE else [])])
+        return None
+    if rows.is_empty() and not absent:
+        return None
+    if rows.is_empty() and not selected.rows.is_empty():
+        what = f"no selected site has a {reading.x}"
+        return Issue("no-effect", f"{reading.where}.over", what, "select sites that have one, or leave it out")
     if rows.is_empty():
-        return [_empty(reading, selected)] if absent else []
+        why = selected.why_empty
+        values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
+        what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
+        return reading.problem(why.where, what, why.remedy)
     site_key = ["variant", "quantity", *reading.apart]
     several = rows.filter(pl.len().over(site_key) > 1)
     if several.is_empty() or not reading.single:
-        return []
+        return None
     first = several.join(several.head(1).select(site_key), on=site_key, nulls_equal=True, maintain_order="left")
-    return [_ambiguous(reading, first)]
-
-
-def _empty(reading: _Reading, selected: Selected) -> Issue:
-    """The problem that no site meets a selection, or that none of those has an x."""
-    if not selected.rows.is_empty():
-        what = f"no selected site has a {reading.x}"
-        return Issue("no-effect", f"{reading.where}.over", what, "select sites that have one, or leave it out")
-    why = selected.why_empty
-    values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
-    what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
-    return reading.problem(why.where, what, why.remedy)
+    return _ambiguous(reading, first)
 
 
 def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Issue:
     """The problem that several sites are left, with their differences and the conditions that would tell them apart."""
     differing = [column for column in SITE if rows[column].n_unique() > 1]
     values = {column: rows[column].unique(maintain_order=True).to_list() for column in differing}
-    differences = "; ".join(f"{column} ({_first_texts(distinct)})" for column, distinct in values.items())
+    shown = {column: [_text(v) for v in distinct[:_MAX_SHOWN]] for column, distinct in values.items()}
+    more = {column: ["..."] if len(distinct) > _MAX_SHOWN else [] for column, distinct in values.items()}
+    differences = "; ".join(f"{column} ({', '.join([*texts, *more[column]])})" for column, texts in shown.items())
     places = ", ".join(f"{column} {_text(rows[column][0])}" for column in reading.apart)
     what = f"leaves {rows.height} sites{f' at {places}' if places else ''}: {differences}"
     distinguishing = list(differing)
@@ -229,12 +187,8 @@ def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Issue:
         without_column = [other for other in distinguishing if other != column]
         if without_column and rows.select(without_column).is_unique().all():
             distinguishing = without_column
-    choices = (" or ".join(f"{column}: {_text(v)}" for v in values[column][:_MAX_SHOWN]) for column in distinguishing)
+    choices = (" or ".join(f"{column}: {text}" for text in shown[column]) for column in distinguishing)
     return reading.problem("", what, f"add {', and '.join(choices)}")
-
-
-def _first_texts(values: Sequence[Json]) -> str:
-    return ", ".join([*map(_text, values[:_MAX_SHOWN]), *(["..."] if len(values) > _MAX_SHOWN else [])])
 
 
 def _text(value: Json) -> str:

@@ -27,8 +27,9 @@ def check_specs(
     """Check specs and build their models.
 
     Without --profile and -s, the default and every profile of each.
-    Reports every problem at once, with its line and column, then instantiates each distinct model on the meta device.
-    Needs no corpus.
+    Reports every problem at once, with its line and column: those of the grammar first, before any piece is loaded.
+    Then instantiates each distinct model on the meta device; of models that differ in widths or vocabulary alone one
+    whole, and one layer a stack of each other. Needs no corpus.
     """
     requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins)) for spec in specs}
     tables = [spec for spec in requests if states_results(spec)]

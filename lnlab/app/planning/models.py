@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
     from lnlab.compile.work import ResolvedSetting
+    from lnlab.nn.sites import Site
+    from lnlab.registry import Choice
     from lnlab.specfile.load import SpecDocument
 
 MODEL_PARTS = ("task", "model", "encoder", "decoder", "init", "optimizer", "interventions")
@@ -67,12 +69,12 @@ class BuiltModels:
         Raises:
             LabError: everything that cannot be built.
         """
-        from lnlab.app.claim_sites import distinct_probes
         from lnlab.execute.meta import INITIALIZED_PARTS, build_rules
 
         problems: dict[str, list[Issue]] = {variants[-1]: [] for variants in variants_by_parts(plan)}
         sites: dict[str, Sites] = {}
-        probes = distinct_probes(plan)
+        shared = {id(choice): choice for _, _, choice, _ in plan.needs}  # by thousands of measurements
+        probes = list({canonical(choice): choice for choice in shared.values()}.values())
         for variants in variants_by_parts(plan, INITIALIZED_PARTS):
             for variant in filter(problems.__contains__, variants):
                 with _located(document, plan, variant, problems[variant]):
@@ -97,7 +99,6 @@ class BuiltModels:
         """
         from torch import nn
 
-        from lnlab.app.claim_sites import sites_by_quantity
         from lnlab.execute.meta import INITIALIZED_PARTS, initialized_on_meta, intervene_on_meta, optimizer_on_meta
 
         stacks = stacks_of(setting)
@@ -133,6 +134,24 @@ class BuiltModels:
             optimizer_on_meta(nn.Linear(1, 1, device="meta"), setting, self.known)
             self.sound.add(chosen)
         return self.sites[measured]
+
+
+def sites_by_quantity(model: "nn.Module", probes: "Sequence[Choice]", known: "Registries") -> "Sites":
+    """The sites of each quantity in a model, of those of which every probe states the same.
+
+    Raises:
+        LabError: a parameter has no address.
+    """
+    stated_sites: dict[str, set[tuple[Site, ...] | None]] = {}
+    for choice in probes:
+        facts = known["probe"][choice["kind"]].facts
+        if facts.quantities is None:  # it may measure any of them
+            return {}
+        sites = facts.sites(model, choice) if facts.sites else {}
+        for quantity in facts.quantities:
+            stated_sites.setdefault(quantity, set()).add(tuple(sites[quantity]) if quantity in sites else None)
+    agreed = {name: next(iter(alternatives)) for name, alternatives in stated_sites.items() if len(alternatives) == 1}
+    return {quantity: sites for quantity, sites in agreed.items() if sites is not None}
 
 
 def _text(setting: "ResolvedSetting", part_names: Sequence[str]) -> str:
