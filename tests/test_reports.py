@@ -10,14 +10,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.locks.lock_report import read_lock
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.decisions import decision_from_json
 from lnlab.compile.front import compile_front, setting_namer
-from lnlab.report.committed.judge_again import verdict_follows
-from lnlab.report.committed.matching import match_runs
+from lnlab.record.held_rows import are_covered, is_drawable
+from lnlab.record.judge_again import verdict_follows
+from lnlab.record.locks.lock_report import read_lock
+from lnlab.record.matching import match_runs
 from lnlab.report.folder import read_folder
-from lnlab.report.held_rows import are_covered, is_drawable
 from lnlab.report.kept_rows import claim_selections
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES

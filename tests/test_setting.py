@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, compile_request
 from lnlab.keys import canonical
+from lnlab.record.registries import load_registries
 from lnlab.select.settings import SettingTable
 from lnlab.select.variants import Variants
 from lnlab.setting import DEPTHS, MISSING, Setting, implied_axes

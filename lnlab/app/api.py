@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
-from lnlab.app.request import load_registries, open_store, stored_plan
+from lnlab.app.request import open_store, stored_plan
 from lnlab.errors import SpecError, StoreError
+from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.app.planning.checks import SpecSummary
@@ -110,9 +111,9 @@ def judge(
     """
     if hasattr(spec, "judge"):  # what was measured judges itself; its class is not imported to ask for it
         return spec.judge(profile or ())
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
     from lnlab.claims.verdicts import Verdicts
+    from lnlab.record.evidence import plan_results
+    from lnlab.record.judging import plan_verdicts
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from lnlab.app.formats import format_count
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
-from lnlab.app.request import Request, compile_request, load_registries, remembered_plan
+from lnlab.app.request import Request, compile_request, remembered_plan
 from lnlab.app.rounds.units import RunOptions, unit_seconds
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.watching import watched_run
@@ -22,10 +22,11 @@ from lnlab.errors import LabError
 from lnlab.execute.cluster.array_tasks import ArrayTask, SubmittedTasks, submit_tasks
 from lnlab.execute.interrupts import counting_stops
 from lnlab.issues import Issue
+from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 

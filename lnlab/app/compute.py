@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lnlab.analyse.tuning.decide import decide_tuning
 from lnlab.app.missing_work import work_to_do
 from lnlab.app.plan_facts import plan_facts
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
@@ -17,12 +17,13 @@ from lnlab.compile.plan import Plan, Trajectory
 from lnlab.errors import LabError, SpecError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
+from lnlab.record.registries import load_registries
 from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 
 def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSummary:

@@ -132,7 +132,7 @@ def _disk(root: Path) -> Examined:
 
 def _data() -> list[Examined]:
     """Each folder of data, and the corpora that lie there."""
-    from lnlab.app.request import load_registries
+    from lnlab.record.registries import load_registries
 
     load_registries(())
     from lnlab.corpora.files.fetch import data_roots

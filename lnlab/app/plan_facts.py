@@ -14,7 +14,7 @@ from lnlab.specfile.experiment import kind_and_parameters
 from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 
 def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> Json:

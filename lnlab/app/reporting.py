@@ -38,10 +38,10 @@ def write_plan_report(
         ReportError: nothing is chosen yet, plugins are missing, the folder holds the report of another question, or it
             cannot be written.
     """
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
-    from lnlab.app.looks import known_looks
     from lnlab.claims.look_book import LookBook
+    from lnlab.record.evidence import plan_results
+    from lnlab.record.judging import plan_verdicts
+    from lnlab.record.looks import known_looks
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report
 

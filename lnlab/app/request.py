@@ -1,13 +1,12 @@
 """The request of a command, and the ways from there to a plan: compiled anew, or read from the store."""
 
-import gc
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError, SpecError, StoreError
 from lnlab.issues import Issue
@@ -18,12 +17,11 @@ from lnlab.userfiles import read_user_file
 if TYPE_CHECKING:
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan
-    from lnlab.registry import Registry, Roots
+    from lnlab.compile.resolve.choices import Registries
+    from lnlab.registry import Roots
     from lnlab.specfile.load import SpecDocument
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
-
-    Registries = Mapping[str, Registry[Any]]
 
 
 @dataclass(frozen=True)
@@ -101,24 +99,6 @@ def open_store(folder: Path | None, spec: Path | None = None) -> "Store":
     from lnlab.store.store import Store
 
     return Store(store_root(folder))
-
-
-def load_registries(plugins: Sequence[Path]) -> "Registries":
-    """Every registered piece of both wings, the plugins' included.
-
-    Raises:
-        LabError: a plugin cannot be loaded.
-    """
-    collects = gc.isenabled()
-    gc.disable()  # modules stay for good: to look for garbage among them takes an eighth of the time of importing them
-    try:
-        from lnlab.execute.registry_loader import RegistryLoader
-        from lnlab.report.registries import FRAME_REGISTRIES
-
-        return {**RegistryLoader(tuple(plugins))(), **FRAME_REGISTRIES}
-    finally:
-        if collects:
-            gc.enable()
 
 
 def compile_request(

@@ -124,9 +124,9 @@ def run_request(
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, a tracker, the report, or the size of a unit.
     """
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
     from lnlab.claims.verdicts import Verdicts
+    from lnlab.record.evidence import plan_results
+    from lnlab.record.judging import plan_verdicts
 
     _require_executor(executor, address)
     parameters = _sbatch_parameters(executor, tasks, sbatch, wait=wait)
@@ -144,7 +144,7 @@ def run_request(
         memory = int(max_memory * 1e9) if max_memory is not None else None
         if max_minutes is not None:
             from lnlab.app.planning.limits import within_minutes
-            from lnlab.app.request import load_registries
+            from lnlab.record.registries import load_registries
 
             known = load_registries(request.plugins)
             request, left_out = within_minutes(store, request, known, max_minutes, workers=workers, memory=memory)

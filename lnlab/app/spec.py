@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.request import load_registries
 from lnlab.compile.reference.spec_model import SpecModel, spec_model
+from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
 

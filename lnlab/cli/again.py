@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.redraw import find_spec, judge_tables
 from lnlab.app.reporting import refuse_without_plugins
-from lnlab.app.request import load_registries
 from lnlab.app.table_specs import text_states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
+from lnlab.record.redraw import find_spec, judge_tables
+from lnlab.record.registries import load_registries
 from lnlab.report.folder import data_files, read_folder
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin

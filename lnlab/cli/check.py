@@ -5,13 +5,14 @@ from dataclasses import asdict
 
 from lnlab.app.formats import format_count
 from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
-from lnlab.app.request import Request, load_registries
+from lnlab.app.request import Request
 from lnlab.app.table_specs import states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.record.registries import load_registries
 from lnlab.training_extra import INSTALL, absent_packages
 
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"

@@ -9,9 +9,9 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from lnlab.app.formats import format_quantity
-from lnlab.app.request import load_registries
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
 from lnlab.cli.terminal import err, out, print_json, terminal_table
+from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.corpora.files.fetch import Progress as Report

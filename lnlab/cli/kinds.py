@@ -37,7 +37,7 @@ def list_kinds(
 
     Every piece with its parameters, their defaults, its formula and its source.
     """
-    from lnlab.app.request import load_registries
+    from lnlab.record.registries import load_registries
 
     known = load_registries(plugins)
     if schema:
@@ -97,7 +97,7 @@ def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]
 
 
 def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry[Any]":
-    from lnlab.app.tracing.quantities import probe_of_quantity
+    from lnlab.record.tracing.quantities import probe_of_quantity
 
     entries = _registry(known, kind).entries
     if name not in entries and kind == _CORPUS:
@@ -141,7 +141,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
     """Return the words and the unit of a quantity as the beginning of a sentence, or nothing."""
-    from lnlab.app.tracing.quantities import words_of_quantity
+    from lnlab.record.tracing.quantities import words_of_quantity
 
     words = words_of_quantity(entry, quantity)
     return f"{words}; " if words else ""

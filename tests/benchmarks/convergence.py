@@ -21,13 +21,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, compile_request
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.work import ResolvedSetting, Trajectory
 from lnlab.corpora.files.fetch import data_roots
 from lnlab.corpora.labelled import labelled
 from lnlab.nn.embedding import sinusoids
 from lnlab.randomness import Draw
+from lnlab.record.registries import load_registries
 from lnlab.tasks.task import Batch
 
 SPEC = Path(__file__).parents[2] / "specs" / "yu_convergence.yaml"

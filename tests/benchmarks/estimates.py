@@ -15,10 +15,10 @@ from typing import Any
 import polars as pl
 
 from lnlab.app.planning.machine_speed import machine_speed
-from lnlab.app.request import load_registries
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.compile.work import Measurement
+from lnlab.record.registries import load_registries
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.records.peaks import read_peaks
 from lnlab.store.store import Store

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 import lnlab
-from lnlab.app.locks.equivalence import compare_results
-from lnlab.app.locks.lock_report import MARGINS
+from lnlab.record.locks.equivalence import compare_results
+from lnlab.record.locks.lock_report import MARGINS
 from lnlab.tables import Results
 
 QUANTITIES = (

@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from lnlab.app.locks.recomputed import recomputation
+from lnlab.app.recomputed import recomputation
 from lnlab.app.rounds.units import RunOptions
 from lnlab.consoles import stderr_console
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, compile_request
 from lnlab.compile.work import StateAddress
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
+from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("without_workers")

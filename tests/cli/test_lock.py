@@ -11,13 +11,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.locks.folder_contents import seeds_text
-from lnlab.app.locks.lock_report import read_lock
-from lnlab.app.locks.lock_text import lock_text, parse_lock
-from lnlab.app.locks.row_digests import digests_by_variant
-from lnlab.app.locks.verify import verify_locks
 from lnlab.cli import main
 from lnlab.errors import LabError
+from lnlab.record.locks.folder_contents import seeds_text
+from lnlab.record.locks.lock_report import read_lock
+from lnlab.record.locks.lock_text import lock_text, parse_lock
+from lnlab.record.locks.row_digests import digests_by_variant
+from lnlab.record.locks.verify import verify_locks
 
 LOCK = Path("specs/tiny.lock")
 REPORT = Path("reports/tiny")

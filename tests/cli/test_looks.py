@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.looks import add_past_looks
 from lnlab.cli import main
+from lnlab.record.looks import add_past_looks
 from tests.cli.conftest import TINY
 
 FOLDER = Path("reports/tiny")

@@ -9,15 +9,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.locks.equivalence import compare_results
-from lnlab.app.locks.lock_report import MARGINS
-from lnlab.app.locks.recomputed import recomputation
-from lnlab.app.locks.replaced_rows import rows_put_in
-from lnlab.app.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.recomputed import recomputation
+from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.consoles import stderr_console
+from lnlab.record.locks.equivalence import compare_results
+from lnlab.record.locks.lock_report import MARGINS
+from lnlab.record.locks.replaced_rows import rows_put_in
+from lnlab.record.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
+from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
 
 LOCK, ROWS = Path("specs/tiny.lock"), Path("reports/tiny/data/sites.parquet")

@@ -9,16 +9,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.app.locks import subset
-from lnlab.app.locks.equivalence import compare_results
-from lnlab.app.locks.lock_report import MARGINS
-from lnlab.app.locks.recomputed import recomputation
-from lnlab.app.locks.replaced_rows import rows_put_in
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.recomputed import recomputation
+from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.compile.decisions import decision_from_json
 from lnlab.consoles import stderr_console
+from lnlab.record.locks import subset
+from lnlab.record.locks.equivalence import compare_results
+from lnlab.record.locks.lock_report import MARGINS
+from lnlab.record.locks.replaced_rows import rows_put_in
+from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
 
 SPEC = """\

@@ -13,9 +13,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from lnlab.analyse.statistics.intervals import t_interval
-from lnlab.app.request import load_registries
 from lnlab.claims.claim import Verdict, judge_all
 from lnlab.compile.front import compile_front
+from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import joined_schema
 from lnlab.report.question import claims_with_choices, question_fields

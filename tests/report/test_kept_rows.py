@@ -8,10 +8,10 @@ import pytest
 
 from lnlab.claims.claim import Finding, judge_claim, verdict_of
 from lnlab.errors import ReportError
-from lnlab.report.committed.judge_again import equal_verdicts, verdict_follows
+from lnlab.record.held_rows import are_covered, complete_selections, is_drawable, narrows
+from lnlab.record.judge_again import equal_verdicts, verdict_follows
 from lnlab.report.facts import FACTS_FORMAT, facts_from_json, facts_to_json
 from lnlab.report.folder import read_folder
-from lnlab.report.held_rows import are_covered, complete_selections, is_drawable, narrows
 from lnlab.report.kept_rows import claim_selections, quantities_of_section, rows_of_quantities
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.write import write_report

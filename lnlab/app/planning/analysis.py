@@ -13,8 +13,8 @@ from lnlab.compile.work import Trajectory
 from lnlab.store.records.peaks import read_peaks
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 

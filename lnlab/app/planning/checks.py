@@ -15,8 +15,8 @@ from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
     from lnlab.app.claim_sites import Sites
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.specfile.load import SpecDocument
 
 
@@ -142,7 +142,7 @@ def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sit
         LabError: every such claim.
     """
     from lnlab.app.claim_sites import site_problems
-    from lnlab.app.judging import locate_claim_problem
+    from lnlab.record.judging import locate_claim_problem
     from lnlab.report.question import claims_with_choices
 
     claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))

@@ -18,8 +18,8 @@ from lnlab.issues import Issue
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
 
 FEWEST_SEEDS = 2
 """Fewer than these have no interval."""

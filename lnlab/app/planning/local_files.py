@@ -13,8 +13,8 @@ from lnlab.keys import Json, canonical
 from lnlab.randomness import Draw
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.registry import Choice, Roots
     from lnlab.specfile.load import SpecDocument
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from lnlab.app.claim_sites import Sites
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.compile.work import ResolvedSetting
     from lnlab.nn.sites import Site
     from lnlab.registry import Choice

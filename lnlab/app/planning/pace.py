@@ -24,7 +24,8 @@ from lnlab.execute.unit import SAVE_EVERY, Event
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries, Request
+    from lnlab.app.request import Request
+    from lnlab.compile.resolve.choices import Registries
 
 ENOUGH_UNITS = 3
 """Units of the same kind that have ended before they correct an estimate."""

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from lnlab.app.request import Request, compile_request
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.decisions import Decision
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 

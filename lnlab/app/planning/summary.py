@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from lnlab.app.missing_work import reason_counts
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.planning.undecidable import judged_seeds, undecidable_note, undecidable_seeds
-from lnlab.app.request import Request, load_registries
+from lnlab.app.request import Request
 from lnlab.html_tables import html_table
+from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
     from lnlab.app.planning.analysis import AnalyzedUnits

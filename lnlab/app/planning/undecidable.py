@@ -7,8 +7,8 @@ from lnlab.app.formats import format_count
 from lnlab.keys import Json
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.compile.plan import Plan
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.registry import Choice
     from lnlab.specfile.experiment import ClaimText
 

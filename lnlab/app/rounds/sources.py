@@ -16,7 +16,7 @@ from lnlab.issues import Issue
 from lnlab.store.store import Store
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 
 def compute_sources(

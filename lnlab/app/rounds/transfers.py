@@ -12,7 +12,7 @@ from lnlab.nn.from_run import Transfer, take_over
 from lnlab.specfile.load import SpecDocument
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 
 def transfer_sentences(plan: Plan, document: SpecDocument, known: "Registries") -> tuple[str, ...]:

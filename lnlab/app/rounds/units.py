@@ -28,7 +28,7 @@ from lnlab.store.store import Store
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 
 @dataclass(frozen=True)

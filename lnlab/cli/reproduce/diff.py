@@ -14,7 +14,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 if TYPE_CHECKING:
-    from lnlab.app.comparison.differences import Comparison, SideDifference
+    from lnlab.record.comparison.differences import Comparison, SideDifference
 
 DIFF_EXAMPLE = "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]"
 _MOST_PRINTED = 20
@@ -69,10 +69,10 @@ def diff(
 
 
 def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Comparison":
-    from lnlab.app.comparison.collections import collection, compare_collections
-    from lnlab.app.comparison.differences import compare
-    from lnlab.app.comparison.sides import read_side
-    from lnlab.app.request import load_registries
+    from lnlab.record.comparison.collections import collection, compare_collections
+    from lnlab.record.comparison.differences import compare
+    from lnlab.record.comparison.sides import read_side
+    from lnlab.record.registries import load_registries
 
     first, second = collection(a), collection(b)
     if first and second:

@@ -47,8 +47,8 @@ def lock(
 
     No store is needed: everything is read from the folder of the report.
     """
-    from lnlab.app.locks.lock_report import write_lock
-    from lnlab.app.request import load_registries
+    from lnlab.record.locks.lock_report import write_lock
+    from lnlab.record.registries import load_registries
 
     if every_report == bool(specs):
         raise LabError(
@@ -60,7 +60,7 @@ def lock(
         raise LabError(Issue("wrong-option", "lnlab lock", "--report is of one spec", "name that spec"))
     if every_report:
         profile = profile or "real"
-        from lnlab.app.locks.lock_report import specs_with_reports
+        from lnlab.record.locks.lock_report import specs_with_reports
 
         specs = list(specs_with_reports(specs_folder, profile))
         if not specs:

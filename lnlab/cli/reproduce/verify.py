@@ -1,6 +1,7 @@
 """``lnlab verify``: whether committed reports are what their locks say."""
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from lnlab.issues import Issue
 from lnlab.userfiles import user_path
 
 if TYPE_CHECKING:
-    from lnlab.app.locks.verify import VerifiedReport
+    from lnlab.record.locks.verify import VerifiedReport
 
 VERIFY_EXAMPLE = (
     "Example: [bold]lnlab verify specs/xiong_fig3.yaml --level 1[/bold]; every lock: [bold]lnlab verify --all[/bold]"
@@ -56,8 +57,8 @@ def verify(
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.
     """
-    from lnlab.app.locks.intact import locks_below
-    from lnlab.app.locks.verify import verify_locks
+    from lnlab.record.locks.intact import locks_below
+    from lnlab.record.locks.verify import verify_locks
 
     if every_lock == bool(paths):
         raise LabError(
@@ -85,15 +86,17 @@ def verify(
             if level and not quiet:
                 err().print(f"{report.lock}: {'differs' if report.differences else 'verified'}")
 
-    manner = None
+    again = None
     if level > 1:
+        from lnlab.app.recomputed import recomputation
         from lnlab.app.rounds.units import RunOptions
         from lnlab.execute.pool import warm
         from lnlab.execute.unit import SAVE_EVERY
 
         warm()
         manner = RunOptions(workers, retry_failed=False, quiet=quiet or as_json, save_every=SAVE_EVERY, console=err())
-    verification = verify_locks(locks, level, on_report, workers or cores(), manner)
+        again = partial(recomputation, manner=manner, every_run=level > 2)
+    verification = verify_locks(locks, level, on_report, workers or cores(), again)
     if as_json:
         print_json(asdict(verification) | {"passed": verification.passed, "sentence": verification.sentence})
     else:

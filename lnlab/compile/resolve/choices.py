@@ -9,7 +9,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed, Registry
 
-Registries = Mapping[str, Registry]  # type: ignore[type-arg]
+Registries = Mapping[str, Registry[Any]]
 
 
 def resolve_choice(registry: Registry, raw: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]

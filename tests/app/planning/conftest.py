@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.app.request import Request, compile_request, load_registries
+from lnlab.app.request import Request, compile_request
+from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
 
 SPEC = """\

@@ -4,7 +4,8 @@ import pytest
 
 import lnlab.execute.meta as meta
 from lnlab.app.planning.checks import check_profiles
-from lnlab.app.request import Request, load_registries
+from lnlab.app.request import Request
+from lnlab.record.registries import load_registries
 
 SPEC = """\
 lnlab: 2

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from lnlab.app.comparison.row_differences import number_differences
-from lnlab.app.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
 from lnlab.keys import Json, canonical
+from lnlab.record.comparison.row_differences import number_differences
+from lnlab.record.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.report.rounding import rounded
 from lnlab.report.words.wording import count_noun, format_interval
 from lnlab.specfile.experiment import SETTING

@@ -10,10 +10,10 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from lnlab.app.locks.lock_report import LOCK_SUFFIX, read_lock
-from lnlab.app.locks.lock_text import LOCK_HEAD
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.record.locks.lock_report import LOCK_SUFFIX, read_lock
+from lnlab.record.locks.lock_text import LOCK_HEAD
 
 
 @dataclass(frozen=True)

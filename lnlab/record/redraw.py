@@ -6,9 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lnlab.app.commits import head_commit
-from lnlab.app.evidence import renewed_evidence
-from lnlab.app.judging import locate_claim_problem
 from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
@@ -17,20 +14,23 @@ from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
 from lnlab.printable import path_as_shown, shown_path
-from lnlab.report.committed.judge_again import JudgedReport, judge_again
-from lnlab.report.committed.matching import match_runs
+from lnlab.record.commits import head_commit
+from lnlab.record.evidence import renewed_evidence
+from lnlab.record.held_rows import is_drawable, missing_rows_sentence, section_selections
+from lnlab.record.judge_again import JudgedReport, judge_again
+from lnlab.record.judging import locate_claim_problem
+from lnlab.record.matching import match_runs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, read_folder
-from lnlab.report.held_rows import is_drawable, missing_rows_sentence, section_selections
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
 from lnlab.specfile.load import load_spec, parse_leniently, parse_spec, read_spec_text
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
     from lnlab.claims.claim import Claim, Verdict
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.specfile.load import SpecDocument
     from lnlab.tables import Results
 

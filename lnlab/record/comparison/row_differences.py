@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from lnlab.app.comparison.sides import variant_names
+from lnlab.record.comparison.sides import variant_names
 from lnlab.report.words.wording import count_noun
 from lnlab.tables import Results
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.locks.equivalence import WITHOUT_NUMBERS
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.plan import Measurement, Plan, Run, Trajectory
 from lnlab.keys import digest
+from lnlab.record.locks.equivalence import WITHOUT_NUMBERS
 from lnlab.report.folder import KEY_DIGITS
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 MOST_VARIANTS = 40
 """Of so many variants a run is computed again at level 2; of more variants so many are drawn."""

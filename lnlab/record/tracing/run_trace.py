@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.comparison.sides import variant_names
-from lnlab.app.tracing.sources import TracedExperiment, runs_of_key
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.record.comparison.sides import variant_names
+from lnlab.record.tracing.sources import TracedExperiment, runs_of_key
 from lnlab.select.select import runs_with
 from lnlab.select.settings import NothingSelected
 from lnlab.store.records.records import StoreReader
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 _MOST_LISTED = 10

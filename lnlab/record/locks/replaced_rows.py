@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.app.locks.equivalence import OF_CONTENT, is_computed
-from lnlab.report.committed.matching import PLANNED_COLUMNS
+from lnlab.record.locks.equivalence import OF_CONTENT, is_computed
+from lnlab.record.matching import PLANNED_COLUMNS
 from lnlab.tables import Results
 
 

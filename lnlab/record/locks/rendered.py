@@ -8,10 +8,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lnlab.app.locks.folder_contents import CommittedReport, read_committed
-from lnlab.app.locks.intact import Discrepancy
-from lnlab.app.locks.lock_report import Lock, read_lock
 from lnlab.errors import LabError
+from lnlab.record.locks.folder_contents import CommittedReport, read_committed
+from lnlab.record.locks.intact import Discrepancy
+from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.report.folder import NOTEBOOK_FILE
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -64,8 +64,8 @@ def rendering_differences(path: Path) -> list[Discrepancy]:
 
 def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
     """The files that a report consists of when it is drawn from its data in another folder."""
-    from lnlab.app.redraw import judge_tables
-    from lnlab.app.request import load_registries
+    from lnlab.record.redraw import judge_tables
+    from lnlab.record.registries import load_registries
     from lnlab.report.write import Drawing, write_drawn
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))

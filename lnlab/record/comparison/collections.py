@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lnlab.app.comparison.differences import Comparison, SideDifference, compare
-from lnlab.app.comparison.revisions import commit_of, locks_of_commit
-from lnlab.app.comparison.sides import Side, read_side, side_of_rows
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.record.comparison.differences import Comparison, SideDifference, compare
+from lnlab.record.comparison.revisions import commit_of, locks_of_commit
+from lnlab.record.comparison.sides import Side, read_side, side_of_rows
 from lnlab.report.words.wording import count_noun
 from lnlab.store.plans import StoredPlan, plans_newest_first
 from lnlab.store.store import Store

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import polars as pl
 
-from lnlab.app.locks.lock_text import LockTables
-from lnlab.app.locks.row_digests import DIGITS, digests_by_variant
-from lnlab.app.looks import locked_looks
 from lnlab.claims.verdict_rows import verdicts_from_frame
 from lnlab.errors import LabError, ReportError
 from lnlab.folders import leftovers_beside
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.record.locks.lock_text import LockTables
+from lnlab.record.locks.row_digests import DIGITS, digests_by_variant
+from lnlab.record.looks import locked_looks
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_facts

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.comparison.revisions import checked_out
-from lnlab.app.locks.folder_contents import read_committed, seeds_text
-from lnlab.app.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.claims.claim import Verdict
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
+from lnlab.record.comparison.revisions import checked_out
+from lnlab.record.locks.folder_contents import read_committed, seeds_text
+from lnlab.record.locks.lock_report import LOCK_SUFFIX, Lock, read_lock
 from lnlab.report.contents import EXPERIMENT_FILE, is_report
 from lnlab.report.folder import read_folder
 from lnlab.report.page.methods import settings_of_variants, values_by_path
@@ -23,7 +23,7 @@ from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 EVERY_RUN = "every run"
 """The name of a variant where nothing varies."""
@@ -45,7 +45,6 @@ class Side:
         results: the rows, or None.
         provenance: code, corpora and machines, in words; empty where there is no lock.
         text: of the spec, or None where only a lock of it is at hand.
-        kept_rows: which rows ``results`` certainly has, see ``report.held_rows``.
     """
 
     label: str
@@ -59,7 +58,6 @@ class Side:
     results: Results | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
-    kept_rows: Sequence[Mapping[str, Json]] = ()
 
 
 @contextmanager
@@ -189,8 +187,8 @@ def _locked_verdict(claim: str, entry: Mapping[str, Json]) -> Verdict:
 
 def _spec_side(label: str, path: Path, profile: str | None, known: "Registries | None") -> Side:
     """A spec with all that it sweeps, candidates of a choice included; nothing is known of what would be chosen."""
-    from lnlab.app.request import load_registries
     from lnlab.compile.check import check_spec
+    from lnlab.record.registries import load_registries
 
     document = parse_spec(read_spec_text(path), Path(label))
     checked = check_spec(document, known or load_registries(()), (), profile=profile, overrides=(), files=False)

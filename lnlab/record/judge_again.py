@@ -12,8 +12,8 @@ from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.report.committed.matching import MatchedRuns
-from lnlab.report.held_rows import are_covered, missing_rows_sentence
+from lnlab.record.held_rows import are_covered, missing_rows_sentence
+from lnlab.record.matching import MatchedRuns
 from lnlab.report.kept_rows import claim_selections
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.reductions import RATIO_REDUCTIONS

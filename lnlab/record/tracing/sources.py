@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.comparison.sides import variant_names
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.compile.front import sound_claims
 from lnlab.errors import LabError, ReportError, nearest
 from lnlab.issues import Issue
+from lnlab.record.comparison.sides import variant_names
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import KEY_DIGITS, read_folder
@@ -25,7 +25,7 @@ from lnlab.store.records.checksummed import CorruptFile
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.store import Store
 
 _LINK = re.compile(r"(?P<source>.*?)(?:/index\.html)?#claim-(?P<number>\d+)")
@@ -132,8 +132,8 @@ def report_source(folder: Path) -> TracedExperiment:
 
 def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     """A stored plan as a source."""
-    from lnlab.app.evidence import plan_results
-    from lnlab.app.judging import plan_verdicts
+    from lnlab.record.evidence import plan_results
+    from lnlab.record.judging import plan_verdicts
 
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)

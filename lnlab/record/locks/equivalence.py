@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lnlab.app.comparison.sides import variant_names
+from lnlab.record.comparison.sides import variant_names
 from lnlab.specfile.columns import NEXT_UPDATE_CURVES
 from lnlab.tables import Results
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab import __version__
-from lnlab.app.locks.folder_contents import derived_tables, read_committed
-from lnlab.app.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.compile.digests import source_digest
 from lnlab.errors import CorpusError, LabError, ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
+from lnlab.record.locks.folder_contents import derived_tables, read_committed
+from lnlab.record.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.report.contents import is_report
 from lnlab.specfile.load import read_spec_text
 from lnlab.userfiles import read_user_file
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 LOCK_FORMAT = 1
 LOCK_SUFFIX = ".lock"

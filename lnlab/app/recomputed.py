@@ -1,53 +1,66 @@
-"""Levels 2 and 3: runs computed again from nothing, and held against the committed rows."""
+"""Levels 2 and 3: runs of a locked report computed again, in an empty store, and held against the committed rows."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lnlab.analyse.tuning.decide import decide_tuning
+from lnlab.app.compute import compute_round
 from lnlab.app.formats import format_duration
-from lnlab.app.locks.equivalence import ComparedQuantity, compare_results
-from lnlab.app.locks.intact import Discrepancy
-from lnlab.app.locks.lock_report import Lock, read_lock
-from lnlab.app.locks.recompute import RecomputedRuns, recompute
-from lnlab.app.locks.replaced_rows import rows_put_in
-from lnlab.app.redraw import judge_tables
-from lnlab.app.request import load_registries
+from lnlab.app.missing_work import unfinished_runs
+from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
 from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
+from lnlab.issues import Issue
+from lnlab.record.locks.equivalence import ComparedQuantity, compare_results
+from lnlab.record.locks.intact import Discrepancy
+from lnlab.record.locks.lock_report import Lock, read_lock
+from lnlab.record.locks.replaced_rows import rows_put_in
+from lnlab.record.locks.subset import possible_ends, sample_of_plan
+from lnlab.record.locks.verify import VerifiedReport
+from lnlab.record.redraw import judge_tables
+from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import parse_report, read_folder, save_folder, with_short_keys
 from lnlab.report.words.wording import count_noun, format_number
+from lnlab.store.store import Store
 from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.compile.resolve.choices import Registries
 
 
 @dataclass(frozen=True)
-class Recomputation:
-    """What came of computing runs of a report again.
+class RecomputedRuns:
+    """What was computed again.
 
     Attributes:
-        differences: in which its rows are not what they should be.
-        notes: what was computed and how equal it is, a sentence each.
-        runs: how many runs were computed again; 0 where they could not be.
+        results: the rows of these runs.
+        decisions: what was chosen on tuning seeds again, or the choices that the report holds.
+        runs: how many runs were computed again.
         planned: how many runs the spec asks for.
         cut: how many of the runs were computed up to an earlier update than their last.
-        exact: whether every number is equal to the last bit.
+        seconds: wall-clock time.
     """
 
-    differences: tuple[Discrepancy, ...]
-    notes: tuple[str, ...] = ()
-    runs: int = 0
-    planned: int = 0
-    cut: int = 0
-    exact: bool = False
+    results: Results
+    decisions: tuple[Decision, ...]
+    runs: int
+    planned: int
+    cut: int
+    seconds: float
 
 
-def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recomputation:
+def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> VerifiedReport:
     """Compute runs of a locked report again and compare.
 
     Args:
@@ -61,18 +74,20 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
         again = recompute(lock, facts, committed, manner, every_run=every_run)
         again = replace(again, results=with_short_keys(again.results))
     except LabError as error:
-        return Recomputation(
+        return VerifiedReport(
+            path,
+            0,
             tuple(
                 Discrepancy(problem.where or str(path), f"cannot be computed again: {problem.what}")
                 for problem in error.issues
-            )
+            ),
         )
     unknown = again.results.runs.filter(~pl.col("run").is_in(committed.runs["run"].implode()))
     if unknown.height:
         what = (
             f"asks for {count_noun(unknown.height, 'run')} that its report does not hold: a version or a corpus changed"
         )
-        return Recomputation((Discrepancy(str(lock.spec), what),), runs=again.runs, planned=again.planned)
+        return VerifiedReport(path, 0, (Discrepancy(str(lock.spec), what),), runs=again.runs, planned=again.planned)
     compared = compare_results(committed, again.results, lock.tables["margins"])
     same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
     differences = [*_beyond(lock, compared, exactly=same_class), *_other_choices(lock, facts, again.decisions)]
@@ -81,7 +96,9 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Recompu
     if not exact:
         changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
         notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
-    return Recomputation(
+    return VerifiedReport(
+        path,
+        0,
         differences=tuple(differences),
         notes=tuple(notes),
         runs=again.runs,
@@ -143,3 +160,62 @@ def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: 
             estimates = f"{format_number(verdict.estimate)} for {format_number(old[verdict.claim].estimate)}"
             words = f"{verdict_label(verdict)} for {verdict_label(old[verdict.claim])}"
             yield f"{verdict.claim} would be {words}: estimate {estimates}"
+
+
+def recompute(
+    lock: Lock, facts: ReportFacts, committed: Results, manner: RunOptions, *, every_run: bool
+) -> RecomputedRuns:
+    """Compute runs of a report again.
+
+    Args:
+        lock: of the report.
+        facts: of the report.
+        committed: its rows.
+        manner: how many workers there are, and where progress is shown.
+        every_run: all runs, tuning runs too; else a sample, with the choices that the report holds.
+
+    Raises:
+        LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.
+    """
+    started = time.monotonic()
+    request = Request(lock.spec, lock.profile, facts.overrides)
+    known = load_registries(())
+    decisions = () if every_run else tuple(decision_from_json(entry) for entry in facts.decisions)
+    with TemporaryDirectory() as scratch:
+        store = Store(Path(scratch))
+        while True:
+            plan, _ = compile_request(request, known, decisions)
+            if plan.undecided and not every_run:
+                what = "asks for choices on tuning seeds that its report does not hold"
+                raise LabError(Issue("differs", str(lock.spec), what, "lnlab report, then lnlab lock"))
+            if every_run:
+                chosen = plan
+            else:
+                chosen = sample_of_plan(plan, lock.tables["recorded"], known, possible_ends(plan, committed))
+            results = _computed(chosen, store, request, known, manner)
+            if not plan.undecided:
+                break
+            decisions = (*decisions, *decide_tuning(plan.undecided, results))
+    steps = {run.key: run.steps for run in plan.runs}
+    cut = sum(run.steps < steps[run.key] for run in chosen.runs)
+    return RecomputedRuns(
+        results=results,
+        decisions=decisions,
+        runs=len(chosen.runs),
+        planned=len(plan.runs),
+        cut=cut,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _computed(plan: Plan, store: Store, request: Request, known: "Registries", manner: RunOptions) -> Results:
+    """The rows of a plan, all of whose runs came to an end of their own."""
+    compute_round(store, plan, store.save_plan(plan, request.spec), request, known, manner)
+    results = store.found(plan)
+    if not results.ended:
+        ends = [run for run in unfinished_runs(results) if run["status"] != "diverged"]
+        what = (
+            f"{len(ends)} of its runs came to no end of their own; {ends[0]['run']}: {ends[0]['status'] or 'not run'}"
+        )
+        raise LabError(Issue("differs", str(request.spec), f"{what} {ends[0]['reason'] or ''}".rstrip(), "try again"))
+    return results

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.app.locks.folder_contents import seeds_text
-from lnlab.app.tracing.quantities import QuantityDefinition, condition_text, define_quantity
-from lnlab.app.tracing.sources import TracedExperiment
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.record.locks.folder_contents import seeds_text
+from lnlab.record.tracing.quantities import QuantityDefinition, condition_text, define_quantity
+from lnlab.record.tracing.sources import TracedExperiment
 from lnlab.report.words.verdict_words import statistic_text
 from lnlab.select.select import Selected
 from lnlab.select.selection import value_list
@@ -25,7 +25,7 @@ from lnlab.specfile.load import parse_leniently
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
 
 _ROW_COLUMNS = ("seed", "step", "split", "quantity", "stack", "layer", "sublayer", "tensor", "index", "x", "value")
 
@@ -184,7 +184,7 @@ def _traced(
 
 
 def _variants(results: Results, runs: pl.DataFrame) -> Iterator[TracedVariant]:
-    from lnlab.app.comparison.sides import variant_names
+    from lnlab.record.comparison.sides import variant_names
 
     names = variant_names(results)
     for (variant,), part in runs.group_by("variant", maintain_order=True):

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lnlab.keys import Json
-from lnlab.report.held_rows import format_condition
+from lnlab.record.held_rows import format_condition
 from lnlab.report.words.quantity_words import quantity_definition, quantity_words, using_words
 
 if TYPE_CHECKING:
-    from lnlab.app.request import Registries
+    from lnlab.compile.resolve.choices import Registries
     from lnlab.registry import Entry
 
 

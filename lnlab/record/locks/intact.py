@@ -7,12 +7,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.app.locks.folder_contents import CommittedReport, derived_tables, read_committed
-from lnlab.app.locks.lock_report import Lock, recorded_digest
-from lnlab.app.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.errors import LabError
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
+from lnlab.record.locks.folder_contents import CommittedReport, derived_tables, read_committed
+from lnlab.record.locks.lock_report import Lock, recorded_digest
+from lnlab.record.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.specfile.load import read_spec_text
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ def plan_verdicts(
     A claim that no rows could answer is ill-posed; it takes none of the others with it.
     """
     if plugins:
-        from lnlab.app.request import load_registries
+        from lnlab.record.registries import load_registries
 
         load_registries(plugins)
     from lnlab.claims.verdict_rows import verdict_from_row
@@ -72,8 +72,8 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
 
 def _book(store: "Store", stored: "StoredPlan", looks: "LookBook | None") -> "LookBook":
     """The looks of a report, with those that the store remembers of the spec and the commit of the spec's folder."""
-    from lnlab.app.commits import head_commit
     from lnlab.claims.look_book import LookBook
+    from lnlab.record.commits import head_commit
 
     book = LookBook() if looks is None else looks
     merged = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name))

@@ -3,16 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lnlab import __version__
-from lnlab.app.locks.intact import Discrepancy, differences_from_lock
-from lnlab.app.locks.lock_report import read_lock
-from lnlab.app.locks.rendered import render_all
 from lnlab.errors import LabError
-
-if TYPE_CHECKING:
-    from lnlab.app.rounds.units import RunOptions
+from lnlab.record.locks.intact import Discrepancy, differences_from_lock
+from lnlab.record.locks.lock_report import read_lock
+from lnlab.record.locks.rendered import render_all
 
 LEVELS = ("intact", "rendered", "sampled", "computed")
 """What each level adds: files as locked; pages drawn again from their data; a run of every variant; every run."""
@@ -95,7 +91,7 @@ def verify_locks(
     level: int = 0,
     on_report: Callable[[VerifiedReport], None] = lambda _: None,
     workers: int = 1,
-    manner: "RunOptions | None" = None,
+    again: Callable[[Path], VerifiedReport] | None = None,
 ) -> Verification:
     """Hold the reports of these locks against them.
 
@@ -104,13 +100,13 @@ def verify_locks(
         level: see ``LEVELS``; each includes those before.
         on_report: called with each report as soon as it is verified.
         workers: processes that draw, from level 1.
-        manner: how runs are computed again, from level 2.
+        again: what computes runs of a locked report again, from level 2.
     """
     reports: dict[Path, VerifiedReport] = {}
 
     def on_rendered(path: Path, differences: list[Discrepancy]) -> None:
         reports[path] = replace(reports[path], differences=(*reports[path].differences, *differences))
-        if manner is None:
+        if again is None:
             on_report(reports[path])
 
     for path in paths:
@@ -120,9 +116,11 @@ def verify_locks(
     if level:  # a report that is not what was locked is not drawn: its data may be anybody's
         intact = [path for path in paths if not reports[path].differences]
         render_all(intact, workers, on_rendered)
-        if manner is not None:
+        if again is not None:
             for path in intact:
-                reports[path] = _with_recomputed_runs(reports[path], manner, every_run=level > 2)
+                report, anew = reports[path], again(path)
+                differences = (*report.differences, *anew.differences)
+                reports[path] = replace(anew, files=report.files, differences=differences)
                 on_report(reports[path])
     return Verification(level, tuple(reports.values()))
 
@@ -134,18 +132,3 @@ def _verify_intact(path: Path) -> VerifiedReport:
         differences = tuple(Discrepancy(problem.where, problem.what) for problem in error.issues)
         return VerifiedReport(path, 0, differences)
     return VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
-
-
-def _with_recomputed_runs(report: VerifiedReport, manner: "RunOptions", *, every_run: bool) -> VerifiedReport:
-    from lnlab.app.locks.recomputed import recomputation
-
-    again = recomputation(report.lock, manner, every_run=every_run)
-    return replace(
-        report,
-        differences=(*report.differences, *again.differences),
-        notes=(*report.notes, *again.notes),
-        runs=again.runs,
-        planned=again.planned,
-        cut=again.cut,
-        exact=again.exact,
-    )
