@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import closest, nearest
