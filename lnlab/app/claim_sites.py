@@ -24,7 +24,6 @@ from lnlab.tables import Results, frame
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan
-    from lnlab.compile.resolve.choices import Registries
     from lnlab.nn.sites import Site
 
     Sites = Mapping[str, tuple[Site, ...]]
