@@ -103,7 +103,7 @@ def watched_run(store: "Store", stored: "StoredPlan") -> WatchedRun:
     Raises:
         StoreError: the store cannot be read, or the plan is damaged.
     """
-    results = store.results(stored.digest)
+    results = store.results(stored.digest, rows=False)
     lacking = [key for key, miss in store.lacks(stored).items() if not ended_by_itself(miss)]
     units = running_units(store, lacking, results)
     total = results.runs["trajectory"].n_unique()

@@ -106,7 +106,7 @@ def _selected_plans(
 
 def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
     """One experiment as plain values."""
-    results = store.results(stored.digest)
+    results = store.results(stored.digest, rows=False)
     lacking = store.lacks(stored)
     units = running_units(store, lacking, results)
     running = {unit.trajectory for unit in units}

@@ -44,8 +44,10 @@ class _Requests:
         return pl.DataFrame(columns, schema={"measurement": pl.String, "owner": pl.String})
 
 
-def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
+def join_results(root: Path, plan: Mapping[str, pl.DataFrame], *, rows: bool = True) -> Results:
     """The results of a plan, given its tables ``runs``, ``axes`` and ``needs``.
+
+    Without ``rows`` no table is read: they say how the runs stand, and ``last_finite_loss`` only where a record does.
 
     Raises:
         StoreError: this user may not read the store.
@@ -54,13 +56,13 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame]) -> Results:
     while True:
         contents = dict(StoreReader(root).read_all(requests.by_trajectory))
         try:
-            return _joined(plan, requests, contents)
+            return _joined(plan, requests, contents, rows=rows)
         except (PackReplaced, FileNotFoundError):  # the next reader finds the pack that it was replaced by
             continue
 
 
 def _joined(
-    plan: Mapping[str, pl.DataFrame], requests: _Requests, contents: Mapping[str, TrajectoryContents]
+    plan: Mapping[str, pl.DataFrame], requests: _Requests, contents: Mapping[str, TrajectoryContents], *, rows: bool
 ) -> Results:
     runs = plan["runs"]
     outcomes = {
@@ -73,6 +75,8 @@ def _joined(
         schema={name: table_schema("outcomes")[name] for name in OUTCOME_COLUMNS}
         | {"done": table_schema("outcomes")["steps"]},
     )
+    if not rows:
+        return Results(pl.concat([runs, columns], how="horizontal"), plan["axes"])
     run_needs = plan["needs"].join(runs.select("run", "variant", "seed"), on="run", maintain_order="left")
     stored = _StoredRows(contents, requests)
     scans = {

@@ -164,21 +164,21 @@ class Store:
         with suppress(StoreError):
             files.touch(plan_folder(self.root, stored.digest) / plans.PLAN_FILE)
 
-    def results(self, digest: str) -> Results:
-        """The results of a stored plan so far.
+    def results(self, digest: str, *, rows: bool = True) -> Results:
+        """The results of a stored plan so far; without ``rows``, how its runs stand, which is quicker to read.
 
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
         """
         if held := self.unsaved.get(digest):
-            return join_results(self.root, held.tables)
+            return join_results(self.root, held.tables, rows=rows)
         try:
             tables = plans.plan_tables(self.root, plans.load_plan(self.root, digest))
         except CorruptFile as error:
             raise StoreError(
                 Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
             ) from error
-        return join_results(self.root, tables)
+        return join_results(self.root, tables, rows=rows)
 
     def found(self, plan: "Plan") -> Results:
         """The results of a plan so far, whether the plan is stored or not.

@@ -340,3 +340,10 @@ def test_what_is_wanted_of_a_trajectory_is_there_up_to_its_own_end(store, made, 
     miss = missing_of_request(read_trajectory(store.root, unit.key), asked)
     assert (miss is None) == (reason is None)
     assert reason is None or reason in miss.reason
+
+
+def test_how_runs_stand_is_the_same_without_their_rows(full, plan):
+    whole, runs = full.results(plan.digest), full.results(plan.digest, rows=False)
+    assert_frame_equal(runs.runs.drop("last_finite_loss"), whole.runs.drop("last_finite_loss"))
+    assert_frame_equal(runs.axes, whole.axes)
+    assert not runs.tables

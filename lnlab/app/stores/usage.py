@@ -66,7 +66,7 @@ def stored_experiments(store: "Store") -> list[StoredExperiment]:
 
 
 def _experiment(store: "Store", plan: StoredPlan, sizes: Mapping[str, int]) -> StoredExperiment:
-    runs = store.results(plan.digest).runs
+    runs = store.results(plan.digest, rows=False).runs
     counts = Counter(
         _standing(status, in_store=trajectory in sizes)
         for status, trajectory in runs.select("status", "trajectory").iter_rows()
