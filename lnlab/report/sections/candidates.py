@@ -77,7 +77,7 @@ class CandidateScore:
         return sum(cell is ours for cell, ours in pairs), len(pairs)
 
 
-@sections.register("candidates")
+@sections.register("candidates", implied=("converged",))
 def candidates(
     results: Results, *, candidates: Annotated[tuple[Candidate, ...], Field(min_length=1)], at_most: float = 0.5
 ) -> Section:

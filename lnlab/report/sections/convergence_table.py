@@ -47,7 +47,7 @@ _WORDS = (
 )
 
 
-@sections.register("convergence_table")
+@sections.register("convergence_table", implied=("converged",))
 def convergence_table(
     results: Results,
     decisions: Sequence[Mapping[str, Json]] = (),
