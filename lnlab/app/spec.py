@@ -1,6 +1,6 @@
 """``lnlab.Spec``: the model of a spec, of every piece that is registered now."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,9 +8,47 @@ from lnlab.compile.reference.spec_model import SpecModel, spec_model
 from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
+    Piece = str | Mapping[str, object] | BaseModel
+    """A choice: a word, its kind with its parameters, or a model of ``Spec.pieces``."""
+    Values = Mapping[str, object]
 
     class Spec(SpecModel):
-        """What a checker knows of it; the choices are unions when it runs."""
+        """What a checker knows of it: its keywords take what YAML says; the choices are unions when it runs."""
+
+        def __init__(
+            self,
+            *,
+            lnlab: int = 2,
+            title: str = "Untitled",
+            question: str | None = None,
+            source: Values | BaseModel | None = None,
+            differs: Sequence[str] = (),
+            related: Mapping[str, str] = {},
+            note: str | None = None,
+            answer: Values | Sequence[Values] = (),
+            task: Piece | None = None,
+            model: Piece | None = None,
+            norm: Piece | None = None,
+            placement: Piece | None = None,
+            init: Piece | None = None,
+            attention: Piece | None = None,
+            encoder: Values | BaseModel | None = None,
+            decoder: Values | BaseModel | None = None,
+            optimizer: Piece | None = None,
+            schedule: Piece | None = None,
+            train: Values | BaseModel | None = None,
+            interventions: Piece | Sequence[Piece] = (),
+            seeds: int | str | Sequence[int | str] = 1,
+            claim_seeds: Mapping[str, int | str | Sequence[int | str]] = {},
+            looks: int | str | Sequence[int] = 1,
+            select: Values | None = None,
+            methods: Mapping[str, Values] = {},
+            sweep: Mapping[str, Values] | Sequence[Values] | None = None,
+            probes: Sequence[Values | BaseModel] = (),
+            report: Sequence[Values | BaseModel] = (),
+            claims: Sequence[Values | BaseModel] = (),
+            profiles: Mapping[str, Values] = {},
+        ) -> None: ...
 
 
 _models: dict[tuple[str, ...], type[SpecModel]] = {}

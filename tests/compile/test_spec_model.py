@@ -1,5 +1,6 @@
 """``lnlab.Spec`` reads, writes and refuses what the YAML reader and ``lnlab check`` do."""
 
+import ast
 import inspect
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,6 +34,12 @@ def test_an_editor_completes_its_fields():
     assert names <= set(lnlab.Spec.model_fields)
     assert {"eps"} <= set(inspect.signature(lnlab.Spec.pieces.norm.rms).parameters)
     assert "Spec" in dir(lnlab)
+
+
+def test_a_type_checker_knows_the_same_keywords():
+    tree = ast.parse((Path(lnlab.__file__).parent / "app" / "spec.py").read_text())
+    (init,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__init__")
+    assert {argument.arg for argument in init.args.kwonlyargs} == set(lnlab.Spec.model_fields)
 
 
 def test_choices_are_models_with_their_defaults():
