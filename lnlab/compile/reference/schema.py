@@ -1,15 +1,16 @@
-"""The whole spec language as JSON Schema (draft 2020-12), made from the registries: editors complete and check with it.
+"""The whole spec language as JSON Schema (draft 2020-12), from the model of a spec: editors complete and check with it.
 
 Editors read ``# yaml-language-server: $schema=...`` in the first line of a spec.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from lnlab.compile.reference.key_words import KEY_WORDS
-from lnlab.compile.reference.meanings import COMMON_MEANINGS, meaning
+from lnlab.compile.reference.meanings import COMMON_MEANINGS
 from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
 from lnlab.compile.reference.schema_parts import (
     QUANTITY_NAME,
@@ -21,56 +22,80 @@ from lnlab.compile.reference.schema_parts import (
     selection_schema,
     without_unused,
 )
+from lnlab.compile.reference.spec_model import TEXTS, spec_model
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.resolve.stacks import MOST_LAYERS
-from lnlab.compile.resolve.training import Train
-from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES
+from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.keys import Json
 from lnlab.registry import Entry, Flawed
-from lnlab.setting import STACKS
 from lnlab.specfile.columns import EVALUATED, RECORDED
-from lnlab.specfile.experiment import (
-    SETTING,
-    ClaimText,
-    Experiment,
-    ProbeText,
-    SectionText,
-    SelectText,
-)
+from lnlab.specfile.experiment import SETTING, SelectText
 from lnlab.specfile.values import NONE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_REFERENCE = "#/$defs/{model}"
-_LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
-_TEXTS: dict[str, type[BaseModel]] = {"probe": ProbeText, "section": SectionText, "claim": ClaimText}
-_SELECTING = ("claim", "section")
 _SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY_NAME}
-_INHERITED = ("of", "over", "edges")
-"""Parameters that a claim may have from its section."""
-_FOR_EACH: Json = {"type": "object", "minProperties": 1}
-_ONE_ANSWER: Json = {"$ref": "#/$defs/AuthorAnswer"}
-_ANSWER = {"answer": {"if": {"type": "array"}, "then": {"items": _ONE_ANSWER}, "else": _ONE_ANSWER}}
-"""One answer, or one for each of several profiles."""
-_LAYERS: Json = {"type": "integer", "minimum": 1, "maximum": MOST_LAYERS, "description": "layers of the stack"}
+"""Parameters of claims and sections that select rows."""
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
+
+
+class EditorSchema(GenerateJsonSchema):
+    """pydantic's generator, whose unions are told apart by ``if`` and ``then``, so that one mistake is one error."""
+
+    registries: ClassVar[Registries] = {}
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        """A choice, by its kind; or what may also be named by a word."""
+        members = {tag: self.generate_inner(member) for tag, member in schema["choices"].items() if str(tag).strip()}
+        if (context := schema.get("custom_error_context")) is None:
+            return {"if": {"type": "string"}, "else": members["claim"]}
+        kind = str(context["kind"])
+        entries = list(self.registries[kind])
+        if not entries:
+            return dict(_NOT_YET)
+        bare = [entry.name for entry in entries if kind not in TEXTS and self._stands_alone(entry)]
+        words = {entry.name: entry.summary.replace("``", "`") for entry in entries}
+        made: JsonSchemaValue = by_kind(words, bare, {name: members[name] for name in words})
+        return made
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Null, or a choice."""
+        inner = self.generate_inner(schema["schema"])
+        return dict(nullable(inner)) if "$ref" in inner else super().nullable_schema(schema)
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """A value that need not be given. Of none an empty list is shown, or a null that may not be written."""
+        made = super().default_schema(schema)
+        if made.get("default", "") in (None, []) and schema["schema"]["type"] != "nullable":
+            del made["default"]
+        return made
+
+    def _stands_alone(self, entry: Entry[Any]) -> bool:
+        """Whether the bare word is enough: every parameter has a default."""
+        try:
+            self.registries[entry.kind].resolve(entry.name)
+        except Flawed:
+            return False
+        return True
 
 
 def spec_schema(registries: Registries) -> dict[str, Json]:
     """The JSON Schema of a spec, of what ``registries`` hold."""
-    grammar = _model_schema(Experiment)
+    generator = type("EditorSchema", (EditorSchema,), {"registries": registries})
+    grammar = spec_model(registries).model_json_schema(ref_template="#/$defs/{model}", schema_generator=generator)
     definitions: dict[str, Json] = grammar.pop("$defs")
-    texts: list[type[BaseModel]] = [*_TEXTS.values(), SelectText]
-    for text in texts:
-        del definitions[text.__name__]
-    for registry in registries.values():
-        definitions |= _choice(registries, registry.kind)
-    definitions |= _common_fields([entry.name for entry in registries.get("claim", ())])
+    for kind, registry in registries.items():
+        for entry in registry:
+            if (piece := definitions.get(f"{kind}_{entry.name}")) is not None:
+                piece.pop("description", None), piece.pop("title", None)  # they stand beside the word
+                piece["properties"]["kind"] = {"const": entry.name}
+                piece["required"] = ["kind", *piece.get("required", ())]
+                _share_common_fields(entry, piece, definitions)
+    definitions["claim:requires"] = _requirement([entry.name for entry in registries.get("claim", ())])
+    definitions |= {f"train:{word}": schema for word, schema in definitions["Train"]["properties"].items()}
+    definitions["model:layers"] = definitions["encoder"]["properties"]["layers"]
     paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
     definitions["selection"] = selection_schema(paths)
     definitions["quantity_name"] = quantity_schema(_quantities(registries))
-    properties = (
-        grammar["properties"] | _ANSWER | _setting(definitions) | _requests(registries) | overlay_schemas(registries)
-    )
+    properties = grammar["properties"] | _forms(registries) | overlay_schemas(registries)
     words = {**COMMON_MEANINGS, **KEY_WORDS}
     return {
         "$schema": DIALECT,
@@ -84,63 +109,19 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     }
 
 
-def _model_schema(model: type[BaseModel]) -> dict[str, Json]:
-    return model.model_json_schema(ref_template=_REFERENCE)
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _choice(registries: Registries, kind: str) -> dict[str, Json]:
-    """The definition of a kind, a word or a mapping with that word under ``kind``, and those of its entries."""
-    entries = list(registries[kind])
-    if not entries:
-        return {kind: _NOT_YET}
-    bare = [entry.name for entry in entries if kind not in _TEXTS and _stands_alone(registries, entry)]
-    definitions = {kind: by_kind({entry.name: entry.summary.replace("``", "`") for entry in entries}, bare, kind)}
-    for entry in entries:
-        definitions |= _mapping(entry, kind)
-    return definitions
-
-
-def _stands_alone(registries: Registries, entry: Entry[Any]) -> bool:
-    """Whether the bare word is enough: every parameter has a default."""
-    try:
-        registries[entry.kind].resolve(entry.name)
-    except Flawed:
-        return False
-    return True
-
-
-def _mapping(entry: Entry[Any], kind: str) -> dict[str, Json]:
-    """One kind with its parameters, closed, and the definitions that these need."""
-    name = f"{kind}.{entry.name}"
-    plain = entry.params.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
-    nested = {word: _with_default(entry, word, registry.kind) for word, registry in entry.nested.items()}
-    missing = [word for word in entry.nested if entry.keywords[word].default is entry.keywords[word].empty]
-    inherited = _INHERITED if kind == "claim" else ()
-    stated = [word for word in plain.get("required", []) if word not in inherited]
-    parameters = {word: _parameter(entry, word, value) for word, value in plain.get("properties", {}).items()}
-    fields = {word: _ref(f"{kind}:{word}") for word in _field_names(kind)}
-    schema = {
-        "type": "object",
-        "properties": {"kind": {"const": entry.name}, **fields, **parameters, **nested},
-        "required": ["kind", *_required_fields(kind), *stated, *missing],
-        "additionalProperties": False,
-    }
-    return {name: schema} | {f"{name}.{word}": value for word, value in plain.get("$defs", {}).items()}
-
-
-def _parameter(entry: Entry[Any], name: str, schema: Json) -> Json:
-    """One parameter with what it means; one that selects rows has the keys of a selection."""
-    text = meaning(entry, name)
-    described_schema = schema | ({"description": text} if text else {})
-    special = _SPECIAL.get(name) if entry.kind in _SELECTING else None
-    if special is None:
-        return described_schema
-    keep = {key: value for key, value in described_schema.items() if key in ("description", "default")}
-    return {**(nullable(special) if "anyOf" in schema else special), **keep}
+def _share_common_fields(entry: Entry[Any], piece: Json, definitions: dict[str, Json]) -> None:
+    """Put the fields that all probes, sections or claims have into one definition each, and selections in place."""
+    kind = entry.kind
+    common = {*TEXTS[kind].model_fields, "for_each"} - {"kind", *entry.keywords} if kind in TEXTS else set[str]()
+    for name, schema in piece["properties"].items():
+        if name in common:
+            plain = {key: value for key, value in schema.items() if key != "title"}
+            definitions[f"{kind}:{name}"] = {"description": KEY_WORDS[name], **plain}
+            piece["properties"][name] = {"$ref": f"#/$defs/{kind}:{name}"}
+        elif kind in ("claim", "section") and name in _SPECIAL:
+            special = nullable(_SPECIAL[name]) if "anyOf" in schema else _SPECIAL[name]
+            kept = {key: value for key, value in schema.items() if key in ("description", "default")}
+            piece["properties"][name] = {**special, **kept}
 
 
 def _quantities(registries: Registries) -> list[str] | None:
@@ -152,64 +133,24 @@ def _quantities(registries: Registries) -> list[str] | None:
     return [*RECORDED, *EVALUATED, *derived, *(name for names in measured for name in names)]
 
 
-def _with_default(entry: Entry[Any], name: str, kind: str) -> Json:
-    default = entry.keywords[name].default
-    return _ref(kind) if default is entry.keywords[name].empty else {**_ref(kind), "default": default}
-
-
-def _field_names(kind: str) -> list[str]:
-    """The fields of a choice besides its parameters."""
-    if kind == "model":
-        return ["layers"]
-    text = _TEXTS.get(kind)
-    several = ["for_each"] if kind == "claim" else []
-    return [] if text is None else [*(name for name in text.model_fields if name != "kind"), *several]
-
-
-def _required_fields(kind: str) -> list[str]:
-    text = _TEXTS.get(kind)
-    return [] if text is None else [name for name in _model_schema(text).get("required", []) if name != "kind"]
-
-
-def _common_fields(claims: Sequence[str]) -> dict[str, Json]:
-    """The fields of every probe, section, claim and model, each once.
-
-    Args:
-        claims: the kinds of claims.
-    """
-    fields: dict[str, Json] = {"model:layers": _LAYERS}
-    for kind, text in _TEXTS.items():
-        schema = _model_schema(text)
-        fields |= {f"{kind}:{name}": value for name, value in schema["properties"].items() if name != "kind"}
+def _requirement(claims: Sequence[str]) -> Json:
+    """What a claim requires: another one by its id, a test, or a list of these."""
     condition = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": list(claims)}}}
-    needed = {"if": {"type": "string"}, "else": condition}
-    fields["claim:requires"] = {"if": {"type": "array"}, "then": {"items": needed}, "else": needed}
-    fields["claim:for_each"] = _FOR_EACH
-    one = {"if": {"type": "string"}, "else": _ref("claim")}
-    fields["section:claims"] = {"type": "array", "items": one}
-    return {name: {"description": KEY_WORDS[name.partition(":")[2]], **value} for name, value in fields.items()}
+    one = {"if": {"type": "string"}, "else": condition}
+    return {"if": {"type": "array"}, "then": {"items": one}, "else": one, "description": KEY_WORDS["requires"]}
 
 
-def _setting(definitions: dict[str, Json]) -> dict[str, Json]:
-    """The top-level keys that determine a run."""
-    settings: dict[str, Json] = {key: _ref(key) for key in SETTING if key in definitions}
-    settings |= {key: nullable(_ref(key)) for key in ("optimizer", "schedule")}
-    for stack in STACKS:
-        properties = {"layers": _LAYERS, **{word: _ref(word) for word in STACK_CHOICES}}
-        properties |= {"cross_attention": {"type": "boolean", "default": True}} if stack == "decoder" else {}
-        settings[stack] = {"type": "object", "properties": properties, "additionalProperties": False}
-    train = _model_schema(Train)
-    train["properties"] |= {"stop": _ref("stop"), "epochs": {"type": "integer", "minimum": 1}}
-    one = {"if": {"enum": [NONE, None]}, "else": _ref("intervention")}
-    several = {"if": {"type": "array"}, "then": {"items": _ref("intervention")}, "else": one}
-    return settings | {"train": train, INTERVENTIONS: several}
-
-
-def _requests(registries: Registries) -> dict[str, Json]:
-    """Probes, sections and claims; and what is chosen on tuning seeds, by a rule."""
-    lists = {key: {"type": "array", "items": _ref(kind)} for key, kind in _LISTS.items()}
-    text = _model_schema(SelectText)
-    rule = _ref("rule") if "rule" in registries else _NOT_YET
+def _forms(registries: Registries) -> dict[str, Json]:
+    """Keys that may be written in several forms: one without a list, or none; and the choice on tuning seeds."""
+    answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
+    intervention: Json = {"$ref": "#/$defs/intervention"}
+    one = {"if": {"enum": [NONE, None]}, "else": intervention}
+    text = SelectText.model_json_schema()
+    rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
     select = by_path(registries, lambda _: rule, **text["properties"])
     select |= {"required": text["required"], "minProperties": 2}
-    return {**lists, "select": {**nullable(select), "description": text["description"]}}
+    return {
+        "answer": {"if": {"type": "array"}, "then": {"items": answer}, "else": answer},
+        INTERVENTIONS: {"if": {"type": "array"}, "then": {"items": intervention}, "else": one},
+        "select": {**nullable(select), "description": text["description"]},
+    }

@@ -46,7 +46,7 @@ def _words_below(registries: Registries, key: str) -> list[str]:
 
 _DOTTED: dict[str, Json] = {
     rf"^(model|{'|'.join(STACKS)})\.layers$": {"$ref": "#/$defs/model:layers"},
-    **{rf"^train\.{word}$": {"$ref": f"#/properties/train/properties/{word}"} for word in TRAIN_KEYS},
+    **{rf"^train\.{word}$": {"$ref": f"#/$defs/train:{word}"} for word in TRAIN_KEYS},
 }
 """Patterns of paths whose values do not depend on the kind that another line chooses."""
 

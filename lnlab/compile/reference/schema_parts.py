@@ -15,18 +15,18 @@ _CONDITIONS: Json = {"type": "object", "minProperties": 1}
 SELECTION: Json = {"$ref": "#/$defs/selection"}
 
 
-def by_kind(names: Mapping[str, str], bare: Sequence[str], definition: str) -> Json:
+def by_kind(names: Mapping[str, str], bare: Sequence[str], definitions: Mapping[str, Json]) -> Json:
     """A mapping whose ``kind`` says which definition holds, or a word where that is enough.
 
     Args:
         names: of the kinds, each with its description.
         bare: names that may stand as a word.
-        definition: the path of the definitions, which ``.name`` completes.
+        definitions: what each of them is.
     """
     branches = [
         {
             "if": {"properties": {"kind": {"const": name}}, "required": ["kind"]},
-            "then": {"$ref": f"#/$defs/{definition}.{name}"},
+            "then": definitions[name],
         }
         for name in names
     ]

@@ -18,6 +18,7 @@ from typing_extensions import TypeAliasType
 from lnlab.compile.reference.key_words import KEY_WORDS
 from lnlab.compile.reference.meanings import meaning
 from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.resolve.resolve import NULLABLE
 from lnlab.compile.resolve.stacks import MOST_LAYERS
 from lnlab.compile.resolve.training import TRAIN_KEYS, Train
 from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES, as_choices, set_path
@@ -32,7 +33,7 @@ from lnlab.registry import Entry, Flawed, Registry
 from lnlab.setting import STACKS, path_words
 from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.dump import plain_spec, spec_yaml
-from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, Version
+from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, SelectText, Version
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
 from lnlab.specfile.read import missing_key, unknown_key
 
@@ -150,19 +151,28 @@ def spec_model(registries: Registries) -> type[SpecModel]:
     length: Any = Annotated[int, Field(ge=1)]
     beside: dict[str, Any] = {"stop": (choices["stop"] | None, None)} if "stop" in choices else {}
     train: Any = create_model("Train", __base__=Train, **beside, epochs=(length | None, None))
-    fields: dict[str, Any] = {key: choices[key] | None for key in SETTING if key in choices}
-    fields |= {stack: _stack(stack, choices) | None for stack in STACKS}
-    fields |= {"train": train | None}
     lists = {INTERVENTIONS: "intervention", **LISTS}
-    fields |= {key: tuple[choices[kind], ...] for key, kind in lists.items() if kind in choices}  # type: ignore[valid-type]
-    typed: Any = {
-        name: (annotation, Field(() if name in lists else None, description=KEY_WORDS.get(name)))
-        for name, annotation in fields.items()
-    }
+    fields: dict[str, Any] = {key: choices[key] for key in SETTING if key in choices}
+    fields |= {key: choices[key] | None for key in NULLABLE if key in choices}
+    fields |= {stack: _stack(stack, choices) for stack in STACKS} | {"train": train}
+    typed: Any = {name: (annotation, _unset(KEY_WORDS.get(name))) for name, annotation in fields.items()}
+    for key, kind in lists.items():
+        if kind in choices:
+            several: Any = tuple.__class_getitem__((choices[kind], ...))
+            typed[key] = (several, Field((), description=KEY_WORDS.get(key)))
+    if "rule" in choices:
+        rule: Any = choices["rule"]
+        extra = {"__annotations__": {"__pydantic_extra__": dict[str, rule]}, "__module__": __name__}
+        typed["select"] = (type("Select", (SelectText,), extra) | None, Field(None, description=KEY_WORDS["select"]))
     model = create_model("Spec", __base__=SpecModel, __doc__=SpecModel.__doc__, **typed)
     model.registries = registries
     model.pieces = SimpleNamespace(**{kind: SimpleNamespace(**models) for kind, models in pieces.items()})
     return model
+
+
+def _unset(description: str | None = None) -> Any:
+    """A field that need not be given; None says that it was not, and may not be written."""
+    return Field(None, validate_default=False, description=description)
 
 
 def _choice(kind: str, members: Mapping[str, type[BaseModel]]) -> Any:
@@ -195,28 +205,30 @@ def _piece(entry: Entry[Any]) -> type[BaseModel]:
     """
     fields: dict[str, Any] = {"kind": (Literal[entry.name], entry.name)}
     if entry.kind == "model":
-        fields["layers"] = (Layers | None, None)
+        fields["layers"] = (Layers, _unset())
     if entry.kind == "claim":
         axes = Annotated[Mapping[str, Any], Field(min_length=1)]
-        fields["for_each"] = (axes | None, Field(None, description=KEY_WORDS["for_each"]))
+        fields["for_each"] = (axes, _unset(KEY_WORDS["for_each"]))
         fields["requires"] = (Any, Field((), description=KEY_WORDS["requires"]))
     if entry.kind == "section":
         fields["claims"] = (tuple[ForwardRef("claim_or_id"), ...], Field((), description=KEY_WORDS["claims"]))  # type: ignore[misc]
     for name, parameter in entry.keywords.items():
         nested = entry.nested.get(name)
         annotation: Any = parameter.annotation if nested is None else ForwardRef(f"{nested.kind}_choice")
-        default = ... if parameter.default is parameter.empty else parameter.default
-        if entry.kind == "claim" and name in INHERITED and default is ...:
-            annotation, default = annotation | None, None
-        words = Field(default, description=meaning(entry, name) or None)
-        fields[name] = (annotation, words)
+        words = meaning(entry, name) or None
+        if parameter.default is not parameter.empty:
+            fields[name] = (annotation, Field(parameter.default, description=words))
+        elif entry.kind == "claim" and name in INHERITED:
+            fields[name] = (annotation, _unset(words))
+        else:
+            fields[name] = (annotation, Field(description=words))
     bases = (TEXTS[entry.kind], Parameters) if entry.kind in TEXTS else (Parameters,)
-    return create_model(f"{entry.kind}.{entry.name}", __base__=bases, __doc__=entry.summary, **fields)
+    return create_model(f"{entry.kind}_{entry.name}", __base__=bases, __doc__=entry.summary, **fields)
 
 
 def _stack(stack: str, choices: Mapping[str, Any]) -> Any:
-    fields: dict[str, Any] = {"layers": (Layers | None, None)}
-    fields |= {word: (choices.get(word, Any) | None, None) for word in STACK_CHOICES}
+    fields: dict[str, Any] = {"layers": (Layers, _unset())}
+    fields |= {word: (choices[word], _unset()) for word in STACK_CHOICES if word in choices}
     if stack == "decoder":
         fields["cross_attention"] = (bool, True)
     return create_model(stack, __config__=_FORMS, __doc__=KEY_WORDS[stack], **fields)
@@ -308,6 +320,9 @@ def _long_forms(data: dict[str, Json], registries: Registries) -> dict[str, Json
             long[stack] = data[stack] | {word: _long(data[stack][word], registries[word]) for word in stack_choices}
     if isinstance(data.get("train"), dict) and "stop" in data["train"] and "stop" in registries:
         long["train"] = data["train"] | {"stop": _long(data["train"]["stop"], registries["stop"])}
+    if isinstance(data.get("select"), dict) and "rule" in registries:
+        rules = {path: rule for path, rule in data["select"].items() if path not in SelectText.model_fields}
+        long["select"] = data["select"] | {path: _long(rule, registries["rule"]) for path, rule in rules.items()}
     if INTERVENTIONS in data:
         long[INTERVENTIONS] = [_long(choice, registries["intervention"]) for choice in as_choices(data[INTERVENTIONS])]
     if isinstance(sweep := data.get("sweep"), dict) and _are_grids(sweep):
@@ -344,6 +359,10 @@ def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[tu
     train: Json = data.get("train")
     if isinstance(train, dict) and train.get("stop") is not None:
         yield ("train", "stop"), registries["stop"], train["stop"]
+    select: Json = data.get("select")
+    for path in select if isinstance(select, dict) and "rule" in registries else ():
+        if path not in SelectText.model_fields:
+            yield ("select", path), registries["rule"], select[path]
     for key, kind in {**LISTS, INTERVENTIONS: "intervention"}.items():
         for number, raw in enumerate(data[key] if isinstance(data.get(key), list) else ()):
             yield (key, number), registries[kind], raw
