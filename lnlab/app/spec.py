@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
 from lnlab.compile.reference.spec_model import SpecModel, spec_model
 from lnlab.record.registries import load_registries
 
