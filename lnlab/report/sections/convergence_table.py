@@ -111,7 +111,9 @@ def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddre
 
 def _cell(cell: ConvergenceCell | None, stems: Mapping[CellAddress, str]) -> MatrixCell:
     if cell is None:
-        return MatrixCell("", "", "", "", _STYLES["own"], "not in the grid", "")
+        return MatrixCell(
+            printed="", ours="", seeds="", mark="", style=_STYLES["own"], says="not in the grid", target=""
+        )
     return MatrixCell(
         printed=_printed_letter(cell),
         ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
