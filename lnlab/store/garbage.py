@@ -55,6 +55,8 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
                 hidden = root / PACKS_FOLDER / f"{HIDDEN_PREFIX}plan-{digest}"
                 files.rename(plan_folder(root, digest), hidden)
                 files.remove(hidden)
+        for copy in (root / "plans").glob("*/whole-*"):  # of the rows of a large plan, as earlier versions made them
+            files.remove(copy)
         unwanted = set(trajectories)
         held = set[str]()
         for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):

@@ -125,7 +125,7 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
     """A remembered plan.
 
     Raises:
-        Damaged: it is missing, or not what was stored.
+        CorruptFile: it is missing, or not what was stored.
     """
     path = plan_folder(root, digest) / PLAN_FILE
     stored = from_checksummed_json(read_bytes(path), path)
@@ -182,7 +182,7 @@ def plan_tables(root: Path, stored: StoredPlan) -> dict[str, pl.DataFrame]:
     """``runs``, ``axes`` and ``needs`` of a plan.
 
     Raises:
-        Damaged: one of them is not what was stored.
+        CorruptFile: one of them is not what was stored.
     """
     folder = plan_folder(root, stored.digest)
     names = {table: f"{table}.parquet" for table in _TABLES}

@@ -84,7 +84,9 @@ def test_an_old_store_is_worked_on_beside_what_it_holds(old, monkeypatch):
 
 def test_what_goes_from_an_old_pack_leaves_the_rest_in_a_new_one(old):
     gone = PLAN.trajectories[0].key
+    assert list(old.root.glob("plans/*/whole-*"))
     remove_garbage(old.root, [], [gone])
+    assert not list(old.root.glob("plans/*/whole-*")), "the copy of a plan is not needed"
     assert [type(pack) is BlockPack for pack in Packs(old.root).current()].count(True) == 1
     assert old.results(PLAN.digest).runs["status"].to_list() == [None, "finished", "finished", "finished"]
     record_all(old, PLAN)

@@ -22,6 +22,7 @@ from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, save_state
 from lnlab.store.results_digest import results_digest
+from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
 
 HERE = str(Path(__file__).parent)
@@ -372,3 +373,14 @@ def test_an_empty_store_is_left_empty(store, root):
     record(store, trajectory_of(1, 1))
     found = [path.stat().st_size for path in root.rglob("*") if path.is_file()]
     assert store.size() == (len(found), sum(found))
+
+
+def test_what_leaves_a_store_is_the_same_before_and_after_it_is_packed(full, root, plan):
+    """Byte by byte, so that a unit that was pushed before is not pushed again."""
+    train(full, trajectory_of(3, 1), [3, 6])
+    keys = [unit.key for unit in plan.trajectories] + [trajectory_of(3, 1).key]
+    before = [encode_segment(stretch) for key in keys for stretch in read_trajectory(root, key).stretches]
+    assert len(before) == 6
+    full.pack()
+    assert loose(root) == [trajectory_folder(root, keys[-1])]  # its state stays
+    assert [encode_segment(stretch) for key in keys for stretch in read_trajectory(root, key).stretches] == before

@@ -24,7 +24,7 @@ def from_checksummed_json(content: bytes, path: Path) -> Json:
     """The value inside ``content``; ``path`` is for the message.
 
     Raises:
-        Damaged: it is not, to the byte, what ``to_checksummed_json`` made.
+        CorruptFile: it is not, to the byte, what ``to_checksummed_json`` made.
     """
     try:
         value = json.loads(content)["content"]
@@ -67,7 +67,7 @@ def read_bytes(path: Path) -> bytes:
     """The bytes of a committed file.
 
     Raises:
-        Damaged: it is gone, or the disk cannot read it.
+        CorruptFile: it is gone, or the disk cannot read it.
         StoreError: this user may not read it.
     """
     with _reading(path):
@@ -78,7 +78,7 @@ def read_range(path: Path, place: tuple[int, int], sha256: str) -> bytes:
     """The bytes of a committed file from ``place[0]`` on, ``place[1]`` of them, if they are the ones committed.
 
     Raises:
-        Damaged: they are not.
+        CorruptFile: they are not.
         StoreError: this user may not read it.
     """
     with _reading(path), path.open("rb") as file:
@@ -93,7 +93,7 @@ def digest_of_file(path: Path) -> str:
     """The SHA-256 of a committed file, which is not held in memory.
 
     Raises:
-        Damaged: it is gone, or the disk cannot read it.
+        CorruptFile: it is gone, or the disk cannot read it.
         StoreError: this user may not read it.
     """
     with _reading(path), path.open("rb") as file:
@@ -104,7 +104,7 @@ def read_checked(path: Path, sha256: str) -> bytes:
     """The bytes of a committed file, if they are the ones that were committed.
 
     Raises:
-        Damaged: they are not.
+        CorruptFile: they are not.
         StoreError: this user may not read it.
     """
     content = read_bytes(path)
