@@ -3,11 +3,13 @@
 import gc
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lnlab.compile.resolve.choices import Registries
+if TYPE_CHECKING:  # commands import this file, and no help page waits for pydantic
+    from lnlab.compile.resolve.choices import Registries
 
 
-def load_registries(plugins: Sequence[Path]) -> Registries:
+def load_registries(plugins: Sequence[Path]) -> "Registries":
     """Every registered piece of both wings, the plugins' included.
 
     Raises:

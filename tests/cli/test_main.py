@@ -15,7 +15,7 @@ HEAVY = {"torch", "polars", "pydantic", "lnlab.compile", "scipy", "altair", "num
 
 
 def test_every_promised_command_is_there():
-    assert set(COMMANDS) >= {"run", "report", "plan", "check", "status", "query", "list", "data"}
+    assert set(COMMANDS) >= {"run", "report", "plan", "check", "status", "results", "list", "data"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: " ".join(page) or "lnlab")

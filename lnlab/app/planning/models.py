@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lnlab.compile.setting_paths import stacks_of
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
@@ -99,6 +98,7 @@ class BuiltModels:
         """
         from torch import nn
 
+        from lnlab.compile.setting_paths import stacks_of  # pydantic, which no help page waits for
         from lnlab.execute.meta import INITIALIZED_PARTS, initialized_on_meta, intervene_on_meta, optimizer_on_meta
 
         stacks = stacks_of(setting)
