@@ -7,7 +7,8 @@ import polars as pl
 
 from lnlab.claims.claim import Claim
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
-from lnlab.keys import Json, digest, digest_bytes
+from lnlab.keys import Json, digest
+from lnlab.row_digests import digest_of_rows
 from lnlab.select.select import Selected
 from lnlab.tables import Results
 
@@ -34,12 +35,6 @@ def rows_digest(claim: Claim, results: Results) -> str:
             # A column that a table gained later and that has no number here leaves stored digests as they were.
             columns = [c for c in _COLUMNS if c in rows.columns]
             columns += ["x"] if "x" in rows.columns and rows["x"].count() else []
-            parts.append([_frame_digest(rows.select(columns)), _frame_digest(runs.select(outcomes))])
+            parts.append([digest_of_rows(rows.select(columns)), digest_of_rows(runs.select(outcomes))])
     evidence = results.evidence.filter(pl.col("citing") == claim["id"])
-    return digest([dict(claim), *parts, *([] if evidence.is_empty() else [_frame_digest(evidence)])])
-
-
-def _frame_digest(frame: pl.DataFrame) -> str:
-    # CSV writes numbers so that they read back as the same bits; lines are sorted, as the order of rows is no content.
-    lines = frame.write_csv().splitlines()
-    return digest_bytes("\n".join([lines[0], *sorted(lines[1:])]).encode())
+    return digest([dict(claim), *parts, *([] if evidence.is_empty() else [digest_of_rows(evidence)])])

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from lnlab.store.records.records import StoreReader
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 WORKERS = 2
 

@@ -1,5 +1,6 @@
 """The digest of a claim and its rows: moved by what the claim reads, and by nothing else."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from lnlab.claims.row_digest import rows_digest
+from lnlab.row_digests import digest_of_rows
 
 CLAIM = {"id": "x", "kind": "ratio", "of": {"quantity": "q", "placement": "a"}, "to": {"placement": "b"}, "at_least": 2}
 
@@ -62,3 +64,18 @@ def test_the_claim_and_the_ends_of_its_runs_move_it(results):
 def test_digests_and_verdicts_need_neither_scipy_nor_torch():
     code = "import sys, lnlab.claims.row_digest; print({'scipy', 'torch', 'altair'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_digest_of_rows_tells_null_from_nan_and_no_text_from_an_empty_one():
+    frames = [
+        pl.DataFrame({"value": [1.0, None], "text": ["a", "b"]}),
+        pl.DataFrame({"value": [1.0, math.nan], "text": ["a", "b"]}),
+        pl.DataFrame({"value": [1.0, None], "text": ["a", None]}),
+        pl.DataFrame({"value": [1.0, None], "text": ["a", ""]}),
+        pl.DataFrame({"value": [1.0, None], "text": ["", "ab"]}),
+        pl.DataFrame({"value": [1.0, None], "text": ["ab", ""]}),
+        pl.DataFrame(schema={"value": pl.Float64, "text": pl.String}),
+    ]
+    digests = [digest_of_rows(frame) for frame in frames]
+    assert len(set(digests)) == len(frames)
+    assert [digest_of_rows(frame.reverse()) for frame in frames] == digests

@@ -16,8 +16,8 @@ from lnlab.errors import LabError
 from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.locks.lock_text import lock_text, parse_lock
-from lnlab.record.locks.row_digests import digests_by_variant
 from lnlab.record.locks.verify import verify_locks
+from lnlab.row_digests import digests_by_variant
 
 LOCK = Path("specs/tiny.lock")
 REPORT = Path("reports/tiny")

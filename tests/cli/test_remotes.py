@@ -22,8 +22,8 @@ from lnlab.store import files, remote, segments
 from lnlab.store.packing import packs_locked
 from lnlab.store.read import find_plan
 from lnlab.store.records.checksummed import to_checksummed_json
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 PULLED = "6 units pulled, 0 in the store already\n"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 LONG = """\
 lnlab: 2

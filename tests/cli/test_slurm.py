@@ -17,8 +17,8 @@ from lnlab.app.array_run import run_as_array
 from lnlab.app.request import Request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
 TRAINED = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lnlab.store.read import find_plan
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 from store_toys import record_all
 
-from lnlab.store.results_digest import results_digest
+from tests.results_digest import results_digest
 
 
 def test_time_host_and_order_of_work_do_not_matter(full, plan, tmp_path):

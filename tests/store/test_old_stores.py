@@ -13,9 +13,9 @@ from lnlab.store.block_packs import BlockPack
 from lnlab.store.garbage import remove_garbage
 from lnlab.store.packs import Packs
 from lnlab.store.records.records import StoreReader
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 from lnlab.store.usage import trajectory_sizes
+from tests.results_digest import results_digest
 
 FIXTURE = Path(__file__).parents[1] / "fixtures/store_of_blocks"
 EXPECTED = json.loads((FIXTURE / "expected.json").read_text())

@@ -21,9 +21,9 @@ from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, save_state
-from lnlab.store.results_digest import results_digest
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 HERE = str(Path(__file__).parent)
 GROUP_STRETCHES = packing.GROUP_STRETCHES

@@ -15,9 +15,9 @@ from session import PLAN, completed, heal, live, partial_runs, prepare
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import RECORD_FILE
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 from lnlab.tables import Results
+from tests.results_digest import results_digest
 
 GROUP = "Files that are not what was stored"
 PROMISE = "the damage is reported or without effect, every other row is shown as it was, a rerun has all rows again"

@@ -19,8 +19,8 @@ from worker_faults import unit_of
 from lnlab.compile.work import Trajectory
 from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 GROUP = "Killed at random"
 PROMISE = (

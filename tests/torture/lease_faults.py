@@ -19,8 +19,8 @@ from session import PLAN, compute, heal, live, prepare
 from lnlab.store.leases import LEASE_PERIOD, UNSIGNED_LEASE_PERIOD
 from lnlab.store.process_identity import this_process
 from lnlab.store.records.layout import LEASE_FILE, trajectory_folder
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 GROUP = "Leases and clocks"
 PROMISE = "who lives keeps its lease, who is gone loses it, and a rerun has the rows of an undisturbed run"

@@ -17,8 +17,8 @@ from session import completed, compute, heal, partial_runs, prepare, trained_pla
 
 from lnlab.compile.plan import Plan
 from lnlab.errors import StoreError
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
+from tests.results_digest import results_digest
 
 GROUP = "Many processes"
 PROMISE = "each unit is computed once, no reader sees a part, the rows are those of one process alone"

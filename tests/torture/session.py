@@ -25,9 +25,9 @@ from lnlab.store.leases import LEASE_PERIOD
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import LEASE_FILE, trajectory_folder
 from lnlab.store.records.records import StoreReader
-from lnlab.store.results_digest import results_digest
 from lnlab.store.store import Store
 from lnlab.tables import Results, frame
+from tests.results_digest import results_digest
 
 STEPS, STRETCH = 6, 2
 TIRES_AFTER = 200

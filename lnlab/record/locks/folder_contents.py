@@ -20,12 +20,12 @@ from lnlab.folders import leftovers_beside
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest_bytes
 from lnlab.record.locks.lock_text import LockTables
-from lnlab.record.locks.row_digests import DIGITS, digests_by_variant
 from lnlab.record.looks import locked_looks
 from lnlab.report.contents import EXPERIMENT_FILE, is_report, list_files, read_file
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import read_facts
 from lnlab.report.rounding import rounded
+from lnlab.row_digests import DIGITS, digests_by_variant
 
 _NOT_OF_RUNS = ("verdicts", "evidence")
 _LEFT = "was left by a report that was not finished, and goes with the next one"

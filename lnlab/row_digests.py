@@ -1,4 +1,4 @@
-"""Digests of the rows of each variant in a table, which no version of a library changes.
+"""Digests of rows, which no version of a library changes: of a frame, and of each variant in a table.
 
 Of every column: its name, which rows are null, and the values as bytes (float64 and int64 little-endian, text as UTF-8
 with its lengths). The table is put into the order of its variants once and cut, so that a million rows cost a second.
@@ -26,6 +26,16 @@ class RowDigest:
 
     def __str__(self) -> str:
         return f"{self.rows} {self.digest}"
+
+
+def digest_of_rows(rows: pl.DataFrame) -> str:
+    """The SHA-256 of the rows of a frame, whatever their order: 64 hexadecimal digits."""
+    hasher = hashlib.sha256()
+    ordered = rows.sort(rows.columns, nulls_last=False) if rows.columns else rows
+    for name in sorted(ordered.columns):
+        for part in _ColumnBytes.of(ordered[name]).slices(0, ordered.height):
+            hasher.update(part)
+    return hasher.hexdigest()
 
 
 def digests_by_variant(table: pl.DataFrame, variants: pl.Series) -> Mapping[str, RowDigest]:
@@ -67,7 +77,7 @@ class _ColumnBytes:
         if column.dtype == pl.String:
             filled = column.fill_null("")
             lengths = filled.str.len_bytes().to_numpy().astype("<i8")
-            texts = filled.str.join("")[0].encode()
+            texts = (filled.str.join("")[0] or "").encode()
             return cls(name, nulls, np.concatenate([[0], np.cumsum(lengths)]).astype("<i8"), texts)
         if column.dtype.is_float():
             numbers = column.cast(pl.Float64).fill_null(0.0).fill_nan(float("nan")).to_numpy().astype("<f8")
