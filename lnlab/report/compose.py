@@ -65,12 +65,9 @@ def build_parts(
     }
     with using_words(facts.words):
         parts = [_part(section_spec, supplied) for section_spec in facts.sections]
-    return [replace(part, number=number) for number, part in enumerate(filter(_has_content, parts), 1)]
-
-
-def _has_content(part: ReportPart) -> bool:
-    """Whether there is a figure, a table, or a reason why there is none."""
-    return part.section is None or bool(part.section.charts or part.section.tables)
+    # what has a figure, a table, or a reason why there is none
+    shown = [part for part in parts if part.section is None or part.section.charts or part.section.tables]
+    return [replace(part, number=number) for number, part in enumerate(shown, 1)]
 
 
 def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> ReportPart:

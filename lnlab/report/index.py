@@ -225,12 +225,11 @@ def _methods(results: Results) -> tuple[str, ...]:
         fixed = [(path.split(".")[-1], value) for path in by_path for value in by_path[path]]
         compared = [(axis, value, format_value(value)) for axis, value in fixed if axis in ("placement", "norm")]
     compared.sort(key=lambda row: _COMPARED_AXES.index(row[0]))
-    return tuple(dict.fromkeys(_method_name(*row) for row in compared))
-
-
-def _method_name(axis: str, value: Json, label: str) -> str:
-    """The author's name of a method; else a value of another axis in words, without its parameters."""
-    return label if axis == "method" else axis_value_name(axis, value, label.partition(" (")[0])
+    names = (  # a method has its author's name; a value of another axis is in words, without its parameters
+        label if axis == "method" else axis_value_name(axis, value, label.partition(" (")[0])
+        for axis, value, label in compared
+    )
+    return tuple(dict.fromkeys(names))
 
 
 def _topics(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> tuple[str, ...]:

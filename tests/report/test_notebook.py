@@ -152,6 +152,19 @@ def test_fewer_seeds_have_another_band_not_none(defined, n):
     assert (row["low"], row["high"], row["n"]) == (pytest.approx(low), pytest.approx(high), n)
 
 
+def test_pairs_of_two_quantities_are_means_of_both_at_each_place(defined):
+    logs = np.random.default_rng(4).normal(size=(2, 3, 8))  # of y and x, three layers, eight seeds
+    y, x = np.exp(logs)
+    rows = [(None, "Post-LN", 0, a, x[a, s], s, y[a, s]) for a in range(3) for s in range(8)]
+    seeds = pl.DataFrame(rows, [*NAMES[:3], "along", *NAMES[3:]], orient="row")
+    made = defined["over_seeds"](seeds, log=True)
+    assert made["x"].to_list() == pytest.approx(list(np.exp(logs[1].mean(1))))
+    low, high = scipy.stats.t.interval(0.95, 7, logs[0].mean(1), scipy.stats.sem(logs[0], axis=1))
+    assert made["low"].to_list() == pytest.approx(list(np.exp(low)))
+    assert made["high"].to_list() == pytest.approx(list(np.exp(high)))
+    assert made["n"].to_list() == [8, 8, 8]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_fewer_than_four_seeds_say_that_they_have_no_band(defined, n):
     seeds = pl.DataFrame([(None, "Post-LN", 0, 1.0, s, 2.0) for s in range(n)], NAMES, orient="row")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -126,7 +126,13 @@ def convergence_cells(
     results: Results, columns: Sequence[RatesColumn], where: Mapping[str, Json]
 ) -> list[ConvergenceCell]:
     """The cells of columns, table by table, each with the runs that ``where`` selects; the largest rate first."""
-    judged_curves = _judged_curves(results, convergence_criteria(where))
+    criteria = convergence_criteria(where)
+    rule, mode = convergences.builder(convergences.resolve(criteria["rule"])), criteria.get("statistics")
+    judged_curves: dict[str, tuple[LossRecord, Judgement]] = {}
+    for course in loss_records(results):
+        if course.split == criteria["split"] and mode in (None, course.statistics):
+            judged_curves[course.run] = (course, rule(course.curve))
+    judged_curves = {run: pair for run, pair in judged_curves.items() if pair[1].why != "short"}
     return [cell for column in columns for cell in _cells(column, judged_curves)]
 
 
@@ -172,25 +178,15 @@ def _values_of_axis(results: Results, axis: str) -> pl.DataFrame:
 def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Json]) -> list[ReproducedColumn]:
     """The columns that were run, table by table; of the runs that ``where`` selects."""
     convergence_criteria(where)
-    return sorted(reproduced_columns(results, printed, where), key=_order(results, printed))
-
-
-def _order(results: Results, printed: Printed) -> Callable[[ReproducedColumn], tuple[int, int]]:
-    """A sort key: tables as they are printed, their columns in the order of the sweep (YAML mappings have none)."""
     tables = [table.name for table in printed.tables]
+    # within a table in the order of the sweep: YAML mappings have none
     labels = results.axes.filter(pl.col("axis") == printed.across)["label"].unique(maintain_order=True).to_list()
     places = {word: place for place, word in enumerate(labels)}
-    return lambda column: (tables.index(column.printed.table), places.get(column.printed.word, len(places)))
 
+    def order(column: ReproducedColumn) -> tuple[int, int]:
+        return tables.index(column.printed.table), places.get(column.printed.word, len(places))
 
-def _judged_curves(results: Results, criteria: Mapping[str, str]) -> _JudgedCurves:
-    rule = convergences.builder(convergences.resolve(criteria["rule"]))
-    mode = criteria.get("statistics")
-    matching_courses = [
-        c for c in loss_records(results) if c.split == criteria["split"] and mode in (None, c.statistics)
-    ]
-    judged = {course.run: (course, rule(course.curve)) for course in matching_courses}
-    return {run: (course, judgement) for run, (course, judgement) in judged.items() if judgement.why != "short"}
+    return sorted(reproduced_columns(results, printed, where), key=order)
 
 
 def _cells(column: RatesColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:

@@ -46,8 +46,11 @@ def collect_series(
     selected = Selected(results, selection, x)
     rows = selected.rows.filter(pl.col(x).is_not_null())
     rows = rows.with_columns(pl.col(x).cast(pl.Float64).alias("x"))
-    column = _panel_column(rows, x) if panels else None
-    panel = pl.lit(None, pl.String) if column is None else _site_names(rows, column)
+    varying = [c for c in PANEL_COLUMNS if c in rows.columns and c != x and rows[c].n_unique() > 1] if panels else []
+    panel: pl.Expr = pl.lit(None, pl.String)
+    if varying:  # the first of them makes panels; two numbers of a seed at one place are refused below
+        words = rows[varying[0]].drop_nulls().unique().cast(pl.String).to_list()
+        panel = pl.col(varying[0]).cast(pl.String).replace({word: site_name(word) for word in words})
     runs = selected.runs
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
@@ -104,16 +107,6 @@ def ended_runs(runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     kept = pl.col("run").is_in(finite["run"].implode()) if once else pl.lit(value=False)
     ended = runs.filter(pl.col("status").is_in(list(ENDED_STATUSES)))
     return ended.with_columns(counts=(pl.col("status") == "finished") | kept)
-
-
-def _site_names(rows: pl.DataFrame, column: str) -> pl.Expr:
-    words = rows[column].drop_nulls().unique().cast(pl.String).to_list()
-    return pl.col(column).cast(pl.String).replace({word: site_name(word) for word in words})
-
-
-def _panel_column(rows: pl.DataFrame, x: str) -> str | None:
-    varying = [c for c in PANEL_COLUMNS if c in rows.columns and c != x and rows[c].n_unique() > 1]
-    return varying[0] if varying else None
 
 
 def labelled_values(results: Results, rows: pl.DataFrame, path: str) -> dict[str | float, str]:

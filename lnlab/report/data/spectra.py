@@ -101,7 +101,10 @@ def collect_spectra(
     rows = rows.filter(pl.col("part").is_not_null() if band == "parts" else pl.col("part").is_null())
     rows = narrow_rows(results, rows, "step", where["step"]) if "step" in where else rows
     rows = rows.join(labels, on="run", how="inner", maintain_order="left")
-    _refuse_two(rows)
+    measured = rows.group_by("run", "step", maintain_order=True).agg(pl.col("measurement").n_unique())
+    if (measured["measurement"] > 1).any():
+        what = "a run has several spectra of this matrix, at one step"
+        raise ReportError(Issue("ambiguous", "where", what, "list the probe that measures it once"))
     source_rows = {"spectra": rows.select(spectra_table(results).columns)}
     most = rows.group_by("run").agg(pl.col("step").n_unique())["step"].max()
     measured_steps = most if isinstance(most, int) else 0
@@ -143,19 +146,6 @@ def _by_step(
     rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
     rows = rows.with_columns(series="of_step", line="place").select(columns)
     return rows, tuple(series), tuple(families[names.index(name)] for name, _, _ in places)
-
-
-def _refuse_two(rows: pl.DataFrame) -> None:
-    measured = rows.group_by("run", "step", maintain_order=True).agg(pl.col("measurement").n_unique())
-    if not measured.filter(pl.col("measurement") > 1).is_empty():
-        raise ReportError(
-            Issue(
-                "ambiguous",
-                "where",
-                "a run has several spectra of this matrix, at one step",
-                "list the probe that measures it once",
-            )
-        )
 
 
 _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]

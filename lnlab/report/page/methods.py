@@ -137,14 +137,11 @@ def _plain_values(by_path: Mapping[str, list[Json]], path: str) -> str:
 
 def _params(by_path: Mapping[str, list[Json]], owner: str, excluded: Sequence[str] = ()) -> str:
     """The parameters of a choice: ``d_model 128, heads 4``."""
-    inside = (p for p in by_path if p.startswith(f"{owner}.") and p not in excluded)
-    own = (p for p in inside if not _below_choice(by_path, owner, p))
+    inside = [p for p in by_path if p.startswith(f"{owner}.") and p not in excluded]
+    own = [
+        p for p in inside if p.rpartition(".")[0] == owner or p.rpartition(".")[0] not in by_path
+    ]  # not of a choice below
     return ", ".join(f"{p.removeprefix(owner + '.')} {_plain_values(by_path, p)}" for p in own)
-
-
-def _below_choice(by_path: Mapping[str, list[Json]], owner: str, path: str) -> bool:
-    parent = path.rpartition(".")[0]
-    return parent != owner and parent in by_path
 
 
 def _model(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
@@ -171,18 +168,15 @@ def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
 
 
 def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
-    norm = f"{_norm(by_path.get(f'{stack}.norm', []))}{_bracket(_params(by_path, f'{stack}.norm'))}"
+    norms = by_path.get(f"{stack}.norm", [])
+    named = [format_value(norm) for norm in norms if norm != "none"]
+    texts = [f"{join_words(named, 'or')} norm"] if named else []
+    kinds = join_words([*texts, "no norm"] if len(named) < len(norms) else texts, "or")
+    norm = f"{kinds}{_bracket(_params(by_path, f'{stack}.norm'))}"
     kind = _plain_values(by_path, f"{stack}.attention")
     parameters = _params(by_path, f"{stack}.attention")
     placement = _values_in_words(by_path, f"{stack}.placement")
     return f"{_layers(by_path, stack)}, {kind} attention{_bracket(parameters)} and {norm}, placed as {placement}"
-
-
-def _norm(kinds: Sequence[Json]) -> str:
-    """``layer or rms norm``, ``layer norm or no norm``."""
-    norms = [format_value(kind) for kind in kinds if kind != "none"]
-    texts = [f"{join_words(norms, 'or')} norm"] if norms else []
-    return join_words([*texts, "no norm"] if len(norms) < len(kinds) else texts, "or")
 
 
 def _choice(by_path: Mapping[str, list[Json]], path: str) -> str:
@@ -253,17 +247,15 @@ def _interventions(by_path: Mapping[str, list[Json]]) -> str:
 def _measured(facts: ReportFacts, results: Results) -> str:
     texts = []
     if facts.probes:
-        probes = [_probe(probe) for probe in facts.probes]
+        probes = []
+        for probe in facts.probes:
+            parameters = ", ".join(f"{k} {format_value(v)}" for k, v in probe.items() if k not in ("kind", "at"))
+            at = f" at {format_value(probe['at'])}" if "at" in probe else ""
+            probes.append(f"{probe.get('kind', '')}{at}{_bracket(parameters)}")
         texts.append(f"Measured: {join_words(probes)}. Dropout is off while measuring unless a probe says otherwise.")
     if "sites" in results.tables and results.tables["sites"]["quantity"].is_in(list(RECORDED_UPDATES)).any():
         texts.append("What is read at an update is of its training batch, with dropout and after clipping.")
     return " ".join(texts)
-
-
-def _probe(probe: Mapping[str, Json]) -> str:
-    parameters = ", ".join(f"{k} {format_value(v)}" for k, v in probe.items() if k not in ("kind", "at"))
-    at = f" at {format_value(probe['at'])}" if "at" in probe else ""
-    return f"{probe.get('kind', '')}{at}{_bracket(parameters)}"
 
 
 def _replicates(facts: ReportFacts, results: Results) -> str:

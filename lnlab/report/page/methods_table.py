@@ -73,16 +73,16 @@ def _choice(choice: Json, others: Sequence[Json]) -> str:
 
 def _others(methods: Sequence[Setting]) -> list[str]:
     """What else a method has that most have not."""
+
+    def has_column(path: str) -> bool:
+        stack, _, below_stack = path.partition(".")
+        short = below_stack if stack in STACKS else path
+        return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)
+
     others = [
-        {path: value for path, value in setting_leaves(setting.parts) if not _has_column(path)} for setting in methods
+        {path: value for path, value in setting_leaves(setting.parts) if not has_column(path)} for setting in methods
     ]
     counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
     uncommon = [[p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)] for other in others]
     pairs = zip(others, uncommon, strict=True)
     return [join_words(f"{path} {format_value(other[path])}" for path in paths) or "–" for other, paths in pairs]
-
-
-def _has_column(path: str) -> bool:
-    stack, _, below_stack = path.partition(".")
-    short = below_stack if stack in STACKS else path
-    return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)

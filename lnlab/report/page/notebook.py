@@ -18,8 +18,7 @@ from lnlab.keys import digest
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnFigure, DrawnPart
-from lnlab.report.section import Table
-from lnlab.report.table import Grid, csv_bytes
+from lnlab.report.table import csv_bytes
 from lnlab.report.words.statistic import MEAN_AND_RANGE
 from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
@@ -59,8 +58,11 @@ def student(n, coverage=0.95):
 def over_seeds(seeds, log, fraction=False):
     """Mean and 95 % Student interval over seeds, on the logarithmic scale where the figure is, within 0 and 1."""
     value = pl.col("value").log() if log else pl.col("value")
-    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
-        value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n")
+    place, x = "x", []
+    if "along" in seeds.columns:  # of pairs, x is a number of each seed, too
+        place, x = "along", [pl.col("x").log().mean().exp()]
+    found = seeds.group_by("panel", "series", "line", place, maintain_order=True).agg(
+        value.mean().alias("mean"), value.std().alias("sd"), value.count().cast(pl.Int64).alias("n"), *x
     )
     quantiles = {n: student(n) if n > 3 else None for n in found["n"].unique()}
     if quantiles and not any(quantiles.values()):
@@ -243,7 +245,11 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
         *(cell for figure in drawn.figures for cell in _figure_cells(figure)),
     ]
     tables = part.section.tables if part.section else ()
-    return cells + [cell for pair in zip(tables, drawn.tables, strict=True) for cell in _table_cells(*pair)]
+    for table, grid in zip(tables, drawn.tables, strict=True):
+        exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
+        cells.append(_markdown(f"{grid.stem}-caption", escape_markdown(grid.caption)))
+        cells.append(_code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact)))
+    return cells
 
 
 def _figure_cells(figure: DrawnFigure) -> list[Any]:
@@ -255,12 +261,6 @@ def _figure_cells(figure: DrawnFigure) -> list[Any]:
         _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem, points=_points_call(figure)), drawn),
         *([_code(f"{figure.stem}-lines", lines)] if (lines := notebook_lab.draw_call(figure)) else []),
     ]
-
-
-def _table_cells(table: Table, grid: Grid) -> list[Any]:
-    exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
-    caption = _markdown(f"{grid.stem}-caption", escape_markdown(grid.caption))
-    return [caption, _code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact))]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:

@@ -40,6 +40,10 @@ def _place(part: str, place: str) -> str:
 def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
     """Where the numbers come from, as pairs of name and value."""
     runs = results.runs
+    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED_STATUSES)
+    versions = [json.loads(text) for text in runs["versions"].drop_nulls().unique().sort()]
+    programs = sorted({f"{name} {v[name]}" for v in versions for name in ("lnlab", "torch", "python") if name in v})
+    devices = [str(d) for d in runs["device"].drop_nulls().unique().sort()]
     seeds = number_ranges(runs["seed"].to_list())
     pairs = [
         ("Spec", facts.path),
@@ -48,23 +52,11 @@ def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, st
         ("Overrides", ", ".join(facts.overrides)),
         ("Corpus", methods.corpus_names(results)),
         ("Seeds", seeds),
-        ("Runs", _runs(runs)),
-        ("Measured by", _machines(runs)),
+        ("Runs", f"{finished} of {runs.height} finished{f', {diverged} diverged' if diverged else ''}"),
+        ("Measured by", ", ".join(programs) + (f" on {join_words(devices)}" if devices else "")),
         ("Page made by", f"lnlab {facts.version}"),
     ]
     return [(name, value) for name, value in pairs if value]
-
-
-def _runs(runs: pl.DataFrame) -> str:
-    finished, diverged = (int((runs["status"] == status).sum()) for status in ENDED_STATUSES)
-    return f"{finished} of {runs.height} finished" + (f", {diverged} diverged" if diverged else "")
-
-
-def _machines(runs: pl.DataFrame) -> str:
-    versions = [json.loads(text) for text in runs["versions"].drop_nulls().unique().sort()]
-    programs = sorted({f"{name} {v[name]}" for v in versions for name in ("lnlab", "torch", "python") if name in v})
-    devices = [str(d) for d in runs["device"].drop_nulls().unique().sort()]
-    return ", ".join(programs) + (f" on {join_words(devices)}" if devices else "")
 
 
 def unfinished_runs_grid(results: Results) -> Grid | None:

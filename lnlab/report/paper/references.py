@@ -61,15 +61,14 @@ def cite(text: str, references: Iterable[Reference]) -> str:
 
 def bibtex(references: Iterable[Reference]) -> str:
     """One ``@misc`` entry a paper."""
-    return "\n".join(_entry(reference) for reference in references)
-
-
-def _entry(reference: Reference) -> str:
-    fields = {
-        "author": " and ".join(escape_latex(name) if name != "others" else name for name in reference.authors),
-        "title": f"{{{escape_latex(reference.title)}}}" if reference.title else "",
-        "year": reference.year,
-        "howpublished": rf"\url{{{reference.address}}}",
-    }
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@misc{{{reference.key},", *lines, "}", ""])
+    entries = []
+    for reference in references:
+        fields = {
+            "author": " and ".join(escape_latex(name) if name != "others" else name for name in reference.authors),
+            "title": f"{{{escape_latex(reference.title)}}}" if reference.title else "",
+            "year": reference.year,
+            "howpublished": rf"\url{{{reference.address}}}",
+        }
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+        entries.append("\n".join([f"@misc{{{reference.key},", *lines, "}", ""]))
+    return "\n".join(entries)
