@@ -45,6 +45,41 @@ def test_what_a_method_leaves_alone_is_what_the_base_and_overrides_say(plan, bas
     assert [setting["encoder"]["norm"]["eps"] for setting in found.settings.values()] == [3, 2, 2]
 
 
+WHOLE = "profiles: {p: {methods: {A: {placement: post}, B: {placement: pre, norm: rms, norm.eps: 4}, C: {}}}}\n"
+
+
+@pytest.mark.parametrize("lines", ["methods.B.norm.eps: 4", "methods.B.norm: {kind: rms, eps: 4}"])
+def test_a_profile_sets_one_path_of_a_method(plan, base, lines):
+    one = plan(base + NAMED + f"profiles: {{p: {{{lines}}}}}\n", profile="p")
+    assert keys(one) == keys(plan(base + NAMED + WHOLE, profile="p"))
+    assert keys(one) == keys(plan(base + NAMED, overrides=(lines.replace(": ", "=", 1),)))
+    assert keys(one) != keys(plan(base + NAMED))
+
+
+def test_the_name_of_such_a_method_may_have_dots_commas_and_spaces(plan, base):
+    text = base + NAMED.replace("B", '"v1.0, late"')
+    found = plan(text, overrides=("methods.v1.0, late.norm.eps=4",))
+    assert [setting["encoder"]["norm"].get("eps") for setting in found.settings.values()] == [1e-5, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("methods.D.norm.eps: 4", "unknown-name"),
+        ("methods.B: 4", "unknown-name"),
+        ("methods.B.nrom.eps: 4", "unknown-key"),
+        ("methods.B.norm.epss: 4", "unknown-key"),
+    ],
+)
+def test_what_is_wrong_in_it_stands_at_its_line(plan, base, line, code):
+    text = base + NAMED + f"profiles:\n  p:\n    {line}\n"
+    for profile in ("p", None):
+        with pytest.raises(SpecError) as caught:
+            plan(text, profile=profile)
+        (issue,) = caught.value.issues
+        assert (issue.code, issue.where.split(":")[1]) == (code, "12")
+
+
 @pytest.mark.parametrize(
     ("of", "over"),
     [
@@ -116,7 +151,7 @@ def test_what_is_wrong_with_a_replaced_method_is_told_where_the_profile_says_it(
         (("method=D",), "-s method=D: no method is called 'D'"),
         (("placement=pre", "method=A"), "-s placement=pre: 'placement' has no effect, because every method of the"),
         (("norm.eps=3", "method=B"), "-s norm.eps=3: 'norm.eps' has no effect, because every method of the sweep"),
-        (("methods.A=3",), "'methods.A' cannot be changed by a profile or -s"),
+        (("methods.A=3",), "write what of it is set, as in methods.A.placement"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, what):

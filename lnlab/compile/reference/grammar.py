@@ -74,7 +74,8 @@ profiles:
   grid or not.
 - **Methods.** A method is a flat map from dotted paths to values under one name. `method` is an axis whose values are
   such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
-  of no key: a setting has the same runs under any name and under none. Two names for one setting are refused, and so
+  of no key: a setting has the same runs under any name and under none. A profile or `-s` sets one path of a method as
+  `methods.T-Fixup.train.steps: 400`. Two names for one setting are refused, and so
   is a grid without `method` beside one that has it.
 - **Choosing.** `select` names one axis that every grid sweeps: its values are the candidates. They are run on the
   tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on

@@ -89,10 +89,12 @@ def overlay_schemas(registries: Registries) -> dict[str, Json]:
     }
     maps: Mapping[str, Json] = {METHODS: _ref(METHODS), "sweep": _ref("sweep"), METHOD: {}}
     whole: Mapping[str, Json] = {key: _ref(key) for key in REPLACEABLE if key not in maps}
+    overlay = by_path(registries, _pin_or_axis, **whole, **maps)
+    overlay["patternProperties"][rf"^{METHODS}\..+\.[^.]+$"] = {}
     profiles = {
         "type": "object",
         "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
-        "additionalProperties": by_path(registries, _pin_or_axis, **whole, **maps),
+        "additionalProperties": overlay,
         "description": "overlays by name: dotted path -> value",
     }
     return {METHODS: methods, "sweep": sweep, "profiles": profiles}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.sweep.methods import methods_of
+from lnlab.compile.sweep.methods import METHODS, methods_of
 from lnlab.errors import nearest
 from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
@@ -33,6 +33,8 @@ class _Change:
     value: Json
     location: SourceLocation
     by: str
+    words: Where = ()
+    """Where in the data it stands, if its path alone does not say so: names of methods may have dots."""
 
 
 @dataclass
@@ -68,7 +70,7 @@ class MergedSpec:
         """Where the thing at ``path`` of ``data`` was written."""
         path = self.stated_path(path)
         for change in reversed(self.changes):
-            words = path_words(change.path)
+            words = change.words or path_words(change.path)
             if path[: len(words)] == words:
                 return change.location.below(path[len(words) :])
         return SourceLocation(path)
@@ -122,7 +124,7 @@ def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
 def _misplaced(change: _Change) -> Issue | None:
     """The flaw of a change that sets what cannot be set."""
     words = path_words(change.path)
-    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD):
+    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD) or _is_of_method(change):
         return None
     if words[0] in Experiment.model_fields:
         what = f"'{change.path}' cannot be changed by a profile or -s"
@@ -142,10 +144,12 @@ def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
         if change.path in REPLACEABLE:
             merged.data[change.path] = change.value
             merged.changes.append(change)
+    for change in filter(_is_of_method, changes):
+        _change_method(merged, change)
     _list_grids(merged)
     grids = grids_of(merged.data)
     swept = {path for grid in grids for path in grid}
-    moving = [change for change in changes if change.path not in REPLACEABLE]
+    moving = [change for change in changes if change.path not in REPLACEABLE and not _is_of_method(change)]
     for change in moving:
         if change.path in swept:
             merged.pins[change.path] = change
@@ -154,6 +158,28 @@ def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
         elif change.path not in swept or not isinstance(change.value, list):
             _set_value(merged, change)
     merged.issues += [flaw.at(change.location) for change in moving if (flaw := _without_effect(change, merged, grids))]
+
+
+def _is_of_method(change: _Change) -> bool:
+    """Whether a change sets what a method stands for: ``methods.NAME.path``."""
+    return change.path.startswith(f"{METHODS}.")
+
+
+def _change_method(merged: MergedSpec, change: _Change) -> None:
+    """Set one path of a method; what it says below that path goes, as with every path that is set whole."""
+    known = methods_of(merged.data)
+    rest = change.path.removeprefix(f"{METHODS}.")
+    # a name may have dots itself: the longest that fits is meant
+    name = max((name for name in known if rest.startswith(f"{name}.")), key=len, default=None)
+    if name is None or not all(path_words(path := rest.removeprefix(f"{name}."))):
+        remedy = nearest(rest.partition(".")[0], known) if known else f"give it a meaning under '{METHODS}:'"
+        remedy = f"write what of it is set, as in {change.path}.placement" if rest in known else remedy
+        what = f"'{change.path}' names no method and a path in it"
+        merged.issues.append(Issue("unknown-name", (), what, remedy).at(change.location))
+        return
+    kept = {stated: value for stated, value in known[name].items() if not stated.startswith(f"{path}.")}
+    merged.data[METHODS] = {**merged.data[METHODS], name: {**kept, path: change.value}}
+    merged.changes.append(replace(change, words=(METHODS, name, path)))
 
 
 def _list_grids(merged: MergedSpec) -> None:
