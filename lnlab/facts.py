@@ -5,7 +5,7 @@ Each registry has a frozen dataclass of the facts that its pieces may state, wit
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -107,7 +107,7 @@ def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[s
     ]
     for word, fact in known.items():
         if word not in stated:
-            if _required(fact):
+            if fact.default is MISSING and fact.default_factory is MISSING:
                 problems.append(
                     Issue("missing", owner, f"the fact '{word}' is missing", f"register it with {word}=...")
                 )
@@ -120,10 +120,6 @@ def validated_facts(kind: str, name: str, facts: type[Stated], stated: Mapping[s
     if problems:
         raise LabError(*problems)
     return facts(**stated)
-
-
-def _required(fact: Field[Any]) -> bool:
-    return fact.default is MISSING and fact.default_factory is MISSING
 
 
 @cache

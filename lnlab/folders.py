@@ -158,18 +158,15 @@ def _carry(old: Path, part: Path, files: Mapping[str, bytes], is_stale: Callable
         elif not is_stale(name):
             target = part / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            _link(Path(entry.path), target)
+            path = Path(entry.path)
+            try:
+                os.link(path, target, follow_symlinks=False)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                shutil.copy2(path, target, follow_symlinks=False)
     if below and not entries:
         (part / below).mkdir(parents=True, exist_ok=True)
-
-
-def _link(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:
-        shutil.copy2(path, target, follow_symlinks=False)
 
 
 def exchange(one: Path, other: Path) -> bool:

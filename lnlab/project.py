@@ -62,9 +62,10 @@ def _read(path: Path) -> Project:
     problems = [problem for key, value in fields.items() if (problem := _flaw(path, key, value))]
     if problems:
         raise LabError(*problems)
+    remote = fields.get("remote")
     return Project(
         path=path,
-        remote=_remote(path, fields.get("remote")),
+        remote=remote if remote is None or "://" in remote else str(_below(path, remote)),
         store=_below(path, fields["store"]) if "store" in fields else None,
         data=tuple(_below(path, folder) for folder in fields.get("data", ())),
         profile=fields.get("profile"),
@@ -89,7 +90,3 @@ def _flaw(path: Path, key: str, value: Any) -> Issue | None:
 
 def _below(path: Path, folder: str) -> Path:
     return path.parent / Path(folder).expanduser()
-
-
-def _remote(path: Path, remote: str | None) -> str | None:
-    return remote if remote is None or "://" in remote else str(_below(path, remote))

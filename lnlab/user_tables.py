@@ -167,7 +167,10 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
         if frame.is_empty():
             raise LabError(Issue("damaged", str(path), "has no rows", "write one row for each example"))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise LabError(_unreadable(path, error)) from error
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise LabError(
+            Issue("unreadable", str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
+        ) from error
     return UserTable(path, cells, frame.height)
 
 
@@ -175,11 +178,6 @@ def _kind(dtype: pl.DataType) -> str:
     if isinstance(dtype, pl.List | pl.Array):
         return "lists"
     return "records" if isinstance(dtype, pl.Struct) else "bytes" if isinstance(dtype, pl.Binary) else "objects"
-
-
-def _unreadable(path: Path, error: BaseException) -> Issue:
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return Issue("unreadable", str(path), f"cannot be read as a Parquet table: {reason[:120]}", "write the file again")
 
 
 def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None:

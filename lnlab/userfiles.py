@@ -40,7 +40,15 @@ def read_user_file(path: Path, what: str, largest: int = LARGEST) -> bytes:
         with path.open("rb") as file:
             return file.read(status.st_size)
     except FileNotFoundError as error:
-        raise LabError(Issue("not-found", str(path), "there is no such file", _nearest_file(path))) from error
+        # Propose the nearest name in that folder, of files with the same ending; a spec has one of two.
+        specs = (".yaml", ".yml")
+        endings = (path.suffix,) if path.suffix and path.suffix not in specs else specs
+        names: list[str] = []
+        with suppress(OSError):
+            names = [file.name for file in path.parent.iterdir() if file.name.endswith(endings)]
+        raise LabError(
+            Issue("not-found", str(path), "there is no such file", nearest(path.name, names) if names else "")
+        ) from error
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or str(error)
         raise LabError(Issue("unreadable", str(path), f"cannot be read ({cause.lower()})")) from error
@@ -83,13 +91,3 @@ def user_path(text: str) -> Path:
     if text.endswith("/") and path.exists() and not path.is_dir():
         raise LabError(Issue("not-found", text, "is not a directory", f"write {text.rstrip('/')}"))
     return path
-
-
-def _nearest_file(path: Path) -> str:
-    """The nearest name in the same folder, of files with such an ending; of specs where there is none."""
-    specs = (".yaml", ".yml")
-    endings = (path.suffix,) if path.suffix and path.suffix not in specs else specs
-    names: list[str] = []
-    with suppress(OSError):
-        names = [file.name for file in path.parent.iterdir() if file.name.endswith(endings)]
-    return nearest(path.name, names) if names else ""

@@ -121,8 +121,10 @@ class _Run:
                 w = w - (self.basis[: step + 1] @ w) @ self.basis[: step + 1]
         self.alphas.append(alpha.item())
         self.betas.append(torch.linalg.vector_norm(w).item())
+        # ‖T‖ up to a factor of three: the largest sum of a row, of which β stands on both sides of α.
+        scale = max(abs(a) + b for a, b in zip(self.alphas, self.betas, strict=True)) + max(self.betas)
         # A remainder of rounding alone: the vectors span an invariant space, and no next one is to be had.
-        self.ended = step + 1 == self.steps or self.betas[-1] <= NEGLIGIBLE * self._scale()
+        self.ended = step + 1 == self.steps or self.betas[-1] <= NEGLIGIBLE * scale
         if not self.ended:
             self.previous, self.vector = self.vector, w / self.betas[-1]
 
@@ -138,10 +140,6 @@ class _Run:
         if self.basis is not None:
             self.loss = orthogonality_loss(self.basis[: len(self.alphas)])
         self.basis = None
-
-    def _scale(self) -> float:
-        """Not more than three times ‖T‖, and not less than it."""
-        return max(abs(a) + b for a, b in zip(self.alphas, self.betas, strict=True)) + max(self.betas)
 
 
 def orthogonality_loss(basis: Tensor) -> float:

@@ -5,7 +5,6 @@ that no batch held, has no step and no P: it is left out of the matrix, and coun
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -69,7 +68,11 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
         if "exp_avg_sq" not in adam_state:
             what = f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
             raise CurvatureError(what, "train with optimizer: adam, or measure after the first update")
-        parts.append(_root(adam_state, groups[id(p)]).flatten())
+        group = groups[id(p)]
+        v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]).double()  # AMSGrad's v is the largest so far
+        # v starts at 0, and 1 - β2^t takes this bias out.
+        root = (v / (1 - group["betas"][1] ** float(adam_state["step"]))).sqrt() + group["eps"]
+        parts.append(torch.where(v > 0, root, 0.0).flatten())
     return torch.cat(parts)
 
 
@@ -93,10 +96,3 @@ def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
     if squares is None:
         raise ValueError("found no gradient, expected at least one")
     return torch.where(squares > 0, (squares / number).sqrt() + eps, 0.0)
-
-
-def _root(adam_state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-    """Without the bias of v's start at 0; AMSGrad's v is the largest so far."""
-    v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]).double()
-    root = (v / (1 - group["betas"][1] ** float(adam_state["step"]))).sqrt() + group["eps"]
-    return torch.where(v > 0, root, 0.0)

@@ -170,7 +170,11 @@ class Trainer:
                 if table == "curves":
                     for row in rows:
                         self._record(row["step"], row["split"], **{row["quantity"]: row["value"]})
-                    self._record_epoch()
+                    epoch = self._epoch() if self._computes_gradients else None
+                    step = self.state.step
+                    if epoch and self._epoch_recorded_at != step:  # several probes may write curves of one state
+                        self._record(step, "train", epoch=step / epoch)
+                        self._epoch_recorded_at = step
                 else:
                     self.unit.write(table, rows)
                 self.measured.append(measurement.key)
@@ -180,14 +184,6 @@ class Trainer:
                 status, reason = self.explain(error)
                 self.failures.append((status, f"{measurement.probe['kind']}: {reason}"))
         return self._rule(self.curves) if sum(map(len, self.curves.values())) > recorded else None
-
-    def _record_epoch(self) -> None:
-        """Record how far into the data the state is, once a state."""
-        epoch = self._epoch() if self._computes_gradients else None
-        step = self.state.step
-        if epoch and self._epoch_recorded_at != step:
-            self._record(step, "train", epoch=step / epoch)
-            self._epoch_recorded_at = step
 
     def _record_epoch_loss(self) -> None:
         """Where an epoch ends, record the mean of its training losses, weighed by the tokens of their updates."""
