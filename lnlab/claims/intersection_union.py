@@ -125,9 +125,11 @@ def region_p_value(sample: Sample, allowed: Region, criterion: Criterion = ONE_L
         k, n, unranked = region_counts(sample, allowed)
         return sign_test_p_value(k + unranked, n)
     if criterion.about == "median":
-        sides = [Region(low=allowed.low)] * (allowed.low is not None) + [Region(high=allowed.high)] * (
-            allowed.high is not None
-        )
+        sides = []  # a median is beyond an edge or not, so each edge is tested by itself
+        if allowed.low is not None:
+            sides.append(Region(low=allowed.low))
+        if allowed.high is not None:
+            sides.append(Region(high=allowed.high))
         counts = [region_counts(sample, side) for side in sides]
         return min((sign_test_p_value(k + unranked, n) for k, n, unranked in counts), default=1.0)
     interval = interval_of(sample, replace(criterion, about="mean"))

@@ -195,7 +195,7 @@ class Sharded:
 
     def _product(self, rows: Tensor, together: int, shard: int) -> Tensor:
         """The product of one shard's matrix with every row, from one graph."""
-        *parts, end = torch.split(rows, together)
+        *parts, end = torch.split(rows, together)  # the product with the last part may free the graph
         if self._keep:
             products = last = self._kept_products[shard]
         else:

@@ -37,10 +37,10 @@ _norm = torch.linalg.vector_norm
 
 
 def last_noise_masks(state: State, fallback: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """As ``noise_masks``, of the gradients that led to a state in training.
+    """Make ``noise_masks`` from the gradients that led to a state in training.
 
-    By the optimizer's second moments; where it has none, by ``fallback``, which is then proportional to gradients:
-    updates of gradient descent, and their sums.
+    Their size is read off the optimizer's second moments. An optimizer without them is gradient descent, whose updates
+    are proportional to gradients: ``fallback`` gives these, or their sums.
     """
     return noise_masks(state.model, second_moment_roots(state) or {name: x.abs() for name, x in fallback().items()})
 
