@@ -95,7 +95,7 @@ def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]
         numbers = re.findall(r"\d+", path.stem if path.is_file() else path.name)
         if not numbers:
             raise LabError(
-                Issue("duplicate", str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}")
+                Issue("missing", str(path), "has no step in its name", "give files by step: {1000: 'last.pt'}")
             )
         step = int(numbers[-1])
         if step in steps:

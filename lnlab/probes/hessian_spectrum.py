@@ -100,7 +100,7 @@ def hessian_spectrum(
         raise LabError(Issue("unsupported", "", what, "give one of them"))
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
-        raise LabError(Issue("wrong-type", "", what, f"set batches: {parts}, or fewer parts"))
+        raise LabError(Issue("conflict", "", what, f"set batches: {parts}, or fewer parts"))
     sampled = state.batches(batches, split)
     groups = {None: sampled} if parts is None else {k + 1: sampled[k::parts] for k in range(parts)}
     squared_norm = None  # ‖θ‖² has no meaning in coordinates other than θ

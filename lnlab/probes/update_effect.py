@@ -109,7 +109,7 @@ def _change_of_any_model(
     after, before = returned[: len(returned) // 2], returned[len(returned) // 2 :]
     if not after or any(x.dim() < 2 or x.shape != y.shape for x, y in zip(after, before, strict=True)):
         what = "update_effect needs a model that returns (batch, ..., width), the same for the same batch"
-        raise LabError(Issue("duplicate", "update_effect", what, "leave the probe out"))
+        raise LabError(Issue("unsupported", "update_effect", what, "leave the probe out"))
     changes = [(x.double() - y.double()).flatten(0, -2) for x, y in zip(after, before, strict=True)]
     mean = sum(float(change.square().sum()) for change in changes) / sum(len(change) for change in changes)
     squared_length = sum(float(delta.double().square().sum()) for delta in update.values())

@@ -104,6 +104,6 @@ def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
             yield one, other
     if sources != targets:
         what = f"{sources} lines, and {targets} in {target}"
-        raise CorpusError(Issue("duplicate", str(source), what, "both files need the same number of lines"))
+        raise CorpusError(Issue("differs", str(source), what, "both files need the same number of lines"))
     if not sources:
         raise CorpusError(Issue("damaged", str(source), f"is empty, and so is {target}", "get both files again"))

@@ -130,7 +130,7 @@ def segment_pairs(source: Content, target: Content, *, sgml: bool = False) -> li
     if difference := divergence(sources, targets):
         counts = [sum(len(document.segments) for document in side) for side in (sources, targets)]
         what = f"{counts[0]} segments, and {counts[1]} in {target.where}: {difference}"
-        raise CorpusError(Issue("duplicate", source.where, what, "both files need the same segments: get them again"))
+        raise CorpusError(Issue("differs", source.where, what, "both files need the same segments: get them again"))
     return texts(sources, targets)
 
 

@@ -90,7 +90,7 @@ def tagged_pairs(source: Content, target: Content) -> list[Pair]:
     if counts[0] != counts[1]:
         what = f"{counts[0]} lines of text, and {counts[1]} in {target.where}: {divergence(sources, targets)}"
         raise CorpusError(
-            Issue("duplicate", source.where, what, "both files need the same number of lines: get them again")
+            Issue("differs", source.where, what, "both files need the same number of lines: get them again")
         )
     if not counts[0]:
         raise CorpusError(Issue("damaged", source.where, "has no line of text", "get the file again"))

@@ -147,7 +147,7 @@ class RayExecutor:
                 lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
                 remedy = "install the same lnlab on every node"
                 raise LabError(
-                    Issue("duplicate", "--executor ray", f"no worker can begin: {lines[-1]}", remedy)
+                    Issue("failed", "--executor ray", f"no worker can begin: {lines[-1]}", remedy)
                 ) from error
             return
         if isinstance(message, Doorway):
@@ -158,7 +158,7 @@ class RayExecutor:
         self._false_starts = 0
         if others := differences(message.versions):
             what = f"has {', '.join(others)}, and other software gives other numbers"
-            raise LabError(Issue("duplicate", f"node {message.host}", what, "install the same versions on every node"))
+            raise LabError(Issue("differs", f"node {message.host}", what, "install the same versions on every node"))
         hired.ready = message.shares
         if not message.shares:
             hired.message = hired.handle.open_door.remote(self._open_relay()).future()
