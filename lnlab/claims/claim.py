@@ -192,8 +192,8 @@ def judge_all(
                 continue
             criterion, seeds = claim_criterion(claim, results)
             number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
-            of_claim = results_of_claim(claim, results)
-            judged, finding, scope = _judged_at(f"claims.{claim['id']}", claim, of_claim, others, number)
+            own_results = results_of_claim(claim, results)
+            judged, finding, scope = _judged_at(f"claims.{claim['id']}", claim, own_results, others, number)
             if too_early and finding.tested:
                 finding = replace(
                     finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False

@@ -344,7 +344,7 @@ def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, f
     known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in probes]
     for choice, quantities in zip(probes, known, strict=True):
         table = REGISTRIES["probe"][choice["kind"]].facts.table
-        of_others = frozenset[str]().union(*(other for other in known if other is not quantities))
+        other_quantities = frozenset[str]().union(*(other for other in known if other is not quantities))
         measured = present.get(table, set())
-        kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - of_others)
+        kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - other_quantities)
     return kinds

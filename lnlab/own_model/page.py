@@ -47,8 +47,8 @@ def _sections(
         rows = rows.filter(pl.col("quantity") == quantity)
         scale = "log" if (rows["value"] > 0).all() else "linear"
         layered = pl.col("layer").is_not_null()
-        for (stack, sublayer), of_place in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
-            if of_place["layer"].n_unique() >= _FEWEST_LAYERS:
+        for (stack, sublayer), place_rows in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
+            if place_rows["layer"].n_unique() >= _FEWEST_LAYERS:
                 where = {"stack": stack, "sublayer": sublayer, **step}
                 yield {"kind": "depth_profile", "quantity": quantity, "where": where, "scale": scale}
         if step:

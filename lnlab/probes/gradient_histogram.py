@@ -15,7 +15,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_HISTOGRAM
 from lnlab.nn.sites import Site, separated, values_by_site
-from lnlab.probes.probe import State, of_next_update, probes, with_gradient
+from lnlab.probes.probe import State, probes, reads_next_update, with_gradient
 from lnlab.probes.stream_gradient import site_gradients
 from lnlab.probes.support.octaves import counts, entry_histogram, histogram_rows
 from lnlab.probes.support.stream_sums import site_sums
@@ -30,7 +30,7 @@ QUANTITY = "gradient_size"
     table="histograms",
     passes=with_gradient,
     quantities=GRADIENT_HISTOGRAM,
-    ahead=of_next_update,
+    ahead=reads_next_update,
     any_model=lambda choice: choice["of"] != "input",
 )
 def gradient_histogram(
@@ -62,10 +62,10 @@ def gradient_histogram(
             yield from histogram_rows(QUANTITY, site.row(), counts_by_bin)
     else:
         by_name = next_update_gradient(state) if batches == "step" else mean_gradient(state, batches, split)
-        yield from of_weights(QUANTITY, state, by_name, apart=of == "sites")
+        yield from weight_histograms(QUANTITY, state, by_name, apart=of == "sites")
 
 
-def of_weights(
+def weight_histograms(
     quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool, over: float | None = None
 ) -> Iterator[Row]:
     """Histograms of values by the names of parameters, matrices and tables alone: together, or site by site.

@@ -22,7 +22,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
-from lnlab.probes.probe import State, evaluating, of_next_update, probes, with_gradient
+from lnlab.probes.probe import State, evaluating, probes, reads_next_update, with_gradient
 from lnlab.probes.rounding import noise_masks
 from lnlab.probes.support.known_sites import SitesByQuantity, at_all_sites
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
@@ -54,7 +54,7 @@ def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     table="sites",
     passes=with_gradient,
     quantities=GRADIENT_NORM,
-    ahead=of_next_update,
+    ahead=reads_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
     sites=_sites,
     any_model=lambda _: True,

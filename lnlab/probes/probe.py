@@ -161,6 +161,6 @@ def with_gradient(params: dict[str, Any]) -> float:
     return 0.0 if params["batches"] == "step" else 3 * once(params)
 
 
-def of_next_update(params: dict[str, Any]) -> bool:
+def reads_next_update(params: dict[str, Any]) -> bool:
     """The fact ``ahead`` of a probe whose ``batches: step`` is the gradient of the next update."""
     return bool(params["batches"] == "step")

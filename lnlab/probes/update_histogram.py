@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from lnlab.measured.parameters import UPDATE_HISTOGRAM
-from lnlab.probes.gradient_histogram import of_weights
+from lnlab.probes.gradient_histogram import weight_histograms
 from lnlab.probes.probe import State, probes
 from lnlab.probes.support.training_state import last_update
 from lnlab.tables import Row
@@ -40,6 +40,6 @@ def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights
     update, lr = last_update(state)
     apart = of == "sites"
     if lr:
-        yield from of_weights(_QUANTITIES[0], state, update, apart=apart, over=lr)
+        yield from weight_histograms(_QUANTITIES[0], state, update, apart=apart, over=lr)
     if rate:
-        yield from of_weights(_QUANTITIES[1], state, update, apart=apart)
+        yield from weight_histograms(_QUANTITIES[1], state, update, apart=apart)

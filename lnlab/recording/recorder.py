@@ -535,8 +535,8 @@ class Recorder:
         steps = step - self._first_step() if self._updates is not None else step
         if steps < _MIN_TIMED_STEPS or kind in self._warned or seconds < 1.0:
             return
-        a_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
-        count = seconds / a_step
+        seconds_per_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
+        count = seconds / seconds_per_step
         if count > 0.2 * self._every[kind]:
             self._warned.add(kind)
             every = _rounded_up(count / COSTLY)

@@ -11,8 +11,8 @@ from lnlab.own_model.subject import Subject
 from lnlab.probes.probe import State
 
 
-def of_copy(subject: Subject, copy: AddressedModel, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors by the names of a model's parameters, by those of its copy: fused ones are split like the weights."""
+def renamed_to_copy(subject: Subject, copy: AddressedModel, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Rename tensors from a model's parameters to those of its copy; fused ones are split like the weights."""
     names = {site: name for name, site, _ in copy.addressed_parameters()}
     return {names[site]: part for name, x in named.items() for site, part in _by_site(subject, name, x)}
 
@@ -72,9 +72,9 @@ def with_training(
             kind = type(type(optimizer).__name__, (OptimizerOfCopy,), {})  # messages name the optimizer by its type
             state.optimizer = kind(subject, copy, optimizer)
         if initial is not None:
-            state.initial = lambda: of_copy(subject, copy, initial())
+            state.initial = lambda: renamed_to_copy(subject, copy, initial())
         if last_update is not None:
-            state.last_update, state.last_rate = of_copy(subject, copy, last_update), last_rate
+            state.last_update, state.last_rate = renamed_to_copy(subject, copy, last_update), last_rate
         return state
 
     return add

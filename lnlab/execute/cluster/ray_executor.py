@@ -51,10 +51,18 @@ class WorkerResources:
 
 
 @dataclass(eq=False)
-class _Hired:
-    """An agent, the tasks that it has, in the order in which it does them, and the one it was lost at.
+class _AgentState:
+    """What is known of an agent.
 
-    ``door`` is where its worker reaches the store, if it does not see the folder.
+    Attributes:
+        handle: of the actor.
+        message: the answer to the last call that is not a task.
+        known: who it is, once it has introduced itself.
+        door: where its worker reaches the store, if it does not see the folder.
+        ready: whether it takes tasks.
+        lost: whether it is gone.
+        tasks: those that it has, in the order in which it does them.
+        lost_at: the task that it did when it was lost.
     """
 
     handle: Any
@@ -87,8 +95,8 @@ class RayExecutor:
     limit: int | None = None
     say: Callable[[str], None] = print
     ahead: float = AHEAD
-    _agents: dict[int, _Hired] = field(default_factory=dict)
-    _hired: int = 0
+    _agents: dict[int, _AgentState] = field(default_factory=dict)
+    _started: int = 0
     _false_starts: int = 0
     _next_look: float = 0.0
     _lock: Lock = field(default_factory=Lock)
@@ -105,15 +113,15 @@ class RayExecutor:
         """The numbers of the agents that have introduced themselves."""
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + _LOOK_EVERY
-            for number, hired in list(self._agents.items()):
-                if hired.lost and not hired.tasks:
-                    ray.kill(hired.handle)
+            for number, agent in list(self._agents.items()):
+                if agent.lost and not agent.tasks:
+                    ray.kill(agent.handle)
                     del self._agents[number]
-            self._hire()
-        for hired in self._agents.values():
-            if not (hired.ready or hired.lost) and hired.message.done():
-                self._first_contact(hired)
-        ready = [number for number, hired in self._agents.items() if hired.ready and not hired.lost]
+            self._start_agents()
+        for agent in self._agents.values():
+            if not (agent.ready or agent.lost) and agent.message.done():
+                self._first_contact(agent)
+        ready = [number for number, agent in self._agents.items() if agent.ready and not agent.lost]
         if ready:
             self._begun = None
         elif self._begun and time.monotonic() - self._begun > QUIET:
@@ -121,27 +129,27 @@ class RayExecutor:
             self.say("waiting for the cluster: none of its nodes has room for a worker yet")
         return ready
 
-    def _hire(self) -> None:
+    def _start_agents(self) -> None:
         """Have as many agents as are wanted; Ray starts each once a node has room for it."""
         if self.limit is not None:
             self.count = max(self.count, min(self.limit, cluster_size().cores // threads()))
         needs = {"num_cpus": threads(), "num_gpus": self.resources.gpus, "memory": self.resources.memory}
         while len(self._agents) < self.count:
-            self._hired += 1
+            self._started += 1
             handle: Any = ray.remote(Agent).options(**needs).remote(threads())
             greeting = handle.introduce.remote(self._token, self._content).future()
-            self._agents[self._hired] = _Hired(handle, greeting)
+            self._agents[self._started] = _AgentState(handle, greeting)
 
-    def _first_contact(self, hired: _Hired) -> None:
+    def _first_contact(self, agent: _AgentState) -> None:
         """Take in who an agent is, or that it could not begin.
 
         Raises:
             LabError: no worker can begin, or its software is not that of this machine.
         """
         try:
-            message = hired.message.result()
+            message = agent.message.result()
         except ray.exceptions.RayError as error:
-            hired.lost = True
+            agent.lost = True
             self._false_starts += 1
             if self._false_starts >= _MAX_FALSE_STARTS or "creation task" in str(error):
                 lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
@@ -151,17 +159,17 @@ class RayExecutor:
                 ) from error
             return
         if isinstance(message, Doorway):
-            hired.door = message
-            hired.ready = True
+            agent.door = message
+            agent.ready = True
             return
-        hired.known = message
+        agent.known = message
         self._false_starts = 0
         if others := differences(message.versions):
             what = f"has {', '.join(others)}, and other software gives other numbers"
             raise LabError(Issue("differs", f"node {message.host}", what, "install the same versions on every node"))
-        hired.ready = message.shares
+        agent.ready = message.shares
         if not message.shares:
-            hired.message = hired.handle.open_door.remote(self._open_relay()).future()
+            agent.message = agent.handle.open_door.remote(self._open_relay()).future()
 
     def _open_relay(self) -> Any:
         """The actor beside the store, for nodes that do not see its folder."""
@@ -177,41 +185,41 @@ class RayExecutor:
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
     ) -> Any:
         """Have an agent do ``task(argument)`` after what it has; the future of the answer."""
-        hired = self._agents[worker]
+        agent = self._agents[worker]
         future = Future[Any]()
-        if isinstance(argument, Assignment) and hired.door is not None:
-            argument = replace(argument, open_unit=hired.door)
+        if isinstance(argument, Assignment) and agent.door is not None:
+            argument = replace(argument, open_unit=agent.door)
         with self._lock:
-            hired.tasks.append(future)
-        answer = hired.handle.perform.remote(pack(task, argument), timeout).future()
-        answer.add_done_callback(partial(self._deliver, hired, future, argument))
+            agent.tasks.append(future)
+        answer = agent.handle.perform.remote(pack(task, argument), timeout).future()
+        answer.add_done_callback(partial(self._deliver, agent, future, argument))
         return future
 
-    def _deliver(self, hired: _Hired, future: "Future[Any]", argument: Any, answer: "Future[Any]") -> None:
+    def _deliver(self, agent: _AgentState, future: "Future[Any]", argument: Any, answer: "Future[Any]") -> None:
         """Pass on how a task ended; in a thread of Ray's."""
         error = answer.exception()
         with self._lock:
-            if isinstance(error, ray.exceptions.RayError) and not hired.lost:
-                hired.lost = True
-                hired.lost_at = hired.tasks[0]
-            hired.tasks.remove(future)
+            if isinstance(error, ray.exceptions.RayError) and not agent.lost:
+                agent.lost = True
+                agent.lost_at = agent.tasks[0]
+            agent.tasks.remove(future)
         end, value = answer.result() if error is None else (None, None)
-        if end == ANSWERED and hired.known is not None:
+        if end == ANSWERED and agent.known is not None:
             if isinstance(value, Answer) and value.status == CORPUS:  # another node may have the corpus
-                where = f"node {hired.known.host}"
+                where = f"node {agent.known.host}"
                 problems = tuple(replace(p, place=f"{where}: {p.where}") for p in value.problems)
                 value = replace(value, problems=problems)
             future.set_result(value)
         elif end == TIMED_OUT:
-            self._fail(hired, future, argument, TimeoutError())
+            self._fail(agent, future, argument, TimeoutError())
         elif end == DIED:
-            self._fail(hired, future, argument, WorkerDied(value))
+            self._fail(agent, future, argument, WorkerDied(value))
         elif end is not None:
-            self._fail(hired, future, argument, BrokenProcessPool(value))
+            self._fail(agent, future, argument, BrokenProcessPool(value))
         else:
-            self._fail(hired, future, argument, WorkerLost(first=hired.lost_at is future))
+            self._fail(agent, future, argument, WorkerLost(first=agent.lost_at is future))
 
-    def _fail(self, hired: _Hired, future: "Future[Any]", argument: Any, error: Exception) -> None:
+    def _fail(self, agent: _AgentState, future: "Future[Any]", argument: Any, error: Exception) -> None:
         """End a task whose worker can no longer end its unit; the relay gives the unit up before anybody hears of it.
 
         Waiting for the relay takes a thread of its own: Ray's is needed for the answer.
@@ -222,20 +230,20 @@ class RayExecutor:
                 ray.get(self._relay.answer.remote("drop", argument.trajectory.key))
             future.set_exception(error)
 
-        if hired.door is not None and isinstance(argument, Assignment):
+        if agent.door is not None and isinstance(argument, Assignment):
             Thread(target=give_up, name="lnlab give up", daemon=True).start()
         else:
             future.set_exception(error)
 
     def terminate(self) -> None:
         """SIGTERM to every worker: those that work save their states and end."""
-        for hired in self._agents.values():
-            hired.handle.terminate.remote()
+        for agent in self._agents.values():
+            agent.handle.terminate.remote()
 
     def stop(self) -> None:
         """Kill them, whatever they do."""
-        for hired in self._agents.values():
-            ray.kill(hired.handle)
+        for agent in self._agents.values():
+            ray.kill(agent.handle)
         if self._relay is not None:
             ray.kill(self._relay)
         self._token.unlink(missing_ok=True)
