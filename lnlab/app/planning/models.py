@@ -115,11 +115,12 @@ class BuiltModels:
         acting = canonical([structure, optimizer, setting["interventions"]])
         measured = canonical([structure, probes])
         if not {structure, acting} <= self.sound or measured not in self.sites:
-            model = self.whole.pop(structure, None) or initialized_on_meta(setting, self.known)
-            self.whole[structure] = model
+            if structure not in self.whole:
+                self.whole[structure] = initialized_on_meta(setting, self.known)
+                self.sound |= {structure, size}
+            model = self.whole[structure] = self.whole.pop(structure)  # the last one is the first to be held on to
             if len(self.whole) > MOST_HELD:
                 del self.whole[next(iter(self.whole))]
-            self.sound |= {structure, size}
             intervene_on_meta(model, setting, self.known)
             if measured not in self.sites:
                 self.sites[measured] = sites_by_quantity(model, probes, self.known)

@@ -36,10 +36,10 @@ def builds(monkeypatch):
     return depths
 
 
-def checked(tmp_path, sweep):
+def checked(tmp_path, sweep, more="", profile=None):
     spec = tmp_path / "toy.yaml"
-    spec.write_text(SPEC.format(sweep=sweep))
-    return check_profiles(Request(spec), load_registries(()))
+    spec.write_text(SPEC.format(sweep=sweep) + more)
+    return check_profiles(Request(spec, profile), load_registries(()))
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,11 @@ def test_a_size_that_does_not_fit_is_told_of_every_variant_that_has_it(tmp_path,
     assert all("task.vocabulary=20" in where for where in told)
     assert {n for n in (2, 3) for where in told if f"model.layers={n}" in where} == {2, 3}
     assert builds
+
+
+def test_a_size_that_comes_with_another_optimizer_is_built_too(tmp_path):
+    first, second = "{task.vocabulary: [30], optimizer.kind: [adam]}", "{task.vocabulary: [20], optimizer.kind: [sgd]}"
+    trained = "optimizer: adam\nschedule: constant\ntrain: {steps: 1}\n"
+    _, problems = checked(tmp_path, f"{first}, {second}", trained, "smoke")
+    assert len(problems) == 1
+    assert "need 25 rows" in problems[0].what
