@@ -41,13 +41,6 @@ OTHER_WORDS = {
 """What other tools call a thing of lnlab's, which no spelling is near."""
 
 
-class Problem(Issue):
-    """An issue whose kind nobody has named yet."""
-
-    def __init__(self, where: str, what: str, remedy: str = "") -> None:
-        super().__init__("failed", where, what, remedy)
-
-
 def shown(value: object) -> str:
     """A value as a message shows it: as JSON, at most 80 characters, what cannot be printed as escapes."""
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -69,11 +62,6 @@ class LabError(Exception):
     def __reduce__(self) -> tuple[type["LabError"], tuple[Issue, ...]]:
         """Pickled as its issues, so that it survives the way between processes."""
         return type(self), self.issues
-
-    @property
-    def problems(self) -> tuple[Issue, ...]:
-        """The issues."""
-        return self.issues
 
 
 class SpecError(LabError):

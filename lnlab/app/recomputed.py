@@ -22,7 +22,6 @@ from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.locks.equivalence import ComparedQuantity, compare_results
-from lnlab.record.locks.intact import Discrepancy
 from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.record.locks.replaced_rows import rows_put_in
 from lnlab.record.locks.subset import possible_ends, sample_of_plan
@@ -78,7 +77,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
             path,
             0,
             tuple(
-                Discrepancy(problem.where or str(path), f"cannot be computed again: {problem.what}")
+                Issue("differs", problem.where or str(path), f"cannot be computed again: {problem.what}")
                 for problem in error.issues
             ),
         )
@@ -87,7 +86,9 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         what = (
             f"asks for {count_noun(unknown.height, 'run')} that its report does not hold: a version or a corpus changed"
         )
-        return VerifiedReport(path, 0, (Discrepancy(str(lock.spec), what),), runs=again.runs, planned=again.planned)
+        return VerifiedReport(
+            path, 0, (Issue("differs", str(lock.spec), what),), runs=again.runs, planned=again.planned
+        )
     compared = compare_results(committed, again.results, lock.tables["margins"])
     same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
     differences = [*_beyond(lock, compared, exactly=same_class), *_other_choices(lock, facts, again.decisions)]
@@ -114,7 +115,7 @@ def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
     return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
 
 
-def _beyond(lock: Lock, compared: Sequence[ComparedQuantity], *, exactly: bool) -> Iterator[Discrepancy]:
+def _beyond(lock: Lock, compared: Sequence[ComparedQuantity], *, exactly: bool) -> Iterator[Issue]:
     for quantity in compared:
         number = quantity.unequal if exactly else quantity.beyond
         if number:
@@ -122,17 +123,17 @@ def _beyond(lock: Lock, compared: Sequence[ComparedQuantity], *, exactly: bool) 
             how = "differ on the same class of machine" if exactly else "differ by more than the lock allows"
             by = f", by up to {100 * quantity.relative:.2g} % of themselves" if quantity.relative else ""
             what = f"{quantity.label}: {number:,} of {quantity.numbers:,} numbers computed again {how}{by}"
-            yield Discrepancy(where, f"{what}; most of all {quantity.worst}")
+            yield Issue("differs", where, f"{what}; most of all {quantity.worst}")
 
 
-def _other_choices(lock: Lock, facts: ReportFacts, decisions: Sequence[Decision]) -> Iterator[Discrepancy]:
+def _other_choices(lock: Lock, facts: ReportFacts, decisions: Sequence[Decision]) -> Iterator[Issue]:
     """Values that tuning runs chose otherwise than the report says."""
     before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
     for decision in decisions:
         old = before.get(decision.key)
         if old is None or old.value != decision.value:
             then = "nothing" if old is None else old.value
-            yield Discrepancy(str(lock.path), f"{decision.path}: tuning runs choose {decision.value} for {then}")
+            yield Issue("differs", str(lock.path), f"{decision.path}: tuning runs choose {decision.value} for {then}")
 
 
 def _summary(again: RecomputedRuns, compared: Sequence[ComparedQuantity], *, exact: bool) -> str:

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
 from lnlab.record.locks.folder_contents import CommittedReport, derived_tables, read_committed
@@ -15,33 +14,19 @@ from lnlab.record.locks.lock_report import Lock, recorded_digest
 from lnlab.record.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.specfile.load import read_spec_text
 
-if TYPE_CHECKING:
-    from lnlab.issues import Issue
-
 _ABSENT = "nothing"
 _EXPECTED_IN_LOCK = ("format", "report", "recorded", "code", "corpora", "margins", "spec", "files")
 """What is compared apart, or follows from nothing in the folder."""
 
 
-@dataclass(frozen=True, order=True)
-class Discrepancy:
-    """Something that is not what it should be: its place, and what is there instead of what."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
-
-
-def differences_from_lock(lock: Lock) -> list[Discrepancy]:
+def differences_from_lock(lock: Lock) -> list[Issue]:
     """Everything in which the committed files differ from a lock, or a lock from what lnlab writes."""
     differences = [*_lock_differences(lock), *_spec_differences(lock)]
     try:
         report = read_committed(lock.folder, lock.tables["files"])
     except LabError as error:
         line = line_of_entry(lock.text, ("report",))
-        return [*differences, *(Discrepancy(f"{lock.path}:{line}", str(problem)) for problem in error.issues)]
+        return [*differences, *(Issue("differs", f"{lock.path}:{line}", str(problem)) for problem in error.issues)]
     differences += _file_differences(lock, report)
     try:
         derived = derived_tables(report)
@@ -50,19 +35,19 @@ def differences_from_lock(lock: Lock) -> list[Discrepancy]:
     return differences + list(_entry_differences(lock, derived))
 
 
-def _lock_differences(lock: Lock) -> Iterator[Discrepancy]:
+def _lock_differences(lock: Lock) -> Iterator[Issue]:
     """What is wrong with the lock itself: a line that lnlab would write otherwise, and what nothing else confirms."""
     if lock.path.stem != lock.tables["name"]:
-        yield Discrepancy(str(lock.path), f"is the lock of {lock.tables['name']}")
+        yield Issue("differs", str(lock.path), f"is the lock of {lock.tables['name']}")
     lines = zip_longest(lock.text.split("\n"), lock_text(lock.tables).split("\n"))
     if number := next((n for n, (present, written) in enumerate(lines, 1) if present != written), 0):
-        yield Discrepancy(f"{lock.path}:{number}", "is not as lnlab lock writes it: edited, or merged badly")
+        yield Issue("differs", f"{lock.path}:{number}", "is not as lnlab lock writes it: edited, or merged badly")
     if lock.tables["recorded"] != recorded_digest(lock.tables):
         where = f"{lock.path}:{line_of_entry(lock.text, ('recorded',))}"
-        yield Discrepancy(where, "code, corpora or margins are not those that were locked")
+        yield Issue("differs", where, "code, corpora or margins are not those that were locked")
 
 
-def _spec_differences(lock: Lock) -> Iterator[Discrepancy]:
+def _spec_differences(lock: Lock) -> Iterator[Issue]:
     try:
         text = read_spec_text(lock.spec)
     except LabError as error:
@@ -70,23 +55,23 @@ def _spec_differences(lock: Lock) -> Iterator[Discrepancy]:
         return
     if digest_bytes(text.encode()) != lock.tables["spec"]:
         where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-        yield Discrepancy(str(lock.spec), f"is not the text that was locked ({where})")
+        yield Issue("differs", str(lock.spec), f"is not the text that was locked ({where})")
 
 
-def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Discrepancy]:
+def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Issue]:
     locked = lock.tables["files"]
     present = report.digests | dict.fromkeys(report.unread, "")
     for name in sorted(locked.keys() | present.keys() | report.foreign.keys()):
         where = shown_path(os.path.normpath(report.folder / name))
         if name in report.foreign:
-            yield Discrepancy(where, report.foreign[name])
+            yield Issue("differs", where, report.foreign[name])
         elif locked.get(name) != present.get(name):
             what = "is not the file that was locked" if name in locked else "is not in the lock"
             line = line_of_entry(lock.text, ("files", name))
-            yield Discrepancy(where, f"{what if name in present else 'is missing'} ({lock.path}:{line})")
+            yield Issue("differs", where, f"{what if name in present else 'is missing'} ({lock.path}:{line})")
 
 
-def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Discrepancy]:
+def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Issue]:
     """Entries of the lock that do not follow from the folder."""
     locked, present = (
         flat_entries({key: value for key, value in tables.items() if key not in _EXPECTED_IN_LOCK})
@@ -94,13 +79,13 @@ def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Disc
     )
     if derived["spec"] != lock.tables["spec"]:
         where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-        yield Discrepancy(where, "the report was drawn from another text of the spec")
+        yield Issue("differs", where, "the report was drawn from another text of the spec")
     for path in sorted(locked.keys() | present.keys()):
         if locked.get(path) != present.get(path):
             where = f"{lock.path}:{line_of_entry(lock.text, path)}: {'.'.join(path)}"
             setting = _setting(path, lock.tables, derived)
             what = f"the lock says {_shown(locked.get(path))}, the report {_shown(present.get(path))}"
-            yield Discrepancy(where, f"{what}{setting}")
+            yield Issue("differs", where, f"{what}{setting}")
 
 
 def _setting(path: tuple[str, ...], *tables: Mapping[str, Json]) -> str:
@@ -116,12 +101,12 @@ def _shown(value: Json) -> str:
     return _ABSENT if value is None else str(value)
 
 
-def _as_differences(error: LabError) -> list[Discrepancy]:
+def _as_differences(error: LabError) -> list[Issue]:
     return [_difference(problem) for problem in error.issues]
 
 
-def _difference(problem: "Issue") -> Discrepancy:
-    return Discrepancy(problem.where, f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what)
+def _difference(problem: Issue) -> Issue:
+    return Issue(problem.code, problem.where, f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what)
 
 
 def locks_below(folder: Path) -> list[Path]:

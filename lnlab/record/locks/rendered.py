@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lnlab.errors import LabError
+from lnlab.issues import Issue
 from lnlab.record.locks.folder_contents import CommittedReport, read_committed
-from lnlab.record.locks.intact import Discrepancy
 from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.report.folder import NOTEBOOK_FILE
 
@@ -20,7 +20,7 @@ _UNREPEATABLE = (".pdf",)
 """Endings of files whose bytes differ from one drawing to the next."""
 
 
-def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Discrepancy]], None]) -> None:
+def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, list[Issue]], None]) -> None:
     """Draw the reports of these locks again, the largest first, and call ``on_report`` with what differs of each.
 
     Args:
@@ -47,7 +47,7 @@ def _weight(path: Path) -> int:
         return 0
 
 
-def rendering_differences(path: Path) -> list[Discrepancy]:
+def rendering_differences(path: Path) -> list[Issue]:
     """What differs between the committed files of a locked report and those that its data and its spec give today."""
     try:
         lock = read_lock(path)
@@ -56,7 +56,7 @@ def rendering_differences(path: Path) -> list[Discrepancy]:
             drawn = _draw(lock, committed, Path(scratch))
     except LabError as error:
         return [
-            Discrepancy(problem.where or str(path), f"cannot be drawn again: {problem.what}")
+            Issue("differs", problem.where or str(path), f"cannot be drawn again: {problem.what}")
             for problem in error.issues
         ]
     return list(_file_differences(committed, drawn))
@@ -79,18 +79,18 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     return read_committed(out).contents
 
 
-def _file_differences(committed: CommittedReport, drawn: Mapping[str, bytes]) -> Iterator[Discrepancy]:
+def _file_differences(committed: CommittedReport, drawn: Mapping[str, bytes]) -> Iterator[Issue]:
     for name in sorted(committed.contents.keys() | drawn.keys()):
         where = (committed.folder / name).as_posix()
         old, new = committed.contents.get(name), drawn.get(name)
         if old == new or name.endswith(_UNREPEATABLE):
             continue
         if old is None or new is None:
-            yield Discrepancy(
-                where, "is not drawn from the data" if new is None else "is drawn from the data, and missing"
+            yield Issue(
+                "differs", where, "is not drawn from the data" if new is None else "is drawn from the data, and missing"
             )
         else:
-            yield Discrepancy(where, f"is drawn otherwise: {content_difference(old, new)}")
+            yield Issue("differs", where, f"is drawn otherwise: {content_difference(old, new)}")
 
 
 def content_difference(old: bytes, new: bytes) -> str:

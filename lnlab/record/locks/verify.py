@@ -6,7 +6,8 @@ from pathlib import Path
 
 from lnlab import __version__
 from lnlab.errors import LabError
-from lnlab.record.locks.intact import Discrepancy, differences_from_lock
+from lnlab.issues import Issue
+from lnlab.record.locks.intact import differences_from_lock
 from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.locks.rendered import render_all
 
@@ -37,7 +38,7 @@ class VerifiedReport:
 
     lock: Path
     files: int
-    differences: tuple[Discrepancy, ...]
+    differences: tuple[Issue, ...]
     notes: tuple[str, ...] = ()
     runs: int = 0
     planned: int = 0
@@ -104,7 +105,7 @@ def verify_locks(
     """
     reports: dict[Path, VerifiedReport] = {}
 
-    def on_rendered(path: Path, differences: list[Discrepancy]) -> None:
+    def on_rendered(path: Path, differences: list[Issue]) -> None:
         reports[path] = replace(reports[path], differences=(*reports[path].differences, *differences))
         if again is None:
             on_report(reports[path])
@@ -129,6 +130,6 @@ def _verify_intact(path: Path) -> VerifiedReport:
     try:
         lock = read_lock(path)
     except LabError as error:
-        differences = tuple(Discrepancy(problem.where, problem.what) for problem in error.issues)
+        differences = tuple(Issue("differs", problem.where, problem.what) for problem in error.issues)
         return VerifiedReport(path, 0, differences)
     return VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
