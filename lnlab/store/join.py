@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
+from lnlab.store.files import as_store_error
 from lnlab.store.missing_work import TrajectoryRequest
 from lnlab.store.outcomes import OUTCOME_COLUMNS, outcome_of_run
 from lnlab.store.packs import TablePack
@@ -59,6 +60,8 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame], *, rows: bool = T
             return _joined(plan, requests, contents, rows=rows)
         except (PackReplaced, FileNotFoundError):  # the next reader finds the pack that it was replaced by
             continue
+        except OSError as error:
+            raise as_store_error("read", root, error) from error
 
 
 def _joined(

@@ -59,6 +59,8 @@ MAX_SMALL_PACKS = 16
 """With more packs than this that are not full, they are joined."""
 
 _MOST_GROUP_ROWS = 1 << 16
+_BYTES_OF_A_ROW = 64
+"""In memory, about."""
 
 
 @contextmanager
@@ -172,7 +174,7 @@ class PackWriter:
                 self._tables.setdefault(table, {})[len(self._stretches)] = rows
                 self.weight += rows.height
         self._stretches[key] = stretch
-        self.weight += RECORD_WEIGHT
+        self.weight += RECORD_WEIGHT + len(stretch.output) // _BYTES_OF_A_ROW
 
     def close(self) -> None:
         """Make the pack visible, then remove what it replaces.

@@ -24,6 +24,7 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.store.block_packs import BlockPack
+from lnlab.store.files import as_store_error
 from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, read_bytes, read_range, well_formed
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.record import Record
@@ -39,6 +40,8 @@ FULL_PACK = 4_000_000
 """Rows after which a pack is full, so that it can be made in some hundred megabytes; smaller packs are joined."""
 RECORD_WEIGHT = 200
 """How many rows a record counts as: it has the keys of its measurements."""
+
+_FULL_BYTES = 64 * 1024 * 1024
 
 RECORDS = "records"
 _WINDOW = 64
@@ -188,7 +191,8 @@ class TablePack:
     def is_small(self) -> bool:
         """Whether it is joined with others, once there are many."""
         rows = sum(table.row_starts[-1] for table in self.tables.values())
-        return rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2
+        size = sum(table.size for table in self.tables.values())
+        return rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and size < _FULL_BYTES // 2
 
     def place(self, trajectory: str) -> int:
         """Where a trajectory first occurs."""
@@ -210,8 +214,10 @@ class TablePack:
                 intact.append(position)
         try:
             rows = self.scan(RECORDS, intact).collect()
-        except OSError as error:
+        except FileNotFoundError as error:
             raise PackReplaced from error
+        except OSError as error:
+            raise as_store_error("read", self.folder, error) from error
         records = {(row["trajectory"], row["stretch"]): row for row in rows.iter_rows(named=True)}
         stretches = [self._stretch(position, records[self.stretches[position]]) for position in intact]
         return stretches, {trajectory: list(dict.fromkeys(sentences)) for trajectory, sentences in damaged.items()}
@@ -245,7 +251,7 @@ class TablePack:
 
     def scan(self, table: str, positions: Sequence[int]) -> pl.LazyFrame:
         """The rows of intact stretches at these positions, in order: ``trajectory stretch`` and those of the table."""
-        if table not in self.tables:
+        if table not in self.tables or not positions:
             return pl.LazyFrame(schema=packed_schema(table))
         names = {self.stretches[position][1] for position in positions}
         return self.tables[table].scan(packed_schema(table), positions, names)
@@ -254,7 +260,7 @@ class TablePack:
         """The rows of one intact stretch; those of its neighbours are read with it.
 
         Raises:
-            OSError: the pack is gone.
+            FileNotFoundError: the pack is gone.
         """
         number = position // _WINDOW
         if self._window is None or self._window[0] != number:
@@ -342,6 +348,7 @@ class Packs:
                     for trajectory, of_pack in sentences.items():
                         damaged.setdefault(trajectory, []).extend(of_pack)
             except PackReplaced:
+                self._packs.clear()  # with what was found intact before
                 continue
             return list(stretches.values()), damaged
 

@@ -45,7 +45,7 @@ class Stretch:
         if self.pack is not None:
             try:
                 return self.pack.tables_at(self.position, names)
-            except OSError as error:
+            except FileNotFoundError as error:
                 raise PackReplaced from error
         return {name: scan_files(name, [(self.files or {})[f"{name}.parquet"]]).collect() for name in names}
 

@@ -165,6 +165,47 @@ def test_packs_that_are_joined_while_results_are_read_change_nothing(packed, roo
     assert_frame_equal(results.tables["sites"], before.tables["sites"])
 
 
+def test_a_file_of_a_pack_that_goes_while_it_is_read_is_told_as_damage(packed, root, plan, monkeypatch):
+    (pack,) = Packs(root).current()
+    source = PackedTable.source
+    first = [True]
+
+    def gone(table):
+        if first.pop() if first else False:
+            table.path.unlink()
+        return source(table)
+
+    monkeypatch.setattr(PackedTable, "source", gone)
+    reasons = {why for _, why in packed.pending(plan)}
+    assert reasons == {f"file damaged: {pack.tables['records'].path} is missing"}
+
+
+def test_each_file_of_a_pack_may_be_missing_or_empty(packed, root, plan):
+    """Without a table its runs are computed again; one of the two indices is enough."""
+    (pack,) = Packs(root).current()
+    for path in sorted(pack.folder.iterdir()):
+        content = path.read_bytes()
+        for change in (path.unlink, lambda path=path: path.write_bytes(b"")):
+            change()
+            lacking = packed.pending(plan)
+            assert [len(lacking), all("damaged" in why for _, why in lacking)] == [
+                4 * (path.suffix == ".parquet"),
+                True,
+            ]
+            assert packed.results(plan.digest).runs["status"].null_count() == len(lacking)
+            path.write_bytes(content)
+    assert packed.pending(plan) == []
+
+
+def test_what_the_system_says_of_a_read_is_one_line(packed, plan, monkeypatch):
+    def refused(table):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(PackedTable, "source", refused)
+    with pytest.raises(StoreError, match="cannot read: too many open files"):
+        packed.results(plan.digest)
+
+
 def test_what_a_newer_version_wrote_stays_in_its_folder(store, root, plan):
     """A column, and a table, that this version does not know."""
     column, table, known = plan.trajectories[:3]
