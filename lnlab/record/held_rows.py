@@ -7,6 +7,7 @@ and parameters below are of these earlier records alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.keys import Json, canonical
@@ -83,11 +84,11 @@ def are_covered(required: Iterable[Conditions], entries: Sequence[Mapping[str, J
 
 def narrows(selection: Conditions, other: Conditions) -> bool:
     """Whether every condition of the other is met by whatever meets those of the selection."""
-    return all(key in selection and _within(selection[key], condition) for key, condition in other.items())
-
-
-def _within(inner: Json, outer: Json) -> bool:
-    return {canonical(value) for value in value_list(inner)} <= {canonical(value) for value in value_list(outer)}
+    values = {key: {canonical(value) for value in value_list(condition)} for key, condition in selection.items()}
+    return all(
+        key in values and values[key] <= {canonical(value) for value in value_list(condition)}
+        for key, condition in other.items()
+    )
 
 
 def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds: Sequence[int] = ()) -> bool:
@@ -112,13 +113,14 @@ def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds:
 
 def _same_rows(section: _Section, other: _Section) -> bool:
     """Whether two sections differ only in how they draw, and the first selects no more than the second."""
-    a, b = (
-        {k: v for k, v in _with_defaults(candidate).items() if k not in (*DISPLAY_PARAMETERS, "where")}
-        for candidate in (section, other)
-    )
-    return canonical(_unnamed(a)) == canonical(_unnamed(b)) and narrows(
-        section.get("where") or {}, other.get("where") or {}
-    )
+    parameters = []
+    for candidate in (section, other):
+        asked = {k: v for k, v in candidate.items() if k not in COMMON_FIELDS}
+        with suppress(Flawed):  # an older lnlab may not have written down the defaults of today
+            asked = FRAME_REGISTRIES["section"].resolve(asked)
+        decisive = {k: v for k, v in asked.items() if k not in (*DISPLAY_PARAMETERS, "where")}
+        parameters.append(canonical(_unnamed(decisive)))
+    return parameters[0] == parameters[1] and narrows(section.get("where") or {}, other.get("where") or {})
 
 
 def _unnamed(value: Json) -> Json:
@@ -141,11 +143,3 @@ def format_condition(value: Json) -> str:
     if isinstance(value, list | tuple):
         return " or ".join(map(format_condition, value))
     return value if isinstance(value, str) else canonical(value)
-
-
-def _with_defaults(section: _Section) -> _Section:
-    """A section with the defaults of today, which an older lnlab may not have written down."""
-    try:
-        return FRAME_REGISTRIES["section"].resolve({k: v for k, v in section.items() if k not in COMMON_FIELDS})
-    except Flawed:
-        return section

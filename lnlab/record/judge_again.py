@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from lnlab.claims.claim import Claim, Finding, Measure, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
+from lnlab.claims.claim import Claim, Finding, Verdict, judge_all, judge_claim, reads_verdicts, verdict_of
 from lnlab.claims.claim import claims as registered
 from lnlab.claims.claim_scope import results_of_claim
 from lnlab.claims.kept_numbers import judge_kept_numbers
@@ -88,46 +88,35 @@ def judge_again(
             verdicts[name] = _untestable(claim, reason)
         elif are_covered(required, before.kept_rows):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
-            verdicts[name] = _with_rounding_of(last_verdict, verdict)
+            if last_verdict is not None and equal_verdicts(last_verdict, verdict):  # only rounding is new
+                verdict = replace(last_verdict, measure=verdict.measure, quantity=verdict.quantity)
+            verdicts[name] = verdict
         elif last_verdict is None:
             verdicts[name] = _untestable(claim, missing_rows_sentence(required))
         else:
             same = _described_anew(last_verdict, claim)
             kept = _on_kept_numbers(claim, matched.results, before, looks)
-            # the same words may have another test: at a later look, or by the rules of today
-            if _unchanged(claim, matched.results, before) and (kept is None or _same_but_for_reason(same, kept)):
+            # The same words may have another test: at a later look, or by the rules of today. The reason is left out,
+            # as it may tell of rows, and the numbers alone do not.
+            holds = kept is None or equal_verdicts(same, replace(kept, reason=same.reason))
+            if _unchanged(claim, matched.results, before) and holds:
                 carried.append(name)
-                measure = last_verdict.measure or _measure(claim)
-                verdicts[name] = replace(same, measure=measure, quantity=_quantity(claim))
+                measure = last_verdict.measure  # earlier reports do not state it, and the claim alone determines it
+                if measure is None and claim["kind"] == "bound":
+                    measure = "ratio" if claim.get("reduce") in RATIO_REDUCTIONS else "value"
+                elif measure is None and registered[claim["kind"]].facts.measure != "value":
+                    measure = registered[claim["kind"]].facts.measure
+                quantity = required[0].get("quantity")
+                quantity = quantity if isinstance(quantity, str) else None
+                verdicts[name] = replace(same, measure=measure, quantity=quantity)
             else:
                 verdicts[name] = kept or _untestable(claim, missing_rows_sentence(required))
     return _JudgedClaims(tuple(verdicts[claim["id"]] for claim in claims), tuple(carried))
 
 
-def _with_rounding_of(last: Verdict | None, verdict: Verdict) -> Verdict:
-    """The last verdict where only rounding is new; what its numbers are is stated as today."""
-    if last is None or not equal_verdicts(last, verdict):
-        return verdict
-    return replace(last, measure=verdict.measure, quantity=verdict.quantity)
-
-
 def _described_anew(last: Verdict, claim: Claim) -> Verdict:
     """The last verdict with the words of today's claim that do not decide it."""
     return replace(last, **{field: claim[field] for field in ("says", "primary", "role") if field in claim})
-
-
-def _measure(claim: Claim) -> Measure | None:
-    """What the numbers of a verdict are, as far as its claim alone determines it: earlier reports do not state it."""
-    if claim["kind"] == "bound":
-        return "ratio" if claim.get("reduce") in RATIO_REDUCTIONS else "value"
-    measure: Measure = registered[claim["kind"]].facts.measure
-    return None if measure == "value" else measure
-
-
-def _quantity(claim: Claim) -> str | None:
-    """The quantity that a claim is about, if it is one."""
-    quantity = claim_selections(claim)[0].get("quantity")
-    return quantity if isinstance(quantity, str) else None
 
 
 def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Sequence[Verdict] = ()) -> bool:
@@ -148,11 +137,6 @@ def equal_verdicts(one: Verdict, other: Verdict) -> bool:
     if one.seeds.keys() != other.seeds.keys():
         return False
     return all(_equal(a, b) for a, b in (*pairs, *((one.seeds[seed], other.seeds[seed]) for seed in one.seeds)))
-
-
-def _same_but_for_reason(last: Verdict, kept: Verdict) -> bool:
-    """Whether numbers alone give the last verdict; what its rows said besides, in its reason, they do not say."""
-    return equal_verdicts(last, replace(kept, reason=last.reason))
 
 
 def _equal(a: Json, b: Json) -> bool:

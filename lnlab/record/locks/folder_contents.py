@@ -97,7 +97,9 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
         raise ReportError(Issue("missing", str(folder), f"is not the folder of a report: it lacks {EXPERIMENT_FILE}"))
     found, entries = list_files(folder)
     foreign = {entry.name: f"is {entry.what}, and no file of a report" for entry in entries}
-    foreign |= {name: "is hidden, and no file of a report" for name in found if _is_hidden(name)}
+    foreign |= {
+        name: "is hidden, and no file of a report" for name in found if any(p.startswith(".") for p in name.split("/"))
+    }
     foreign |= {f"../{path.name}": _LEFT for path in leftovers_beside(folder)}
     contents: dict[str, bytes] = {}
     for name in found:
@@ -116,10 +118,6 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
         shared = read_file(path.parent, path.name)
         contents[Path(os.path.relpath(path, folder)).as_posix()] = shared or b""
     return CommittedReport(folder, contents, foreign, unread)
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") for part in name.split("/"))
 
 
 def _shared_files(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
@@ -149,19 +147,19 @@ def derived_tables(report: CommittedReport) -> LockTables:
 
 def _facts_tables(report: CommittedReport) -> dict[str, Json]:
     facts = report.facts()
+    decisions: dict[str, Json] = {}
+    for decision in facts.decisions:
+        texts = {name: canonical(decision[name]) for name in ("about", "value")}
+        entry = {"path": decision["path"], "met": decision["met"], "rows": str(decision["rows"])[:DIGITS], **texts}
+        decisions[str(decision["key"])[:DIGITS]] = entry
     return {
         "name": facts.name,
         "profile": facts.profile or "",
         "plan": facts.digest,
         "spec": digest_bytes(facts.spec.encode()),
-        "decisions": {str(decision["key"])[:DIGITS]: _decision_entry(decision) for decision in facts.decisions},
+        "decisions": decisions,
         **({"looks": locked_looks(facts.looks)} if facts.looks else {}),
     }
-
-
-def _decision_entry(decision: Mapping[str, Json]) -> dict[str, Json]:
-    texts = {name: canonical(decision[name]) for name in ("about", "value")}
-    return {"path": decision["path"], "met": decision["met"], "rows": str(decision["rows"])[:DIGITS], **texts}
 
 
 def _group_table(report: CommittedReport) -> dict[str, Json]:
@@ -191,18 +189,15 @@ def _group_table(report: CommittedReport) -> dict[str, Json]:
 
 def _verdict_table(report: CommittedReport) -> dict[str, Json]:
     table = report.table("verdicts")
+    entries: dict[str, Json] = {}
     try:
-        verdicts = verdicts_from_frame(table)
-        entries = {verdict.claim: _verdict_entry(verdict) for verdict in verdicts}
+        for verdict in verdicts_from_frame(table):
+            numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
+            estimates = {name: None if value is None else rounded(value) for name, value in numbers.items()}
+            entries[verdict.claim] = {"verdict": verdict.verdict, "n": verdict.n, **estimates}
     except _UNREADABLE as error:
         raise _unreadable(str(report.folder / "data/verdicts.parquet"), error) from error
     return {"verdicts": entries}
-
-
-def _verdict_entry(verdict: Json) -> dict[str, Json]:
-    numbers = {name: getattr(verdict, name) for name in ("estimate", "low", "high")}
-    estimates = {name: None if value is None else rounded(value) for name, value in numbers.items()}
-    return {"verdict": verdict.verdict, "n": verdict.n, **estimates}
 
 
 def seeds_text(seeds: Sequence[int]) -> str:
