@@ -99,9 +99,10 @@ def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds:
         entries: the record of kept rows.
         seeds: that sections draw, where single claims are judged on others.
     """
-    if not any("section" in entry or "selection" in entry for entry in entries):
-        kept = kept_quantities(entries)
-        return has_quantities(quantities_of_section(section, kept), kept)
+    kept = kept_quantities(entries)
+    of_today = kept or not any("section" in entry or "selection" in entry for entry in entries)
+    if of_today and has_quantities(quantities_of_section(section, kept), kept):
+        return True
     if section["kind"] in ROWLESS_SECTIONS or any(
         _same_rows(section, entry["section"]) for entry in entries if "section" in entry
     ):

@@ -19,9 +19,17 @@ from lnlab.errors import ReportError
 from lnlab.folders import complete_interrupted, replace_folder
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.report.compose import build_parts
 from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, read_file
-from lnlab.report.facts import ReportFacts, facts_from_json, facts_text
-from lnlab.report.kept_rows import measured_names, quantities_of_claim, quantities_of_section, rows_of_quantities
+from lnlab.report.facts import COMMON_FIELDS, ReportFacts, facts_from_json, facts_text
+from lnlab.report.kept_rows import (
+    has_long_curves,
+    measured_names,
+    quantities_of_claim,
+    quantities_of_section,
+    rows_of_quantities,
+    with_rows,
+)
 from lnlab.report.table import parquet_bytes
 from lnlab.tables import JUDGED, TABLES, WRITTEN_BY_WORKERS, Results, table_schema
 from lnlab.userfiles import parse_json
@@ -47,14 +55,32 @@ def report_data(
 ) -> dict[str, bytes]:
     """The files ``data/*`` of a report, with all rows of the quantities that its sections and these claims name.
 
-    ``before`` is as in ``data_files``.
+    Of curves of more than ``LONG_CURVE`` points that no claim is about, the rows that the sections draw are enough: a
+    loss at every update of hundreds of runs would be most of a repository. ``before`` is as in ``data_files``.
     """
     measured = measured_names(results)
     names = {name for claim in claims for name in quantities_of_claim(claim)}
-    names |= {name for section in facts.sections for name in quantities_of_section(section, measured)}
-    kept = tuple({"quantity": name} for name in sorted(names))
-    reduced = replace(results, runs=stable_runs(results.runs), tables=rows_of_quantities(results, names))
-    return data_files(replace(facts, kept=kept), reduced, verdicts, before)
+    drawn: list[Mapping[str, Json]] = []
+    for section in facts.sections:
+        named = quantities_of_section(section, measured)
+        if has_long_curves(results, named - names):
+            drawn.append(section)
+        else:
+            names |= named
+    tables = rows_of_quantities(results, names)
+    for section in facts.sections:
+        for part in build_parts(replace(facts, sections=(section,)), results, verdicts):
+            if part.section is None:
+                continue
+            with_section = with_rows(results, tables, part.section.rows)
+            # What a section draws beside the quantities that it names, such as the training losses of a printed table.
+            if section not in drawn and any(len(rows) > len(tables[name]) for name, rows in with_section.items()):
+                drawn.append(section)
+            tables = with_section
+    kept: list[dict[str, Json]] = [{"quantity": name} for name in sorted(names)]
+    kept += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
+    reduced = replace(results, runs=stable_runs(results.runs), tables=tables)
+    return data_files(replace(facts, kept=tuple(kept)), reduced, verdicts, before)
 
 
 def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,8 @@ from lnlab.tables import Results
 
 WHOLE_TABLES = ("spectra", "texts")
 """Tables that a section reads without naming a quantity, and that are small."""
+LONG_CURVE = 50
+"""Points of a curve, above which a report keeps those that are drawn where no claim reads it."""
 _ROW = "_row"
 
 
@@ -103,6 +105,28 @@ def _rows_of_quantity(tables: Mapping[str, pl.DataFrame], name: str) -> dict[str
     if facts.reads is not None and "curves" in made_of:
         made_of["curves"] = facts.reads(made_of["curves"])
     return made_of
+
+
+def has_long_curves(results: Results, names: Iterable[str]) -> bool:
+    """Whether some run has more than ``LONG_CURVE`` points of what one of these quantities is made of."""
+    curves = rows_of_quantities(results, names).get("curves")
+    if curves is None or curves.is_empty():
+        return False
+    longest = curves.group_by("run", "split", "quantity").len()["len"].max()
+    return isinstance(longest, int) and longest > LONG_CURVE
+
+
+def with_rows(
+    results: Results, tables: Mapping[str, pl.DataFrame], others: Mapping[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """These tables with further rows of the results, each once, in the order of the store."""
+    joined = dict(tables)
+    for name, rows in others.items():
+        if not rows.is_empty():
+            both = pl.concat([tables[name], rows]).unique()
+            table = results.tables[name]
+            joined[name] = table.join(both, on=table.columns, how="semi", nulls_equal=True, maintain_order="left")
+    return joined
 
 
 def has_quantities(names: Iterable[str], kept: Iterable[str]) -> bool:
