@@ -60,7 +60,7 @@ class UserTable:
     dialect: str = ""
 
 
-def read_table(
+def read_columns(
     path: Path, columns: Collection[str], *, separator: str | None = None, encoding: str | None = None
 ) -> UserTable:
     """The named columns of a table.

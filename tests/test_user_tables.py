@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lnlab.errors import LabError
 from lnlab.recorded.readers import read_tables
-from lnlab.user_tables import read_table
+from lnlab.user_tables import read_columns
 
 ROWS = [("a good day", "pos"), ("ein schöner Tag, ja", "neg"), ('said "no"; twice', "pos"), ("x|y\tz", "neg")]
 
@@ -40,7 +40,7 @@ def zipped(content):
 def test_every_dialect_and_encoding_is_recognised(tmp_path, separator, encoding, newline):
     path = tmp_path / "t.csv"
     path.write_bytes(written(separator, encoding, newline=newline))
-    table = read_table(path, ("text", "label"))
+    table = read_columns(path, ("text", "label"))
     assert list(zip(table.columns["text"], table.columns["label"], strict=True)) == ROWS
     assert table.rows == len(ROWS)
 
@@ -53,7 +53,7 @@ def test_any_text_that_the_csv_module_writes_is_read_again(tmp_path_factory, row
     rows = [tuple(cell.replace("\0", "").encode("utf-8", "ignore").decode() for cell in row) for row in rows]
     path = tmp_path_factory.mktemp("t") / "t.csv"
     path.write_bytes(written(separator, rows=rows))
-    table = read_table(path, ("text", "label"))
+    table = read_columns(path, ("text", "label"))
     assert list(zip(table.columns["text"], table.columns["label"], strict=True)) == [
         tuple(cell.strip() for cell in row) for row in rows
     ]
@@ -62,7 +62,7 @@ def test_any_text_that_the_csv_module_writes_is_read_again(tmp_path_factory, row
 def test_a_decimal_comma_is_no_separator(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text;score;label\na;0,5;x\nb;1,25;y\n")
-    table = read_table(path, ("text", "score", "label"))
+    table = read_columns(path, ("text", "score", "label"))
     assert table.columns == {"text": ["a", "b"], "score": ["0,5", "1,25"], "label": ["x", "y"]}
     assert table.dialect == "UTF-8, semicolons"
 
@@ -70,9 +70,9 @@ def test_a_decimal_comma_is_no_separator(tmp_path):
 def test_what_is_given_is_not_guessed(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("a,b;label\nõ,x;1\n".encode("latin-1"))
-    assert read_table(path, ("a,b", "label"), separator=";", encoding="latin-1").columns["a,b"] == ["õ,x"]
+    assert read_columns(path, ("a,b", "label"), separator=";", encoding="latin-1").columns["a,b"] == ["õ,x"]
     with pytest.raises(LabError, match=r"is not UTF-8 \(line 2: .*\); name another encoding, or convert the file"):
-        read_table(path, ("label",), encoding="utf-8")
+        read_columns(path, ("label",), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_what_is_given_is_not_guessed(tmp_path):
 def test_what_is_no_table_is_refused_with_its_row(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content)
     with pytest.raises(LabError, match=message):
-        read_table(tmp_path / "t.csv", ("text", "label"))
+        read_columns(tmp_path / "t.csv", ("text", "label"))
 
 
 def test_a_cell_of_any_length_is_read(tmp_path):
     (tmp_path / "t.csv").write_text(f"text,label\n{'a' * 1_000_000},x\n")
-    assert len(read_table(tmp_path / "t.csv", ("text", "label")).columns["text"][0]) == 1_000_000
+    assert len(read_columns(tmp_path / "t.csv", ("text", "label")).columns["text"][0]) == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_cell_of_any_length_is_read(tmp_path):
 def test_a_nested_column_is_no_label(tmp_path, values, says):
     pl.DataFrame({"text": ["a", "b"], "label": values}).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(LabError, match=f"the column 'label' {says}, which is no text and no label; write one"):
-        read_table(tmp_path / "t.parquet", ("text", "label"))
+        read_columns(tmp_path / "t.parquet", ("text", "label"))
 
 
 @pytest.mark.parametrize(
@@ -131,27 +131,27 @@ def test_a_nested_column_is_no_label(tmp_path, values, says):
 )
 def test_plain_values_of_any_type_are_labels(tmp_path, values, read):
     pl.DataFrame({"text": ["a", "b"], "label": values}).write_parquet(tmp_path / "t.parquet")
-    assert read_table(tmp_path / "t.parquet", ("text", "label")).columns["label"] == read
+    assert read_columns(tmp_path / "t.parquet", ("text", "label")).columns["label"] == read
 
 
 def test_a_duration_or_a_damaged_file_ends_in_a_message(tmp_path):
     frame = pl.DataFrame({"text": ["a"], "label": [datetime.timedelta(1)]})
     frame.write_parquet(tmp_path / "d.parquet")
     try:
-        read_table(tmp_path / "d.parquet", ("text", "label"))
+        read_columns(tmp_path / "d.parquet", ("text", "label"))
     except LabError as error:
         assert "cannot be read as a Parquet table" in str(error)  # noqa: PT017
     raw = (tmp_path / "d.parquet").read_bytes()
     for content in (b"", b"PAR1", raw[:-9], raw[:40] + bytes(20) + raw[60:]):
         (tmp_path / "x.parquet").write_bytes(content)
         with pytest.raises(LabError, match="cannot be read as a Parquet table"):
-            read_table(tmp_path / "x.parquet", ("text", "label"))
+            read_columns(tmp_path / "x.parquet", ("text", "label"))
 
 
 def test_the_name_of_a_file_is_no_pattern(tmp_path):
     for name, word in (("a1", "right"), ("a[1]", "own")):
         pl.DataFrame({"text": [word], "label": ["x"]}).write_parquet(tmp_path / f"{name}.parquet")
-    assert read_table(tmp_path / "a[1].parquet", ("text",)).columns["text"] == ["own"]
+    assert read_columns(tmp_path / "a[1].parquet", ("text",)).columns["text"] == ["own"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
@@ -162,7 +162,7 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path):
 def test_a_packed_table_is_named_as_what_it_is(tmp_path, ending, pack, name):
     path = tmp_path / f"t.{ending}"
     path.write_bytes(pack(written()))
-    for read in (lambda: read_table(path, ("text", "label")), lambda: read_tables([path], ("text",))):
+    for read in (lambda: read_columns(path, ("text", "label")), lambda: read_tables([path], ("text",))):
         with pytest.raises(LabError, match=f"is {name}; unpack it"):
             read()
 
@@ -171,7 +171,7 @@ def test_a_packed_table_is_named_as_what_it_is(tmp_path, ending, pack, name):
 def test_a_header_alone_is_no_table(tmp_path, content):
     path = tmp_path / "t.csv"
     path.write_text(content)
-    for read in (lambda: read_table(path, ("text", "label")), lambda: read_tables([path], ("text", "label"))):
+    for read in (lambda: read_columns(path, ("text", "label")), lambda: read_tables([path], ("text", "label"))):
         with pytest.raises(LabError, match="has no rows below its header"):
             read()
 
@@ -180,4 +180,4 @@ def test_a_parquet_table_without_rows_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"text": [], "label": []}, schema={"text": pl.String, "label": pl.String}).write_parquet(path)
     with pytest.raises(LabError, match="has no rows;"):
-        read_table(path, ("text", "label"))
+        read_columns(path, ("text", "label"))

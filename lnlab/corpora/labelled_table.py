@@ -12,7 +12,7 @@ from lnlab.corpora.labelled import Labelled, labelled, labelled_of
 from lnlab.errors import CorpusError, LabError
 from lnlab.issues import Issue
 from lnlab.registry import Choice, Roots
-from lnlab.user_tables import Encoding, Separator, read_table
+from lnlab.user_tables import Encoding, Separator, read_columns
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
 
@@ -56,7 +56,7 @@ def labelled_table(
 def _read(path: Path, _digest: str, text: str, label: str, separator: str | None, encoding: str | None) -> Labelled:
     # The digest of the file is part of the argument, so that a changed file is read anew.
     try:
-        table = read_table(path, (text, label), separator=separator, encoding=encoding)
+        table = read_columns(path, (text, label), separator=separator, encoding=encoding)
     except LabError as error:
         raise CorpusError(*error.issues) from error
     rows = list(zip(table.columns[text], table.columns[label], strict=True))

@@ -247,7 +247,7 @@ class TablePack:
             outcome=json.loads(row["outcome"]),
             files=json.loads(row["files"]),
         )
-        return Stretch(record, None, row["output"] or b"", self, position)
+        return Stretch(record, files=None, output=row["output"] or b"", pack=self, position=position)
 
     def scan(self, table: str, positions: Sequence[int]) -> pl.LazyFrame:
         """The rows of intact stretches at these positions, in order: ``trajectory stretch`` and those of the table."""

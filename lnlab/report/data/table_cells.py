@@ -21,13 +21,13 @@ from lnlab.select.series import varying_columns
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
-Statistic = Literal["mean", "geometric_mean", "median"]
+StatisticName = Literal["mean", "geometric_mean", "median"]
 Digits = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]
 Published = Mapping[str, Mapping[str, float | Digits]]
 CellLabel = str | float
 TablePlace = tuple[CellLabel, CellLabel]
 
-ESTIMATORS: Mapping[Statistic, Callable[[Sequence[float]], Interval]] = {
+ESTIMATORS: Mapping[StatisticName, Callable[[Sequence[float]], Interval]] = {
     "mean": t_interval,
     "geometric_mean": partial(t_interval, log=True),
     "median": median_interval,
@@ -52,7 +52,7 @@ class TableCells:
     paths: tuple[str, str]
     rows: Mapping[CellLabel, str]
     columns: Mapping[CellLabel, str]
-    intervals: Mapping[tuple[TablePlace, Statistic], Interval]
+    intervals: Mapping[tuple[TablePlace, StatisticName], Interval]
     printed: Mapping[TablePlace, str]
     strays: int
     dropped: int
@@ -63,7 +63,7 @@ def collect_table_cells(
     results: Results,
     selected_rows: pl.DataFrame,
     paths: tuple[str, str],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[StatisticName],
     published: Published,
     selection: Mapping[str, Json] | None = None,
 ) -> TableCells:

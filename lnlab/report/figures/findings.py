@@ -27,7 +27,7 @@ from lnlab.report.words.wording import (
     two_at_most,
 )
 
-LawName = Literal["linear", "logarithmic", "exponential"]
+ComparedLaw = Literal["linear", "logarithmic", "exponential"]
 LEAST_SIZES = 4
 """Sizes that are needed to leave one out."""
 
@@ -135,7 +135,7 @@ def pairs_finding(data: FigureData, x: str, y: str, least_places: int) -> str:
     return f"The {quantity_name(y)} follows the {quantity_name(x)} with the exponent {named}"
 
 
-def complete_seeds(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+def sizes_by_seed(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray] | None:
     """The sizes of a series, and the numbers (seeds, sizes) of seeds that have all of them; None of too few sizes."""
     line = data.seeds.filter(pl.col("series") == name)
     sizes = line["x"].unique().sort()
@@ -145,12 +145,12 @@ def complete_seeds(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray]
     return sizes.to_numpy(), whole["value"].to_numpy().reshape(-1, len(sizes))
 
 
-def laws_finding(data: FigureData, quantity: str, size: str, laws: Sequence[LawName]) -> str:
+def laws_finding(data: FigureData, quantity: str, size: str, laws: Sequence[ComparedLaw]) -> str:
     """Which law comes nearest to each series, and by how much each misses a size that is left out."""
     clauses = []
     for name in data.names:
         who = f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name
-        complete = complete_seeds(data, name)
+        complete = sizes_by_seed(data, name)
         if complete is None:
             clauses.append(f"{who} has too few sizes for a law")
             continue

@@ -17,7 +17,7 @@ REPLICATES: dict[Band, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spectrum(Figure):
+class SpectrumFigure(Figure):
     """Densities of eigenvalues, a panel for each series; ``points`` have a column ``marks`` beside their usual ones.
 
     Attributes:

@@ -9,7 +9,7 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import axis_at_values
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.series import collect_series
-from lnlab.report.figures.findings import LawName, complete_seeds, laws_finding
+from lnlab.report.figures.findings import ComparedLaw, laws_finding, sizes_by_seed
 from lnlab.report.figures.lines import Lines, value_axis
 from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.path_names import size_names
@@ -29,7 +29,7 @@ def law_plot(
     quantity: str,
     where: dict[str, Json] | None = None,
     x: str = "model.sublayers",
-    laws: list[LawName] | None = None,
+    laws: list[ComparedLaw] | None = None,
     scale: Literal["linear", "log"] = "linear",
 ) -> Section:
     """``a + b x and a + b log x`` beside the quantity at x: and by how much each misses what it has not seen.
@@ -45,7 +45,7 @@ def law_plot(
     size = size_names(x)
     fits = []
     for name in series.names:
-        if (complete := complete_seeds(series, name)) is None:
+        if (complete := sizes_by_seed(series, name)) is None:
             continue
         sizes, numbers = complete
         spaced = np.geomspace if scale == "log" else np.linspace

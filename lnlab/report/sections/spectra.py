@@ -18,7 +18,7 @@ from lnlab.report.charts.axes import linear_axis, logarithmic_axis
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.spectra import Band, Spectra, collect_spectra, spectrum_curves
 from lnlab.report.figures.lines import Lines
-from lnlab.report.figures.spectrum import REPLICATES, Spectrum
+from lnlab.report.figures.spectrum import REPLICATES, SpectrumFigure
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, sections
 from lnlab.report.words.spectral_words import matrix_in_words
@@ -105,7 +105,7 @@ def spectral_density(
             place = f" {spectra.place(variant)}" if len(spectra.names) > 1 else ""
             spans.append(f"from {format_short(first)} to {format_short(last)}{place}")
     reach = f"{name} reaches {two_at_most(spans, sentences=False)}"
-    return Spectrum(
+    return SpectrumFigure(
         data=with_marks,
         x=linear_axis("eigenvalue", [left, right]),  # its unit would run into that of the next panel
         y=logarithmic_axis("density (log scale)", [floor, top]),

@@ -17,7 +17,7 @@ from lnlab.report.data.series import (
 from lnlab.report.data.table_cells import (
     CellLabel,
     Published,
-    Statistic,
+    StatisticName,
     TableCells,
     TablePlace,
     agrees_with_printed,
@@ -47,7 +47,7 @@ def table(
     rows: str,
     columns: str,
     where: dict[str, Json] | None = None,
-    statistics: list[Statistic] | None = None,
+    statistics: list[StatisticName] | None = None,
     published: Published | None = None,
     matrix: bool = False,
 ) -> Section:
@@ -73,7 +73,7 @@ def table(
     return Section(finding, charts, (exact_table,), missing=missing_note, rows=stored_rows)
 
 
-def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: Statistic, finding: str) -> ValueMatrix:
+def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: StatisticName, finding: str) -> ValueMatrix:
     """Rows by columns as a figure."""
     row, column = map(path_name, cells.paths)
     names = {label: _row(cells, label) for label in cells.rows}
@@ -105,7 +105,7 @@ def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: Stat
     )
 
 
-def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) -> Table:
+def _table(cells: TableCells, quantity: str, statistics: Sequence[StatisticName]) -> Table:
     """The exact table, one row an entry, and the one that readers see: a line a statistic, and one for the print."""
     row_name, column_name = map(path_name, cells.paths)
     has_names = len(statistics) > 1 or bool(cells.printed)  # a column says which line is of which statistic
@@ -150,7 +150,7 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[Statistic]) ->
     return Table(exact, headings, " ".join(sentences), grid)
 
 
-def _text(ci: Interval | None, statistic: Statistic) -> str:
+def _text(ci: Interval | None, statistic: StatisticName) -> str:
     """The estimate with its interval; a median without one is the number of a seed, and has its own digits."""
     if ci is None:
         return "–"
@@ -171,7 +171,7 @@ def _row(cells: TableCells, label: CellLabel) -> str:
     return cells.rows[label] if isinstance(label, str) else format_value(label)
 
 
-def _finding(cells: TableCells, quantity: str, statistic: Statistic) -> str:
+def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
     """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
     ours = {place: ci for (place, name), ci in cells.intervals.items() if name == statistic}
     both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
