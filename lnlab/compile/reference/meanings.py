@@ -58,6 +58,7 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "nesterov": "whether the momentum is Nesterov's, which looks one step ahead",
     "of": "selection of the rows that are judged or drawn",
     "operator": "`hessian`, `ggn` or `hessian_minus_ggn`",
+    "others": "the optimizer of all other parameters",
     "others_warmup_steps": "training steps of warm-up of all other parameters",
     "over": "path or column along which there is one number per seed and value",
     "panels": "path of the setting that has one panel per value",
