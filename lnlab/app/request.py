@@ -118,6 +118,10 @@ def compile_request(
     from lnlab.compile.plan import compile_plan
 
     document, faults = read_document(request)
+    if "results" in document.data:
+        what = "its results are a table: nothing of it is planned, computed or kept in a store"
+        remedy = "lnlab check, run, report, lock, verify and paper take it"
+        raise SpecError(Issue("unsupported", document.where(("results",), key=True), what, remedy))
     places = {fault.where for fault in faults}
     try:
         plan = compile_plan(

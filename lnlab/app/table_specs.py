@@ -1,10 +1,11 @@
 """Specs whose results are a table from elsewhere: nothing of them is planned, computed or stored."""
 
-import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.own_model.table_spec import TableSpec
@@ -12,18 +13,17 @@ if TYPE_CHECKING:
 
 def states_results(path: Path) -> bool:
     """Whether a file is a spec with ``results``; one that cannot be read is none, and others say why."""
-    from lnlab.specfile.load import parse_leniently, read_spec_text  # commands import this file before they know
+    from lnlab.specfile.load import (
+        parse_leniently,
+        read_spec_text,
+        text_states_results,
+    )  # commands import this file before they know
 
     try:
         text = read_spec_text(path)
         return text_states_results(text) and "results" in parse_leniently(text, path)[0].data
     except LabError:
         return False
-
-
-def text_states_results(text: str) -> bool:
-    """Whether the text of a spec has the key ``results``, without reading the rest of it."""
-    return re.search(r"(?m)^results\s*:", text) is not None
 
 
 def table_spec(path: Path) -> "TableSpec":
@@ -35,3 +35,15 @@ def table_spec(path: Path) -> "TableSpec":
     from lnlab.own_model.table_spec import read_table_spec
 
     return read_table_spec(path)
+
+
+def refuse_overrides(path: Path, profile: str | None, overrides: Sequence[str]) -> None:
+    """Refuse a profile, or an override, of such a spec.
+
+    Raises:
+        LabError: one is given.
+    """
+    for option, given in (("--profile", profile), ("-s", overrides)):
+        if given:
+            what = f"{option} changes what is computed, and the results of this spec are a table"
+            raise LabError(Issue("wrong-option", str(path), what, f"leave {option} out"))

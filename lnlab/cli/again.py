@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lnlab.app.reporting import refuse_without_plugins
-from lnlab.app.table_specs import text_states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.terminal import print_json
@@ -17,6 +16,7 @@ from lnlab.report.folder import data_files, read_folder
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.write import Drawing, write_drawn
+from lnlab.specfile.load import text_states_results
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from lnlab.app.formats import format_count
 from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
 from lnlab.app.request import Request
-from lnlab.app.table_specs import states_results
+from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
 from lnlab.cli.table_specs import check_table_spec
 from lnlab.cli.terminal import err, one_line, out, print_json
@@ -44,6 +44,7 @@ def check_specs(
     for spec, request in requests.items():
         if spec in tables:
             try:
+                refuse_overrides(spec, profile, overrides)
                 check_table_spec(spec, as_json=as_json)
             except LabError as error:
                 problems += error.issues

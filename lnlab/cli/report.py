@@ -7,7 +7,7 @@ import typer
 
 from lnlab.app.reporting import plan_report_folder, write_plan_report
 from lnlab.app.request import last_plan, open_store, request_for, stored_plan
-from lnlab.app.table_specs import states_results
+from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, StoreFolder
@@ -94,6 +94,7 @@ def report_run(
         raise ReportError(Issue("wrong-option", "lnlab report", what, "name one spec, or reports with --from"))
     spec = paths[0] if paths else None
     if spec is not None and states_results(spec):
+        refuse_overrides(spec, profile, overrides)
         raise typer.Exit(report_table_spec(spec, target, drawing, replace=replace))
     store = open_store(folder, spec)
     if spec is None and (profile or overrides):

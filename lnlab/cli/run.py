@@ -11,7 +11,7 @@ from lnlab.app.missing_work import status_counts_of_runs
 from lnlab.app.request import open_store, request_for
 from lnlab.app.run_summary import RunSummary
 from lnlab.app.running import RunResult, run_request
-from lnlab.app.table_specs import states_results
+from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.codes import CONTRADICTED, FAILED, SIGNAL
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Quiet, Spec, StoreFolder
 from lnlab.cli.table_specs import run_table_spec
@@ -104,6 +104,7 @@ def run_spec(
     others are judged.
     """
     if states_results(spec):
+        refuse_overrides(spec, profile, overrides)
         raise typer.Exit(run_table_spec(spec, as_json=as_json, quiet=quiet, strict=fail_on is not None))
     outcome = run_request(
         open_store(folder, spec),

@@ -15,6 +15,7 @@ Nothing is computed: its claims are judged and its sections drawn as soon as it 
 files.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,11 +63,13 @@ class TableSpec:
         document: the spec.
         measurements: its table.
         digest: of the text and of the files.
+        inputs: by file, named from the folder of the spec, its digest.
     """
 
     document: SpecDocument
     measurements: Measurements
     digest: str
+    inputs: Mapping[str, str]
 
     def verdicts(self) -> list[Verdict]:
         """The verdicts on its claims, in order.
@@ -139,7 +142,8 @@ def read_table_spec(path: Path) -> TableSpec:
     except LabError as error:
         where = document.where(("results",))
         raise SpecError(*(Issue(p.code, where, p.what, p.remedy) for p in error.issues)) from error
-    return TableSpec(document, measurements, digest([text, digests]))
+    inputs = {Path(os.path.relpath(file, path.parent)).as_posix(): sha for file, sha in digests.items()}
+    return TableSpec(document, measurements, digest=digest([text, list(digests.values())]), inputs=inputs)
 
 
 def _source(document: SpecDocument) -> TableSource:

@@ -78,8 +78,8 @@ def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
 
 def read_tables(
     paths: Sequence[Path], columns: Collection[str], runs: str | None = None
-) -> tuple[pl.DataFrame, list[str]]:
-    """The rows of all files and folders, one below another, and the digests of what was read.
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The rows of all files and folders, one below another, and by file the digest of what was read.
 
     Args:
         paths: in the order of their rows.
@@ -91,12 +91,13 @@ def read_tables(
             has as numbers; or the name of a run does not fit.
     """
     names = None if runs is None else RunNames(runs)
-    frames, digests = [], []
+    frames: list[pl.DataFrame] = []
+    digests: dict[str, str] = {}
     for path in _whole_folders(paths):
         if path.is_dir() or MARK in path.name:
             for run in _tracked_runs(path):
                 frames.append(run.rows({} if names is None else names.require(run.name)))
-                digests += [digest_bytes(content) for _, content in run.files]
+                digests |= {file.as_posix(): digest_bytes(content) for file, content in run.files}
             continue
         ending = path.suffix.lower()
         if ending not in READABLE:
@@ -113,7 +114,7 @@ def read_tables(
             what = f"cannot be read: {' '.join(str(error).split())[:200]}"
             raise LabError(Issue("unreadable", str(path), what, "write it again, with one header line")) from error
         frames.append(_with_names(path, rows, names))
-        digests.append(digest_bytes(content))
+        digests[path.as_posix()] = digest_bytes(content)
     try:
         return pl.concat(frames, how="diagonal_relaxed"), digests
     except pl.exceptions.PolarsError as error:

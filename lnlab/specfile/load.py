@@ -1,5 +1,6 @@
 """Text -> spec: a bounded file becomes plain data that knows the line and column of everything in it."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,3 +104,8 @@ def _text(path: Path, content: bytes) -> str:
         preceding = content[: error.start]
         line, column = preceding.count(b"\n") + 1, error.start - (preceding.rfind(b"\n") + 1) + 1
         raise SpecError(Issue("not-text", f"{path}:{line}:{column}", "is not UTF-8", "save it as UTF-8")) from error
+
+
+def text_states_results(text: str) -> bool:
+    """Whether the text of a spec has the key ``results``, without reading the rest of it."""
+    return re.search(r"(?m)^results\s*:", text) is not None

@@ -110,3 +110,40 @@ def test_mistakes_have_their_place(tmp_path, lnlab):
         assert message in errors, (new, errors)
         assert "bad.yaml:" in errors
         assert "Traceback" not in errors
+
+
+def test_it_is_locked_and_verified_as_computed_runs_are(tmp_path, lnlab):
+    table().write_csv(tmp_path / "runs.csv")
+    (tmp_path / "optimizers.yaml").write_text(SPEC)
+    assert lnlab(tmp_path, "report", "optimizers.yaml")[0] == 0
+    code, printed, errors = lnlab(tmp_path, "lock", "optimizers.yaml")
+    assert (code, printed) == (0, "optimizers.lock\n"), errors
+    assert "file runs.csv" in (tmp_path / "optimizers.lock").read_text()
+    for level in ("0", "1", "2"):
+        code, printed, errors = lnlab(tmp_path, "verify", "optimizers.yaml", "--level", level)
+        assert code == 0, (level, printed, errors)
+    changed = table().with_columns(pl.col("val/loss") * 2)
+    changed.write_csv(tmp_path / "runs.csv")
+    assert lnlab(tmp_path, "verify", "optimizers.yaml", "--level", "1")[0] == 0  # the report is still what was locked
+    code, printed, errors = lnlab(tmp_path, "verify", "optimizers.yaml", "--level", "2")
+    assert code != 0
+    assert "runs.csv: is not the file that was locked" in printed + errors
+    code, printed, _ = lnlab(tmp_path, "index", "reports")
+    assert (code, printed) == (0, "reports/index.html\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "optimizers.yaml", "-p", "smoke"),
+        ("report", "optimizers.yaml", "-s", "seeds=3"),
+        ("check", "optimizers.yaml", "-p", "x"),
+        ("plan", "optimizers.yaml"),
+        ("push", "optimizers.yaml", "remote"),
+    ],
+)
+def test_what_computes_nothing_says_so(folder, lnlab, words):
+    code, _, errors = lnlab(folder, *words)
+    assert code == 2
+    assert "table" in errors
+    assert len(errors.strip().splitlines()) == 1

@@ -16,7 +16,7 @@ from lnlab.keys import Json, digest
 from lnlab.record.locks.folder_contents import derived_tables, read_committed
 from lnlab.record.locks.lock_text import LockTables, lock_text, parse_lock
 from lnlab.report.contents import is_report
-from lnlab.specfile.load import read_spec_text
+from lnlab.specfile.load import read_spec_text, text_states_results
 from lnlab.userfiles import read_user_file
 
 if TYPE_CHECKING:
@@ -102,7 +102,13 @@ def write_lock(spec: Path, profile: str | None, known: "Registries", *, folder: 
         raise ReportError(Issue("differs", str(folder), what, _DRAW.format(folder=folder.as_posix())))
     path = spec.with_suffix(LOCK_SUFFIX)
     _refuse_other_profile(path, facts.profile)
-    corpora, absent = _corpora(report.table("runs")["setting"].unique().sort(), known, spec)
+    if text_states_results(facts.spec):
+        from lnlab.own_model.table_spec import read_table_spec
+
+        corpora: dict[str, Json] = {f"file {name}": sha for name, sha in read_table_spec(spec).inputs.items()}
+        absent: tuple[str, ...] = ()
+    else:
+        corpora, absent = _corpora(report.table("runs")["setting"].unique().sort(), known, spec)
     recorded = {
         "code": {"lnlab": __version__, "sha256": source_digest()},
         "corpora": corpora,

@@ -12,7 +12,8 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.locks.folder_contents import CommittedReport, read_committed
 from lnlab.record.locks.lock_report import Lock, read_lock
-from lnlab.report.folder import NOTEBOOK_FILE
+from lnlab.report.folder import NOTEBOOK_FILE, data_files, read_folder
+from lnlab.specfile.load import text_states_results
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _LINK = re.compile(rb'href="([^"#]+)')
@@ -69,7 +70,10 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     from lnlab.report.write import Drawing, write_drawn
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
-    data, _ = judge_tables(committed.folder, out, None, load_registries(()))
+    if text_states_results(committed.facts().spec):  # what its files say is read again at level 2
+        data = data_files(*read_folder(committed.folder), out)
+    else:
+        data, _ = judge_tables(committed.folder, out, None, load_registries(()))
     has_script = any(name.endswith(".js") for name in committed.contents)
     lean = NOTEBOOK_FILE not in committed.contents
     png = any(name.endswith(".png") for name in committed.contents)
