@@ -30,7 +30,7 @@ def test_store_profile_and_remote_are_the_projects_wherever_the_command_is_calle
     assert lnlab("push", spec).out.startswith(f"2 units at {project / 'runs'}; 2 segments (")
     assert lnlab("pull", spec, "--store", "other").out.startswith("2 units pulled")
     assert package.run(spec, progress=False).computed == 0
-    assert package.plan(spec).profile == "one"
+    assert package.plan(spec).plan.profile == "one"
     assert not Path(".lnlab").exists()
 
 
