@@ -33,18 +33,35 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
     again = sum(verdict.look > 1 for verdict in judged)
     bounds = [error_bound(verdict) for verdict in judged]
     total = math.fsum(bounds)
-    low, high = (f"{100 * bound:.3g}" for bound in (min(bounds), max(bounds)))
+    low, high = (f"{_rounded_up(100 * bound, 3):g}" for bound in (min(bounds), max(bounds)))
     chance = f"{high} %" if low == high else f"{low} to {high} %"
-    claims = f"{len(judged)} claim{'' if len(judged) == 1 else 's'}"
-    counts = f"{claims}, {decided} decided, {again} looked at more than once."
+    if len(judged) == 1:
+        fate = "decided" if decided else "not decided"
+        looked = ", after more than one look" if again else ""
+        return (
+            f"The page has one claim, which is {fate}{looked}. With other seeds, whatever the truth, its verdict is "
+            f"wrong with probability at most {chance}."
+        )
+    counts = f"{len(judged)} claims, {decided} decided, {again} looked at more than once."
     each = (
-        "With other seeds, whatever the truth, a claim gets a wrong word with probability at most "
-        f"{chance}: at most {total:.2g} of the {len(judged)} "
-        f"{'is' if total <= 1 else 'are'} expected to be wrong"
+        f"With other seeds, whatever the truth, the verdict of a claim is wrong with probability at most {chance}. "
+        f"The expected number of wrong verdicts among the {len(judged)} is at most {_rounded_up(total, 2):g}"
     )
-    none = f", and with probability at least {1 - total:.2g} none is" if total < 1 else ""
-    joint = f" {joint_decisions(judged)} stay decided at a joint {100 * ALPHA:g} % (Holm)." if decided else ""
-    return f"{counts} {each}{none}.{joint}"
+    none = f", and with probability at least {_rounded_down(1 - total, 2):g} none is wrong" if total < 1 else ""
+    joint = joint_decisions(judged)
+    stay = f" {joint} {'stays' if joint == 1 else 'stay'} decided at a joint {100 * ALPHA:g} % (Holm)."
+    return f"{counts} {each}{none}.{stay if decided else ''}"
+
+
+def _rounded_up(value: float, digits: int) -> float:
+    """A bound in so many significant digits, never below itself beyond the rounding of its sum."""
+    unit: float = 10.0 ** (math.floor(math.log10(value)) - digits + 1) if value > 0 else 1.0
+    return math.ceil(value / unit - 1e-9) * unit
+
+
+def _rounded_down(value: float, digits: int) -> float:
+    unit = 10.0**-digits
+    return math.floor(value / unit + 1e-9) * unit
 
 
 def is_about_seeds(verdict: Verdict) -> bool:

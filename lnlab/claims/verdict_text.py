@@ -72,13 +72,20 @@ def _number(value: float) -> str:
     return f"{value:.6g}".replace("-", MINUS)
 
 
+def statistic_words(verdict: "Verdict") -> str:
+    """What was estimated: ``no warm-up minus warm-up``, as a hyphen between names or numbers reads as part of them."""
+    # a name may hold a hyphen between spaces itself; of several of them, none is known to be the difference
+    one_difference = verdict.kind == "order" and verdict.statistic.count(" - ") == 1
+    return verdict.statistic.replace(" - ", " minus ") if one_difference else verdict.statistic
+
+
 def estimate_text(verdict: "Verdict") -> str:
     """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
     if verdict.estimate is None:
-        return verdict.statistic
+        return statistic_words(verdict)
     interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"
     level = f" ({text})" if (text := level_text(verdict)) else ""
-    return f"{verdict.statistic} {verdict.estimate:.3g}{interval}{level}"
+    return f"{statistic_words(verdict)} {verdict.estimate:.3g}{interval}{level}"
 
 
 def region_text(verdict: "Verdict") -> str:

@@ -143,15 +143,15 @@ NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
 @pytest.mark.parametrize(
     ("claim", "answer"),
     [
-        (LOWER, f"LayerNorm ends lower: LayerNorm {MINUS} RMSNorm is {MINUS}0.52."),
+        (LOWER, f"LayerNorm ends lower: LayerNorm minus RMSNorm is {MINUS}0.52."),
         (
             replace(LOWER, verdict="contradicted", inside=0),
-            f"Contradicted: “LayerNorm ends lower”; LayerNorm {MINUS} RMSNorm is {MINUS}0.52.",
+            f"Contradicted: “LayerNorm ends lower”; LayerNorm minus RMSNorm is {MINUS}0.52.",
         ),
         (
             replace(LOWER, verdict="undecided", inside=0, reason="4 seeds; a verdict needs 5, by rule"),
             "Undecided, though no seed agrees: “LayerNorm ends lower”; "
-            f"LayerNorm {MINUS} RMSNorm is {MINUS}0.52, and a verdict needs 5 seeds.",
+            f"LayerNorm minus RMSNorm is {MINUS}0.52, and a verdict needs 5 seeds.",
         ),
         (
             replace(

@@ -102,3 +102,17 @@ def test_a_placement_is_one_word_and_all_else_is_escaped():
         'In &lt;b&gt;<span class="name">Post-LN</span>&lt;/b&gt; and <span class="name">Pre-LN</span>, '
         "not in LN-free nor in a post-LNorm"
     )
+
+
+def test_a_mark_of_a_claim_has_a_name_that_no_count_has(folder):
+    page = (folder / "index.html").read_text()
+    links = re.findall(r'<p class="tested">(.*?)</p>', page, re.DOTALL)
+    marks = re.findall(r'<a class="[^"]*" href="#claim-(\d+)"[^>]*>(.*?)</a>', " ".join(links), re.DOTALL)
+    marks += re.findall(
+        r'id="claim-(\d+)"><details class="claim">\s*<summary><span class="mark">(.*?)</span></span>', page
+    )
+    assert len(marks) > 2
+    for number, mark in marks:
+        heard = re.sub(r'<span[^>]* aria-hidden="true">.*?</span>', "", mark)
+        name = re.sub(r"<[^>]+>", "", heard).strip()
+        assert re.match(rf"claim {number}[:,] [a-z]", name), name

@@ -22,6 +22,22 @@ def judged(word="supported", **fields):
 
 
 @pytest.mark.parametrize(
+    ("statistic", "words"),
+    [
+        ("warm-up - no warm-up", "warm-up minus no warm-up"),
+        ("0.0001 - 0.001", "0.0001 minus 0.001"),
+        ("mean of layer - rms", "mean of layer minus rms"),
+        ("layer / rms", "layer / rms"),
+    ],
+)
+def test_a_difference_reads_as_one_on_the_page_and_in_a_terminal(statistic, words):
+    told = judged(kind="order", statistic=statistic, region_high=-0.05, region_low=None)
+    assert criterion_text(told).startswith(f"{words[0].upper()}{words[1:]}: accepted is at most")
+    assert estimate_text(told).startswith(f"{words} ")
+    assert estimate_text(replace(told, kind="ratio")).startswith(f"{statistic} ")
+
+
+@pytest.mark.parametrize(
     ("fields", "label"),
     [
         ({"word": "supported"}, "supported"),

@@ -144,7 +144,11 @@ def test_articles_and_orders():
 
 
 def test_an_edge_of_a_region_has_no_more_digits_than_it_needs():
-    assert region_in_words(1 / 1.05, None) == "at least 0.952381"
+    assert region_in_words(1 / 1.05, None) == "at least 0.952"
+    assert region_in_words(1 / 1.1, 1.1) == "between 0.91 and 1.1"
+    assert region_in_words(1 / 1.5, 1.5) == "between 0.67 and 1.5"
+    assert region_in_words(1 / 1.0005, 1.0005) == "between 0.9995 and 1.0005"
+    assert region_in_words(-0.123456, 1.23456) == "between −0.123456 and 1.23456"
     assert region_in_words(0.9994, 1.0006) == "between 0.9994 and 1.0006"
     assert region_in_words(1, 1) == "equal to 1"
 

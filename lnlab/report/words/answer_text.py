@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
-from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.words.wording import count_noun, format_interval, format_value, nonbreaking
@@ -70,7 +69,7 @@ def _claim_as_answer(verdict: Verdict, names: Mapping[str, str]) -> str:
     if verdict.measure == "share":
         found = f"it holds in {verdict.inside} of {count_noun(verdict.n, 'seed')}"
     elif sign:
-        found = f"{names.get(a, a)} {'/' if sign == '/' else MINUS} {names.get(b, b)} is {number}"
+        found = f"{names.get(a, a)} {'/' if sign == '/' else 'minus'} {names.get(b, b)} is {number}"
     elif verdict.measure != "ratio":
         found = f"the estimate is {number}"
     if verdict.verdict == "supported":

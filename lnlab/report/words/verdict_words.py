@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from lnlab.claims.claim import Verdict
 from lnlab.claims.error_bounds import error_sentence
 from lnlab.claims.significance import ALPHA
-from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, coverage_text, law_text, level_text
+from lnlab.claims.verdict_text import (
+    VERDICT_SYMBOLS,
+    counted_word,
+    coverage_text,
+    law_text,
+    level_text,
+    statistic_words,
+)
 from lnlab.keys import Json
 from lnlab.report.words.path_names import number_ranges
 from lnlab.report.words.wording import count_noun, format_interval, region_in_words
@@ -49,7 +56,8 @@ def criterion_text(verdict: Verdict) -> str:
     if verdict.region_low is None and verdict.region_high is None:
         return ""
     inside = f"; {verdict.inside} of {count_noun(verdict.n, 'seed')} within" if verdict.n else ""
-    statistic = f"{verdict.statistic[0].upper()}{verdict.statistic[1:]}: a" if verdict.statistic else "A"
+    words = statistic_words(verdict)
+    statistic = f"{words[0].upper()}{words[1:]}: a" if words else "A"
     owner = " (margin: ours)" if verdict.margin == "ours" else ""
     law = f"; {text}" if (text := law_text(verdict)) else ""
     return f"{statistic}ccepted is {region_in_words(verdict.region_low, verdict.region_high)}{owner}{inside}{law}."
@@ -83,7 +91,7 @@ def common_scope(verdicts: Sequence[Verdict]) -> str:
 
 def statistic_text(verdict: Verdict) -> str:
     """``last/first 6.8 [6.1, 7.5]; accepted: at least 2.5; 10 of 10 seeds within``."""
-    parts = [f"{verdict.statistic} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
+    parts = [f"{statistic_words(verdict)} {format_interval(verdict.estimate, verdict.low, verdict.high)}".strip()]
     if verdict.region_low is not None or verdict.region_high is not None:
         parts.append(f"accepted: {region_in_words(verdict.region_low, verdict.region_high)}")
     parts += filter(None, (law_text(verdict), level_text(verdict)))

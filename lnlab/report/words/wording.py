@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
 """A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
 _AGREEMENT = 1e-4  # relative to the estimate: the digits that are printed show no narrower interval
 _EXACT_LENGTH = 8
+_EDGE_ERROR = 0.02
+"""Of the distance of an edge from 1: how far the edge that is printed may lie from the one that judges."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _WORDS: Mapping[tuple[str, str], str] = {
@@ -124,8 +126,14 @@ def region_in_words(low: float | None, high: float | None) -> str:
 
 
 def _region_bound(value: float | None) -> str:
-    """An edge of a region to six digits, which no quotient of two round numbers exceeds."""
-    return format_value(None if value is None else float(f"{value:.6g}"))
+    """An edge as the spec has it; one that no spec has written, such as 1/1.1, so that its distance from 1 shows."""
+    text = format_value(value)
+    if value is None or len(text) <= _EXACT_LENGTH:
+        return text
+    of_a_factor = value > 0 and len(format_value(1 / value)) <= _EXACT_LENGTH
+    rounded = [float(f"{value:.{digits}g}") for digits in ((2, 3, 4, 5, 6) if of_a_factor else (6,))]
+    near = (number for number in rounded if abs(number - value) <= _EDGE_ERROR * abs(value - 1))
+    return format_value(next(near, rounded[-1]))
 
 
 def format_value(value: Json) -> str:
