@@ -3,11 +3,14 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
 
 import altair as alt
 
-from lnlab.report.rounding import rounded
-from lnlab.report.words.wording import format_number
+from lnlab.claims.verdict_text import MINUS
+from lnlab.report.rounding import FILE_DIGITS, rounded
+from lnlab.report.words.wording import format_scientific
 
 _STEPS = (
     (1,),
@@ -43,28 +46,44 @@ class Axis:
 
     @property
     def axis(self) -> alt.Axis:
-        """The axis in Altair's words; ticks are written as short as they can be, far decades as powers of ten."""
-        if self.epoch:
-            words = f"[format(datum.value, ',d'), format(datum.value / {self.epoch:.6g}, '.2~r')]"
-            return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=words)
-        if (
-            not self.log
-            and max(map(abs, self.ticks), default=0) >= 10
-            and all(tick == round(tick) for tick in self.ticks)
-        ):
-            return alt.Axis(title=self.title, values=list(self.ticks), format=",d")  # the others would write 2e+2
-        if not self.log or all(1e-5 < tick < 1e6 for tick in self.ticks):
-            return alt.Axis(title=self.title, values=list(self.ticks), format=",~g")
-        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=_tick_labels(self.ticks))
+        """The axis in Altair's words; labels are made from the ticks, as Vega rounds to a step of its own."""
+        words = tick_words(self.ticks, log=self.log)
+        epochs = {tick: _epoch_words(tick / self.epoch) for tick in self.ticks} if self.epoch else {}
+        labels = {
+            rounded(tick): f"['{word}', '{epochs[tick]}']" if epochs else f"'{word}'" for tick, word in words.items()
+        }
+        cases = "".join(f"datum.value === {place!r} ? {label} : " for place, label in labels.items())
+        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=f"{cases}''")
 
 
-def _tick_labels(ticks: Iterable[float]) -> str:
-    """A Vega expression that writes each tick, a far one as ``10⁷`` or ``2 × 10⁷``."""
-    words = {
-        t: f"{t:,g}" if 1e-4 <= t < 1e6 else format_number(t).replace(".00", "").removeprefix("1 × ") for t in ticks
-    }
-    cases = "".join(f"datum.value === {rounded(t)!r} ? '{word}' : " for t, word in words.items())
-    return f"{cases}''"
+def tick_words(ticks: Iterable[float], *, log: bool = False) -> dict[float, str]:
+    """The label of each tick, as short as it can be: ``5.5``, ``20,000``, and a far one as ``10⁷`` or ``2 × 10⁷``.
+
+    Six digits are written, and more (to those of a file) where neighbours differ by less than a thousand units of the
+    sixth. On a logarithmic axis each tick is near or far by itself, on a linear one all are what the largest is.
+    """
+    places = sorted(set(ticks))
+    gap = min((b - a for a, b in pairwise(places)), default=math.inf)
+    digits = next(
+        (d for d in range(6, FILE_DIGITS) if all(abs(float(f"{t:.{d}g}") - t) <= gap / 1000 for t in places)),
+        FILE_DIGITS,
+    )
+    largest = max(map(abs, places), default=0.0)
+    words = {}
+    for tick in places:
+        near = 1e-4 <= tick < 1e6 or (not log and (1e-4 <= largest < 1e9 or tick == 0))
+        if near or (log and all(1e-5 < t < 1e6 for t in places)):
+            words[tick] = f"{Decimal(f'{tick:.{digits}g}'):,f}".replace("-", MINUS)
+        else:
+            mantissa, _, power = format_scientific(tick, digits - 1).partition(" × ")
+            mantissa = mantissa.rstrip("0").rstrip(".")
+            words[tick] = {"1": power, f"{MINUS}1": MINUS + power}.get(mantissa, f"{mantissa} × {power}")
+    return words
+
+
+def _epoch_words(epochs: float) -> str:
+    """Three digits, or all of a whole number."""
+    return f"{epochs:,.0f}" if epochs >= 100 else f"{epochs:.3g}"
 
 
 def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:

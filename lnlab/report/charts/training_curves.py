@@ -174,7 +174,7 @@ def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
-    axis = alt.Axis(title="learning rate", values=[0, top], format=".2~g", grid=False)
+    axis = alt.Axis(title="learning rate", values=[0, top], format=".6~g", grid=False)
     lines: dict[Json, list[Mapping[str, Json]]] = {}
     for row in rates:
         lines.setdefault(row["series"], []).append(row)

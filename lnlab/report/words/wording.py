@@ -66,12 +66,13 @@ def format_number(value: float | None, low: float | None = None, high: float | N
     bounds = (value, low, high) if low is not None and high is not None and math.isfinite(high - low) else (value,)
     places = min(_decimal_places(bound, low, high) for bound in bounds)
     if value and not -4 <= math.floor(math.log10(abs(value))) < 6:
-        return _scientific(value, 2)
+        return format_scientific(value, 2)
     text = f"{value:.{max(places, 0)}f}"
     return text.replace("-", MINUS) if float(text) else text.lstrip("-")
 
 
-def _scientific(value: float, places: int) -> str:
+def format_scientific(value: float, places: int) -> str:
+    """A number as ``2.25 × 10⁷``, with so many decimal places."""
     mantissa, _, power = f"{value:.{places}e}".partition("e")
     return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}".replace("-", MINUS)
 
@@ -96,7 +97,7 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     scale = 10.0 ** math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 1.0
     use_power = not 1e-4 <= scale < 1e6 or (scale >= 1e3 and high - low > WIDE_INTERVAL)
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
-        power = _scientific(scale, 0).partition("× ")[2]
+        power = format_scientific(scale, 0).partition("× ")[2]
         return f"{format_interval(value / scale, low / scale, high / scale)} × {power}"
     texts = [_nonzero(format_number(bound, low, high), bound) for bound in (value, low, high)]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
@@ -165,7 +166,7 @@ def format_short(value: float) -> str:
     """A number for a heading: two significant digits, and no fewer than stand before the point."""
     if not math.isfinite(value) or abs(value) >= 100:
         return format_number(value)
-    return _scientific(value, 1) if 0 < abs(value) < 1e-4 else format_value(float(f"{value:.2g}"))
+    return format_scientific(value, 1) if 0 < abs(value) < 1e-4 else format_value(float(f"{value:.2g}"))
 
 
 def format_apart(values: Sequence[float]) -> list[str]:
@@ -177,7 +178,8 @@ def format_apart(values: Sequence[float]) -> list[str]:
         rounded = [float(f"{value:.{digits}g}") for value in values]
         if len(set(rounded)) == len(rounded):
             return [
-                _scientific(value, digits - 1) if 0 < abs(value) < 1e-4 else format_value(value) for value in rounded
+                format_scientific(value, digits - 1) if 0 < abs(value) < 1e-4 else format_value(value)
+                for value in rounded
             ]
     return short
 
