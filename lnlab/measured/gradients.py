@@ -10,16 +10,16 @@ UNRESOLVED_SHARE = QuantityWords(
 """The words of that share of whatever is measured at the entries of a parameter."""
 GRADIENT_NORM: Mapping[str, QuantityWords] = {
     "gradient_norm": QuantityWords(
-        "gradient norm", "{nats} per {item}", "Frobenius norm of the mean gradient", "||E ∂L/∂{W}||_F"
+        "gradient norm", "{nats} per {item}", "Frobenius norm of the mean gradient", "‖E ∂L/∂{W}‖"
     ),
     "gradient_norm_mean": QuantityWords(
-        "mean gradient norm", "{nats} per {item}", "mean Frobenius norm of the gradient of a batch", "E ||∂L/∂{W}||_F"
+        "mean gradient norm", "{nats} per {item}", "mean Frobenius norm of the gradient of a batch", "E ‖∂L/∂{W}‖"
     ),
     "gradient_rms": QuantityWords(
         "gradient r.m.s.", "{nats} per {item}", "gradient norm over the square root of its elements"
     ),
     "gradient_norm_unbiased_sq": QuantityWords(
-        "squared gradient norm", "{nats}² per {item}²", "squared norm of the gradient, unbiased", "||E ∂L/∂{W}||_F²"
+        "squared gradient norm", "{nats}² per {item}²", "squared norm of the gradient, unbiased", "‖E ∂L/∂{W}‖²"
     ),
     "gradient_noise_share": QuantityWords(
         "noise share", "of the squared norm", "share of the squared gradient norm that is noise"
@@ -28,7 +28,7 @@ GRADIENT_NORM: Mapping[str, QuantityWords] = {
 }
 STREAM_GRADIENT: Mapping[str, QuantityWords] = {
     "stream_gradient": QuantityWords(
-        "gradient of the stream", "{nats} per {item}", "norm of the loss's gradient by the hidden states", "||∂L/∂x||"
+        "gradient of the stream", "{nats} per {item}", "norm of the loss's gradient by the hidden states", "‖∂L/∂x‖"
     ),
 }
 GRADIENT_HISTOGRAM: Mapping[str, QuantityWords] = {

@@ -18,9 +18,9 @@ ACTIVATION_MOMENTS: Mapping[str, QuantityWords] = {
 }
 HIDDEN_NORM: Mapping[str, QuantityWords] = {
     "hidden_norm_sq": QuantityWords(
-        "squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width", "||x||²/d"
+        "squared hidden norm", "per dimension", "mean squared norm of a hidden state over its width", "‖x‖²/d"
     ),
-    "hidden_norm": QuantityWords("hidden norm", "Euclidean", "mean norm of the hidden state of a token", "||x||"),
+    "hidden_norm": QuantityWords("hidden norm", "Euclidean", "mean norm of the hidden state of a token", "‖x‖"),
 }
 COORDINATE_SIZE: Mapping[str, QuantityWords] = {
     "coordinate_rms": QuantityWords(

@@ -8,7 +8,7 @@ _INVARIANCE = QuantityWords("invariance", "ratio", "output change over squared s
 _FIRST_ORDER_ERROR = QuantityWords("first-order error", "relative", "output change that is not of first order")
 OUTPUT_PERTURBATION: Mapping[str, QuantityWords] = {
     "output_change_random": QuantityWords(
-        "output change", "squared norm", "by a random step of all weights, per {item}", "||F(x; W) − F(x; W*)||²"
+        "output change", "squared norm", "by a random step of all weights, per {item}", "‖F(x; W) − F(x; W*)‖²"
     ),
     "output_change_invariance_random": _INVARIANCE,
     "first_order_error_random": _FIRST_ORDER_ERROR,
@@ -20,7 +20,7 @@ OUTPUT_PERTURBATION: Mapping[str, QuantityWords] = {
     "output_change_invariance_random_relative": _INVARIANCE,
     "first_order_error_random_relative": _FIRST_ORDER_ERROR,
     "output_change_gradient": QuantityWords(
-        "output change", "squared norm", "by a step against the gradient's sign, per {item}", "||F(x; W) − F(x; W*)||²"
+        "output change", "squared norm", "by a step against the gradient's sign, per {item}", "‖F(x; W) − F(x; W*)‖²"
     ),
     "output_change_invariance_gradient": _INVARIANCE,
     "first_order_error_gradient": _FIRST_ORDER_ERROR,

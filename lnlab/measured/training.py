@@ -15,7 +15,7 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
         "loss of an epoch", "{nats} per {item}", "mean over an epoch of the losses of its training batches"
     ),
     "global_gradient_norm": QuantityWords(
-        "global gradient norm", "{nats} per {item}", "of all parameters together, before clipping", "||∂L/∂θ||"
+        "global gradient norm", "{nats} per {item}", "of all parameters together, before clipping", "‖∂L/∂θ‖"
     ),
     "learning_rate": QuantityWords(
         "learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor"

@@ -95,29 +95,33 @@ HELD = GROWS
 @pytest.mark.parametrize(
     ("headings", "verdicts", "answer"),
     [
-        ([("Norms", "LayerNorm grows 4×")], [HELD], "LayerNorm grows 4×."),
+        ([("Norms", "LayerNorm grows 4×")], [HELD], "LayerNorm grows 4×. It grows: the estimate is 6.3."),
         (
             [("Norms", "LayerNorm grows 4×.")],
             [HELD, OPEN],
-            "LayerNorm grows 4×. Undecided, as seeds disagree: “The two are alike”.",
+            "LayerNorm grows 4×. It grows: the estimate is 6.3. Undecided, as seeds disagree: “The two are alike”; "
+            "the estimate is 6.3.",
         ),
         ([("A", "The loss falls"), ("B", "Pre-LN rises")], [], "A: the loss falls. B: Pre-LN rises."),
-        ([("A", "It falls")], [OPEN, OPEN], "It falls. All 2 claims are undecided."),
-        ([("A", "It falls")], [OPEN, OPEN, HELD], "It falls. 2 of 3 claims are undecided."),
         (
             [("A", "It falls")],
-            [WRONG, OPEN],
-            "It falls. Contradicted: “It rises”. Undecided, as seeds disagree: “The two are alike”.",
+            [WRONG, NEEDS],
+            "It falls. Contradicted: “It rises”; the estimate is 6.3. Undecided, though no seed agrees: "
+            "“Warm-up ends lower”; the estimate is 6.3, and a verdict needs 5 seeds.",
         ),
+        ([("A", "It falls")], [ASKED], "It falls. Contradicted: “Does it rise?”; the estimate is 6.3."),
         (
             [("A", "It falls")],
-            [NEEDS, HELD],
-            "It falls. Undecided, though no seed agrees: “Warm-up ends lower”; a verdict needs 5 seeds.",
+            [replace(LOST, verdict="ill-posed"), LOST],
+            "It falls. Ill-posed: “It grows”. Not testable here: “It grows”.",
         ),
-        ([("A", "It falls")], [ASKED, HELD], "It falls. Contradicted: “Does it rise?”."),
-        ([("A", "A grows 2× [1, 3]; B grows 3×; 2 more in the figure")], [], "A grows 2×; B grows 3×."),
+        (
+            [("A", "A grows 2× [1, 3]; B grows 3×; 2 more in the figure")],
+            [],
+            "A grows 2×; B grows 3×.",
+        ),
         ([("", "A grows 2×; B grows 3×"), ("", "C grows 4×")], [], "A grows 2×; B grows 3×."),
-        ([], [OPEN], ""),
+        ([], [OPEN], "Undecided, as seeds disagree: “The two are alike”; the estimate is 6.3."),
     ],
 )
 def test_an_answer_that_nobody_wrote_is_made_of_headings_and_says_what_is_open(headings, verdicts, answer):
@@ -168,8 +172,63 @@ NAMES = {"layer": "LayerNorm", "rms": "RMSNorm"}
     ],
 )  # fmt: skip
 def test_a_claim_that_compares_answers_before_a_heading_that_names_one_arm_twice(claim, answer):
-    assert made_answer(HEADINGS, [HELD, claim], NAMES) == answer
-    assert made_answer(HEADINGS, [claim, OPEN], NAMES) == f"{answer} Another claim is undecided."
+    made = made_answer(HEADINGS, [HELD, claim], NAMES)
+    assert made.startswith(answer)
+    assert made.removeprefix(answer) in (" It grows: the estimate is 6.3.", " Supported: “It grows”.")
+
+
+WARM_UP = replace(
+    LOWER,
+    says="With warm-up the model ends at least 0.05 nats lower than without.",
+    statistic="warm-up - no warm-up",
+    quantity="nll",
+    verdict="contradicted",
+    estimate=0.36,
+    low=0.16,
+    high=0.56,
+    region_low=None,
+    region_high=-0.05,
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "start"),
+    [
+        (
+            "Does the model end lower with warm-up?",
+            WARM_UP,
+            "No: the negative log likelihood is 0.36 nats higher with warm-up than with no warm-up.",
+        ),
+        (
+            "On my text, does it end lower with warm-up?",
+            replace(WARM_UP, verdict="supported", estimate=-0.36, low=-0.56, high=-0.16),
+            "Yes: the negative log likelihood is 0.36 nats lower with warm-up than with no warm-up.",
+        ),
+        # lower, though by less than the claim demands
+        ("Does it end lower with warm-up?", replace(WARM_UP, estimate=-0.02, low=-0.03, high=-0.01), "Contradicted: "),
+        ("Does it end higher with warm-up?", WARM_UP, "Contradicted: “With warm-up"),
+        ("Does it end lower with no warm-up?", WARM_UP, "Contradicted: “With warm-up"),
+        ("How much lower does it end with warm-up?", WARM_UP, "Contradicted: “With warm-up"),
+        ("Does it end lower with warm-up?", replace(WARM_UP, verdict="undecided"), "Undecided"),
+    ],
+)
+def test_a_question_that_one_claim_decides_is_answered_with_yes_or_no(question, claim, start):
+    assert made_answer([], [claim], NAMES, question).startswith(start)
+
+
+def test_every_claim_is_named_or_counted():
+    claims = [replace(WRONG, kind="ratio", measure="ratio", statistic="ratio", says=f"Claim {n}.") for n in range(3)]
+    made = made_answer([], claims, NAMES)
+    assert all(f"Contradicted: “Claim {n}”; the ratio is 6.3." in made for n in range(3))
+    long = [replace(claim, says=f"{claim.says} " + "so it is " * 4) for claim in claims]
+    assert made_answer([], long, NAMES).endswith(" 1 more claim below.")
+
+
+def test_which_of_a_grid_is_answered_by_the_heading_that_ranks():
+    ranked = ("Accuracy", "The accuracy is highest at learning rate 0.1")
+    question = "Which learning rate is best?"
+    assert made_answer([("", "The loss ends at 2.1"), ranked], [LOWER], NAMES, question).startswith(f"{ranked[1]}.")
+    assert made_answer([ranked], [LOWER], NAMES, "Is LayerNorm better?").startswith("LayerNorm ends lower")
 
 
 def test_a_primary_comparison_answers_before_another():

@@ -155,6 +155,19 @@ def test_a_difference_is_level_only_where_its_whole_interval_is(ends, text):
     assert change_in_words([(start, end) for end in ends], "A", "", log=False) == text
 
 
+@pytest.mark.parametrize(
+    ("who", "text"),
+    [
+        ("LayerNorm", "the gradient norm with LayerNorm"),
+        ("Post-LN", "the gradient norm in Post-LN"),
+        ("without warm-up", "the gradient norm without warm-up"),
+    ],
+)
+def test_it_is_the_quantity_that_may_rise_and_not_the_variant(who, text):
+    said = change_in_words([(1.0, 0.6), (1.0, 1.5)], who, "", log=True, quantity="gradient_norm")
+    assert said.startswith(f"2 seeds do not tell whether {text} rises or falls")
+
+
 def test_one_seed_has_no_band_and_says_so(results):
     one = {**results.tables, "sites": results.tables["sites"].filter(seed=1)}
     section = depth_profile(Results(results.runs, results.axes, one), quantity="gradient_norm", where=SIX)

@@ -14,7 +14,7 @@ from lnlab.tables import Results
         "total gradient norm",
         "{nats}",
         "norm of the mean gradient of all matrices and tables together",
-        "||E ∂L/∂θ||",
+        "‖E ∂L/∂θ‖",
     ),
     of=("gradient_norm",),
 )

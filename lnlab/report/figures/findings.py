@@ -22,6 +22,7 @@ from lnlab.report.words.wording import (
     format_short,
     format_value,
     growth_in_words,
+    in_variant,
     is_level,
     join_words,
     two_at_most,
@@ -32,7 +33,7 @@ LEAST_SIZES = 4
 """Sizes that are needed to leave one out."""
 
 
-def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *, log: bool) -> str:
+def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *, log: bool, quantity: str = "") -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
     change = t_interval([last / first if log else last - first for first, last in pairs], log=log)
     means = [fmean(values) for values in zip(*pairs, strict=True)]
@@ -41,7 +42,9 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
         seen = f"{format_short(change.estimate)}×" if log else f"{first} to {last}"
         if is_level(change.low, change.high, log=log, scale=max(map(abs, means))):
             return f"{who} stays level ({seen if log else last}){span}"
-        return f"{count_noun(change.n, 'seed')} do not tell whether {who} rises or falls ({seen}){span}"
+        # "LayerNorm rises" would be read as the norm itself
+        of_whom = f"the {quantity_name(quantity)} {in_variant(who)}" if quantity else who
+        return f"{count_noun(change.n, 'seed')} do not tell whether {of_whom} rises or falls ({seen}){span}"
     if log:
         return f"{who} {growth_in_words(change.estimate)}{span}"
     return f"{who} {'rises' if change.estimate > 0 else 'falls'} from {first} to {last}{span}"
@@ -71,7 +74,9 @@ def change_finding(data: FigureData, quantity: str, x: str, place: str, *, log: 
             values = ends.group_by("seed", maintain_order=True).agg(pl.col("value"))["value"].to_list()
             pairs = [(pair[0], pair[1]) for pair in values if len(pair) == 2]
             if pairs:
-                clauses.append(change_in_words(pairs, who, span, log=log))
+                clauses.append(
+                    change_in_words(pairs, who, span, log=log, quantity="" if name == SINGLE_SERIES else quantity)
+                )
                 span = ""
             else:
                 without.append(f"{who} has no two positions measured")

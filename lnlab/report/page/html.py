@@ -154,7 +154,7 @@ def render_page(
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     answers = [_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)]
     shown = [(str(part["title"]), str(part["heading"])) for part in parts if not part["error"]]
-    made = "" if answers else made_answer(shown, verdicts, value_names(results))
+    made = "" if answers else made_answer(shown, verdicts, value_names(results), facts.question)
     if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
         hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
     for part in parts:

@@ -7,14 +7,34 @@ import re
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
 from lnlab.report.facts import ReportFacts
-from lnlab.report.words.wording import count_noun, format_interval, format_value, nonbreaking
+from lnlab.report.words.quantity_words import quantity_name, quantity_unit
+from lnlab.report.words.wording import count_noun, format_interval, format_value, in_variant, nonbreaking
 
 LONGEST_ANSWER = 40
 """Words of an answer that nobody has written."""
-_LONGEST_CLAIM = 14
-"""Words of a claim that such an answer still names; a longer one is only counted."""
+_MOST_NUMBERS = 3
+"""Numbers of a heading that such an answer repeats."""
+_VERDICT_WORDS = {"smaller": "Smaller than claimed"}
+_YES_OR_NO = re.compile(
+    r"(?:^|, )(?:does|do|did|is|are|was|were|has|have|can|will|would|should)\b"
+    r"(?![^?]*\b(?:or|and (?:which|what|how))\b)",
+    re.IGNORECASE,
+)
+"""A question that yes or no answers."""
+_WHICH = re.compile(r"(?:^|, )(?:which|what)\b", re.IGNORECASE)
+_RANKING = re.compile(r"\b(?:lowest|highest|best)\b")
+"""A heading that ranks values."""
+_MORE = re.compile(r"(?:;| and) \d+ more in the figure$")
+"""The end of a heading that leaves out series: an answer has no figure."""
+_WAYS = {
+    "less": re.compile(r"\b(?:lower|smaller|less|fewer|faster|shorter|below)\b", re.IGNORECASE),
+    "more": re.compile(r"\b(?:higher|larger|greater|more|longer|above|slower)\b", re.IGNORECASE),
+    "same": re.compile(r"\b(?:same|equal|equally|alike)\b", re.IGNORECASE),
+}
+"""Words by the direction that they claim."""
 _NO_NAME = ("The", "A", "An", "In", "At", "With", "Without", "Most", "No", "Of", "On", "After", "Before")
 """Words at the beginning of a heading that lose their capital behind a title."""
 _ANSWERING = ("supported", "contradicted", "smaller", "undecided")
@@ -32,117 +52,141 @@ def answers_of_profile(facts: ReportFacts) -> list[Mapping[str, Json]]:
 
 
 def made_answer(
-    headings: Sequence[tuple[str, str]], verdicts: Sequence[Verdict], names: Mapping[str, str] | None = None
+    headings: Sequence[tuple[str, str]],
+    verdicts: Sequence[Verdict],
+    names: Mapping[str, str] | None = None,
+    question: str = "",
 ) -> str:
-    """What the page says where its author wrote no answer.
+    """What the page says where its author wrote no answer: every claim with its verdict, as far as there is room.
 
     A question compares what its claims compare: the first of them that sets one value of an axis against another, the
-    primary ones before the others, is the first sentence. Without one it is the first heading. What else is
-    contradicted or undecided follows.
+    primary ones before the others, leads. A question which value of a grid is best is answered by the heading that
+    ranks them. Without either the first heading leads.
 
     Args:
         headings: title and heading of each section, in order.
         verdicts: of all claims.
         names: what readers call the values that claims compare, by the word of the spec.
+        question: of the spec; one that a claim decides is answered with yes or no.
 
     Returns:
-        At most ``LONGEST_ANSWER`` words, and two numbers beside those that claims and variants are named by; nothing
-        where not even its first sentence fits.
+        At most ``LONGEST_ANSWER`` words. Claims without room are counted (``2 more claims below``).
     """
-    compared = [v for v in verdicts if v.kind in ("order", "ratio") and v.verdict in _ANSWERING and v.n]
-    for lead in sorted(compared, key=lambda verdict: not verdict.primary):
-        others = [verdict for verdict in verdicts if verdict is not lead]
-        first = _claim_as_answer(lead, names or {})
-        rest = " ".join(filter(None, (_others_not_held(others, word) for word in ("contradicted", "undecided"))))
-        if len(first.split()) <= LONGEST_ANSWER:
-            return f"{first} {rest}".strip() if len(f"{first} {rest}".split()) <= LONGEST_ANSWER else first
-    return _answer_of_headings(headings, verdicts)
+    claims = sorted(verdicts, key=lambda verdict: not verdict.primary)
+    ranking = [(title, text) for title, text in headings if _RANKING.search(text)]
+    if _WHICH.search(question) and ranking:
+        return _with_claims(_heading_alone(ranking[0][1]), claims, names or {})
+    compared = [v for v in claims if v.kind in ("order", "ratio") and v.verdict in _ANSWERING and v.n]
+    if compared:
+        word = _yes_or_no(question, compared[0], compared[1:], names or {})
+        found = _found(compared[0], names or {})
+        lead = f"{word}: {found}." if word else _claim_in_words(compared[0], names or {}, number=True)
+        if len(lead.split()) <= LONGEST_ANSWER:
+            return _with_claims(lead, [claim for claim in claims if claim is not compared[0]], names or {})
+    sentences = [_heading_alone(_titled(*heading, several=len(headings) > 1)) for heading in headings[:2]]
+    both = " ".join(filter(None, sentences))
+    if not claims and len(both.split()) <= LONGEST_ANSWER and len(_NUMBER.findall(both)) <= _MOST_NUMBERS - 1:
+        return both
+    return _with_claims(sentences[0] if sentences else "", claims, names or {})
 
 
-def _claim_as_answer(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """A claim that compares two values, with its number, and what an undecided one lacks."""
+def _with_claims(lead: str, claims: Sequence[Verdict], names: Mapping[str, str]) -> str:
+    """The first sentence and every claim: with numbers if there is room, else without; the last ones are counted."""
+    for shown in range(len(claims), -1, -1):
+        more = len(claims) - shown
+        rest = [f"{count_noun(more, 'more claim')} below." if lead or shown else ""] if more else []
+        for number in (True, False):
+            text = " ".join(
+                filter(None, [lead, *(_claim_in_words(c, names, number=number) for c in claims[:shown]), *rest])
+            )
+            if len(text.split()) <= LONGEST_ANSWER:
+                return text
+    return lead
+
+
+def _claim_in_words(verdict: Verdict, names: Mapping[str, str], *, number: bool) -> str:
+    """A claim with its verdict: ``Contradicted: “It rises”; the ratio is 0.49.``."""
     says = verdict.says.rstrip(".")
-    compared = _COMPARED.search(verdict.statistic)
-    a, sign, b = compared.groups() if compared else ("", "", "")
-    number = _estimate_alone(verdict)
-    found = f"the ratio is {number}"
-    if verdict.measure == "share":
-        found = f"it holds in {verdict.inside} of {count_noun(verdict.n, 'seed')}"
-    elif sign:
-        found = f"{names.get(a, a)} {'/' if sign == '/' else 'minus'} {names.get(b, b)} is {number}"
-    elif verdict.measure != "ratio":
-        found = f"the estimate is {number}"
+    found = _found(verdict, names) if number and verdict.n and verdict.verdict in _ANSWERING else ""
     if verdict.verdict == "supported":
-        return f"{says}: {found}."
-    if verdict.verdict == "undecided":
-        lacking = _seeds_lacking(verdict)
-        return f"{_observed(verdict)}: “{says}”; {found}{f', and {lacking}' if lacking else ''}."
-    return f"{'Contradicted' if verdict.verdict == 'contradicted' else 'Smaller than claimed'}: “{says}”; {found}."
+        return f"{says}: {found}." if found else f"Supported: “{says}”."
+    word = _VERDICT_WORDS.get(verdict.verdict, verdict.verdict.capitalize())
+    if verdict.verdict == "undecided" and number:
+        if verdict.n:
+            agree = f"{'every' if verdict.inside else 'no'} seed agrees"
+            word += f", though {agree}" if verdict.inside in (0, verdict.n) else ", as seeds disagree"
+        lacking = _LACKING.search(verdict.reason)
+        needs = "" if lacking is None else f"{lacking[0]}{' seeds' if lacking[0].startswith('a verdict') else ''}"
+        found = ", and ".join(filter(None, (found, needs)))
+    return f"{word}: “{says}”{f'; {found}' if found else ''}."
 
 
-def _observed(verdict: Verdict) -> str:
-    """What the seeds show of a claim that they leave undecided: its sentence alone would read as half true."""
-    if not verdict.n:
-        return "Undecided"
-    if verdict.inside in (0, verdict.n):
-        return f"Undecided, though {'every' if verdict.inside else 'no'} seed agrees"
-    return "Undecided, as seeds disagree"
+def _found(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """What was measured, with its unit: of two values the difference in words."""
+    number = _estimate_alone(verdict)
+    unit = quantity_unit(verdict.quantity) if verdict.quantity and verdict.measure in ("value", "difference") else None
+    # most units need "a number of": only those of a loss follow a number as they are
+    unit = f" {unit.split(' per ')[0]}" if unit and unit.startswith(("nats", "bits")) else ""
+    compared = _COMPARED.search(verdict.statistic)
+    if verdict.measure == "share":
+        return f"it holds in {verdict.inside} of {count_noun(verdict.n, 'seed')}"
+    if compared is None:
+        return f"the {'ratio' if verdict.measure == 'ratio' else 'estimate'} is {number}{unit}"
+    first, sign, second = compared.groups()
+    a, b = names.get(first, first), names.get(second, second)
+    if verdict.quantity is None or verdict.low is None or verdict.high is None:
+        return f"{a} {'/' if sign == '/' else 'minus'} {b} is {number}{unit}"
+    subject = f"the {quantity_name(verdict.quantity)}"
+    if sign == "/":
+        return f"{subject} {in_variant(a)} is {number} times that {in_variant(b)}"
+    if verdict.low <= 0 <= verdict.high:
+        return f"{a} minus {b} is {number}{unit}"
+    way = "lower" if verdict.high < 0 else "higher"
+    return f"{subject} is {number.removeprefix(MINUS)}{unit} {way} {in_variant(a)} than {in_variant(b)}"
 
 
-def _seeds_lacking(verdict: Verdict) -> str:
-    """How many seeds would decide, in the words of the reason; nothing where it gives no number."""
-    found = _LACKING.search(verdict.reason)
-    return "" if found is None else f"{found[0]}{' seeds' if found[0].startswith('a verdict') else ''}"
-
-
-def _answer_of_headings(headings: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]) -> str:
-    """The first headings, and which claims are contradicted or undecided."""
-    not_held = " ".join(filter(None, (_not_held(verdicts, word) for word in ("contradicted", "undecided"))))
-    room = LONGEST_ANSWER - len(not_held.split())
-    sentences: list[str] = []
-    for title, heading in headings[:2]:
-        text = _INTERVAL.sub("", heading).rstrip(".")
-        if len(headings) > 1 and title:
-            first = text.split(" ", 1)[0]
-            text = f"{title}: {text[:1].lower() + text[1:] if first in _NO_NAME else text}"
-        while "; " in text and (len(text.split()) > room or _numbers(text) > 2):  # clauses at the end go first
-            text = text.rpartition("; ")[0]
-        if not text or len(text.split()) > room or (sentences and _numbers(" ".join((*sentences, text))) > 2):
-            break
-        room -= len(text.split())
-        sentences.append(f"{text}.")
-    return " ".join(filter(None, (*sentences, not_held))) if sentences else ""
-
-
-def _numbers(text: str) -> int:
-    return len(_NUMBER.findall(text))
-
-
-def _not_held(verdicts: Sequence[Verdict], word: str) -> str:
-    """Which claim got this verdict, where it is one, else how many did; nothing where none did."""
-    found = [verdict for verdict in verdicts if verdict.verdict == word]
-    if len(found) == 1 and len(found[0].says.split()) <= _LONGEST_CLAIM:
-        return _claim_not_held(found[0])
-    if found and len(found) == len(verdicts):
-        return f"The claim is {word}." if len(verdicts) == 1 else f"All {len(verdicts)} claims are {word}."
-    if not found:
+def _yes_or_no(question: str, lead: Verdict, others: Sequence[Verdict], names: Mapping[str, str]) -> str:
+    """``Yes`` or ``No`` where a claim says what the question asks, in its direction and of the same variant."""
+    ways = {way for way, words in _WAYS.items() if words.search(question)}
+    if not _YES_OR_NO.search(question) or len(ways) != 1 or {w for w in _WAYS if _WAYS[w].search(lead.says)} != ways:
         return ""
-    return f"{len(found)} of {count_noun(len(verdicts), 'claim')} {'is' if len(found) == 1 else 'are'} {word}."
+    way = next(iter(ways))
+    if any(_WAYS[way].search(other.says) and other.verdict != lead.verdict for other in others):
+        return ""
+    if way != "same" and (compared := _COMPARED.search(lead.statistic)):
+        pair = [names.get(value, value).lower() for value in (compared[1], compared[3])]
+        first_named = [
+            min((name for name in pair if name in text.lower()), key=text.lower().index, default="")
+            for text in (question, lead.says)
+        ]
+        if first_named[0] != first_named[1]:
+            return ""
+    if lead.verdict == "supported":
+        return "Yes"
+    no_effect = 1.0 if lead.measure == "ratio" else 0.0
+    if lead.verdict != "contradicted" or lead.low is None or lead.high is None:
+        return ""
+    # less than the claim demands is not yet no: its direction has to be wrong
+    if lead.region_low is None and lead.region_high is not None and lead.region_high < no_effect:
+        return "No" if lead.low >= no_effect else ""
+    if lead.region_high is None and lead.region_low is not None and lead.region_low > no_effect:
+        return "No" if lead.high <= no_effect else ""
+    return "No"
 
 
-def _claim_not_held(verdict: Verdict) -> str:
-    """``Undecided, though no seed agrees: “Warm-up ends lower”; a verdict needs 5 seeds.``."""
-    says = verdict.says.removesuffix(".")
-    if verdict.verdict != "undecided":
-        return f"Contradicted: “{says}”."
-    lacking = _seeds_lacking(verdict)
-    return f"{_observed(verdict)}: “{says}”{f'; {lacking}' if lacking else ''}."
+def _titled(title: str, heading: str, *, several: bool) -> str:
+    """A heading behind the title of its section, where there are several."""
+    if not several or not title:
+        return heading
+    return f"{title}: {heading[:1].lower() + heading[1:] if heading.split(' ', 1)[0] in _NO_NAME else heading}"
 
 
-def _others_not_held(verdicts: Sequence[Verdict], word: str) -> str:
-    """That others got this verdict, without a number, which would be the third of the answer."""
-    n = sum(verdict.verdict == word for verdict in verdicts)
-    return "" if not n else f"Another claim is {word}." if n == 1 else f"Other claims are {word}."
+def _heading_alone(heading: str) -> str:
+    """A heading as a sentence: without intervals, and without its last clauses where it is long."""
+    text = _MORE.sub("", _INTERVAL.sub("", heading).rstrip("."))
+    while "; " in text and (len(text.split()) > LONGEST_ANSWER or len(_NUMBER.findall(text)) > _MOST_NUMBERS):
+        text = text.rpartition("; ")[0]
+    return f"{text}." if text.strip() and len(text.split()) <= LONGEST_ANSWER else ""
 
 
 def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:

@@ -16,7 +16,7 @@ from lnlab.report.loss_units import fill_units
 from lnlab.select.quantity import quantities
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
-_WEIGHTS = {"w1": "W1", "w2": "W2", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
+_WEIGHTS = {"w1": "W₁", "w2": "W₂", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
 """What ``{W}`` stands for in a symbol."""
 
 
@@ -67,7 +67,7 @@ def quantity_definition(name: str, nats: str = "nats") -> str:
 
 
 def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str = "nats") -> str:
-    """``gradient norm ||E ∂L/∂W2||_F, nats per token`` where one tensor is selected, ``W`` where several are.
+    """``gradient norm ‖E ∂L/∂W₂‖, nats per token`` where one tensor is selected, ``W`` where several are.
 
     A quantity without a symbol is as in ``quantity_with_unit``.
     """
