@@ -5,6 +5,8 @@ const fitLegends = (view, room) => {
   if (legend?.columns && Array.isArray(scale?.domain)) {
     const widest = 60 + 7 * Math.max(...scale.domain.map((name) => String(name).length));
     legend.columns = Math.max(1, Math.min(legend.columns, Math.floor(room / widest)));
+    // a name that is wider than the screen ends with three dots instead of at the edge
+    legend.labelLimit = Math.min(420, Math.floor(room / legend.columns) - 48);
   }
   for (const [name, inner] of Object.entries(view)) if (name !== "datasets") fitLegends(inner, room);
 };
@@ -26,6 +28,7 @@ const isolateSeries = (place) => {
 };
 // the drawing as it stands, as a file: works without a network and from a folder
 const offerDownload = (figure, view) => {
+  figure.querySelector("figcaption + button")?.remove();
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Save as SVG";
@@ -39,7 +42,8 @@ const offerDownload = (figure, view) => {
   figure.querySelector("figcaption").after(button);
 };
 const theme = JSON.parse(document.getElementById("theme").textContent);
-for (const figure of document.querySelectorAll("figure[data-spec]")) {
+const drawn = new Map();
+const draw = (figure) => {
   const spec = JSON.parse(document.getElementById(figure.dataset.spec).textContent);
   spec.config = { ...theme, ...spec.config };
   for (const [name, data] of Object.entries(spec.datasets)) {
@@ -49,6 +53,9 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
     spec.datasets[name] = data.rows.map((row) => Object.fromEntries(row.map(cell)));
   }
   const place = figure.querySelector(".live");
+  const previous = drawn.get(figure);
+  const own = { width: place.parentElement.clientWidth };
+  drawn.set(figure, own);
   // lines are lower in a narrow column; line charts are 340 or 350 high, and the height of rows follows from their number
   for (const view of [spec, ...(spec.vconcat ?? [])]) {
     if (view.height === 340 || view.height === 350) view.height = Math.max(230, Math.min(view.height, Math.round(0.62 * place.parentElement.clientWidth)));
@@ -73,14 +80,28 @@ for (const figure of document.querySelectorAll("figure[data-spec]")) {
   fitLegends(spec, place.parentElement.clientWidth - 40);
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(
-    ({ view }) => {
+    (result) => {
+      previous?.result?.finalize();
+      own.result = result;
       figure.classList.add("is-live");
-      isolateSeries(place);
-      offerDownload(figure, view);
+      if (!previous) isolateSeries(place);
+      offerDownload(figure, result.view);
     },
     () => place.replaceChildren(),
   );
-}
+};
+document.querySelectorAll("figure[data-spec]").forEach(draw);
+// a window that is made narrower, or a phone that is turned, has room for other columns and panels
+let waiting;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    for (const [figure, { width, result }] of drawn) {
+      const room = figure.querySelector(".live").parentElement.clientWidth;
+      if (result && room && room !== width) draw(figure);
+    }
+  }, 100);
+});
 // a link to a claim, or to what is folded, opens it
 const openTarget = () => {
   const target = document.getElementById(location.hash.slice(1));

@@ -1,5 +1,6 @@
 """The page as a browser shows it: silent, self-contained, accessible, and as wide as the screen and no wider."""
 
+import json
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
+from lnlab.report.charts import axes, line_charts
+from lnlab.report.charts.render import vega_bundle
+from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -97,6 +101,45 @@ def test_small_panels_wrap_to_the_page_and_stay_readable(visit, panels, width, c
     assert (
         page.locator("figure .live svg").bounding_box()["width"] > 0.9 * page.locator("figure").bounding_box()["width"]
     )
+
+
+@pytest.mark.parametrize("start", [1280, 360], ids=["made-narrower", "loaded-narrow"])
+@pytest.mark.parametrize("long", [False, True], ids=["short", "wider-than-the-screen"])
+def test_no_name_of_a_legend_is_cut_off_by_the_edge(visit, tmp_path, start, long):
+    """Three series of 20 letters stand side by side on a wide page, and below each other on a phone."""
+    name = "learning rate 0.0001 with " + "many words " * 8 if long else "learning rate 0.00"
+    names = [f"{name}{n:02}" for n in (1, 2, 3)]
+    style = series_style(names, range(3))
+    x, y = (axes.linear_axis(word, [0.0, 3.0]) for word in "xy")
+    rows = [
+        {"series": s, "line": k, "x": n, "estimate": n + k, "low": n, "high": n + k, "n": 5}
+        for k, s in enumerate(names)
+        for n in (1, 2, 3)
+    ]
+    spec = json.dumps(line_charts.lines_chart([], x, y, style) | {"datasets": {"points": rows}}).replace("<", "\\u003c")
+    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><meta charset=utf-8><body><figure id=f data-spec=s><div><div class=live></div></div>"
+        "<figcaption>lines</figcaption></figure>"
+        f"<script type=application/json id=theme>{{}}</script><script type=application/json id=s>{spec}</script>"
+        f"<script type=module>{script}</script>",
+        encoding="utf-8",
+    )
+    page, said, _ = visit(tmp_path / "page.html", start)
+    assert said == []
+    for width in (360, 400):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(900)
+        beyond = page.evaluate(
+            """() => {
+              const edge = document.querySelector('.live svg').getBoundingClientRect().right;
+              const texts = [...document.querySelectorAll('.live .role-legend-label text')];
+              return texts.map(t => t.getBoundingClientRect().right - edge);
+            }"""
+        )
+        assert len(beyond) == 3
+        assert max(beyond) <= 0
+    assert page.get_by_role("button", name="Save as SVG").count() == 1
 
 
 def test_every_folded_part_fits_a_phone_too(visit, folder):
