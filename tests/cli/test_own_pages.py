@@ -13,7 +13,7 @@ ANSWERS = {
     "no_report": r"Gradient norm, decoder w2: Post-LN grows [\d.]+× from the first to the last decoder layer; Pre-LN",
     "norms_at_init": r"LayerNorm grows [\d.]+× from the first to the last decoder layer; RMSNorm grows [\d.]+×",
     "rates_of_a_classifier": r"The largest learning rate at which most seeds converge is [\d.]+ with (both|Lay)",
-    "spectra": r"Before training: the Hessian .* reaches from .*\. After training: the Hessian",
+    "spectra": r"Before training: the Hessian .* reaches (?:on average )?from .*\. After training: the Hessian",
     "warmup_on_my_text": r"The validation .* at [\d.]+ in no warm-up and [\d.]+ in warm-up\. Contradicted: Warm-up",
 }
 

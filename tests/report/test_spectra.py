@@ -93,7 +93,7 @@ def test_panels_share_axes_and_the_kernel_follows_the_narrowest(spectra):
     assert said[0] == said[1]
     assert (
         section.finding
-        == "The Hessian of all parameters reaches from −3.1 to 6.1 in Post-LN and from −1 to 2 in Pre-LN"
+        == "The Hessian of all parameters reaches on average from −3.1 to 6.1 in Post-LN and from −1 to 2 in Pre-LN"
     )
 
 
@@ -243,3 +243,12 @@ def test_a_notebook_computes_the_range_that_the_caption_names(spectra, facts, dr
     if "marks" in drawn.columns:
         assert made["marks"].to_list() == drawn["marks"].to_list()
         assert drawn["marks"].sum() > 0
+
+
+def test_of_two_methods_at_two_steps_the_heading_names_both_methods_at_the_last():
+    rows = [r for p in ("post", "pre") for s in (1, 2, 3) for step in (0, 5) for r in rows_of(p, s, step=step)]
+    finding = spectral_density(results_of(rows)).finding
+    assert finding.startswith("The Hessian of all parameters reaches on average from ")
+    assert "in Post-LN after 5 training steps and from " in finding
+    assert finding.endswith(" in Pre-LN after 5 training steps")
+    assert "before training" not in finding

@@ -99,6 +99,13 @@ def test_numbers_that_read_alike_are_no_range(results):
     assert table(alike, **SIZES).finding == "The gradient norm is 0.72 in every cell"
 
 
+def test_numbers_that_two_digits_do_not_tell_apart_get_more(results):
+    near = changed(results, pl.when(pl.col("variant").str.starts_with("post")).then(1.23).otherwise(1.19), where=True)
+    finding = table(near, **SIZES).finding
+    assert finding.startswith("The gradient norm is between 1.19 (Pre-LN ")
+    assert "1.23 (Post-LN " in finding
+
+
 @pytest.mark.parametrize(
     ("printed", "fits"), [("0.000", True), ("0.0", True), ("0.002", True), ("0.003", False), ("-1", False)]
 )

@@ -10,6 +10,7 @@ from lnlab.report.charts.axes import Axis, linear_axis
 from lnlab.report.charts.learning_rate_basin import basin_chart
 from lnlab.report.data.basin_runs import BetterEnd, SweepRuns
 from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
 from lnlab.report.words.wording import MAX_NAMED, format_short, format_value, in_variant, join_words
 
@@ -74,6 +75,17 @@ def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         edges = {line["x"].min(): "smallest", line["x"].max(): "largest"} if line["x"].n_unique() > 1 else {}
         optima[name] = (x, edges.get(x, ""))
         who = f"the best {over} is" if name == SINGLE_SERIES else f"{name} is best at the {over}"
+        runs_at = {at: runs.seeds.filter(series=name, x=at) for at in ranked["x"]}
+        # what was chosen on tuning seeds is a decision, not a finding
+        others = () if runs.chosen else ranked["x"][1:]
+        alike = [at for at in others if not_told_apart(runs_at[x], runs_at[at])]
+        if alike:
+            note = " up to the edge of the grid: the optimum may lie beyond it" if edges.keys() & {x, *alike} else ""
+            values = join_words(map(format_value, sorted([x, *alike])), "or")
+            clauses.append(
+                f"{who} {values}, which seeds do not tell apart ({format_short(value)}){note and ',' + note}"
+            )
+            continue
         note = f", the {edges[x]} of the grid: the optimum may lie beyond it" if x in edges else ""
         clauses.append(f"{who} {format_value(x)} ({format_short(value)}){note}")
     if len(clauses) > MAX_NAMED:

@@ -33,6 +33,18 @@ LEAST_SIZES = 4
 """Sizes that are needed to leave one out."""
 
 
+def not_told_apart(first: pl.DataFrame, second: pl.DataFrame) -> bool:
+    """Whether the paired 95 % interval over seeds of the difference of two ``seed value`` tables contains 0.
+
+    One common seed has no interval, so that its numbers are as they are.
+    """
+    pairs = first.join(second, on="seed").filter(pl.col("value").is_finite() & pl.col("value_right").is_finite())
+    if pairs.height < 2:
+        return False
+    difference = t_interval((pairs["value"] - pairs["value_right"]).to_numpy())
+    return difference.low <= 0 <= difference.high
+
+
 def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *, log: bool, quantity: str = "") -> str:
     """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
     change = t_interval([last / first if log else last - first for first, last in pairs], log=log)

@@ -1,7 +1,7 @@
 """Curves over training: means with their bands, runs that diverged, levels, and learning rates below."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -12,6 +12,7 @@ from lnlab.report.charts.training_curves import MAX_HOVER_POINTS, Overlays, has_
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS
 from lnlab.report.data.training_curves import TrainingCurves
+from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
@@ -93,7 +94,15 @@ def training_finding(curves: TrainingCurves, quantity: str) -> str:
     if len(diverged) > MAX_NAMED:
         diverged = [diverged_count(curves)]
     subject = " ".join(filter(None, ("The", "training" if split == "train" else split, quantity_name(quantity))))
-    clauses = [f"{subject} {ends_in_words(final_values, quantity, compared_arms(curves))}"] if final_values else []
+    ends = {
+        name: curves.seeds.filter(panel, pl.col("series") == name).filter(pl.col("x") == pl.col("x").max())
+        for name in final_values
+    }
+    alike = {
+        name: [other for other in ends if other != name and not_told_apart(ends[name], ends[other])] for name in ends
+    }
+    said = ends_in_words(final_values, quantity, compared_arms(curves), alike) if final_values else ""
+    clauses = [f"{subject} {said}"] if said else []
     return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
 
 
@@ -107,8 +116,20 @@ def compared_arms(curves: TrainingCurves) -> dict[str, Json]:
     return dict(zip(curves.names, curves.families, strict=True))
 
 
-def ends_in_words(final_values: Mapping[str, float], quantity: str, arms: Mapping[str, Json]) -> str:
-    """Where lines end, arms at their best; an order only of numbers that are printed apart."""
+def ends_in_words(
+    final_values: Mapping[str, float],
+    quantity: str,
+    arms: Mapping[str, Json],
+    alike: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Where lines end, arms at their best; an order only of numbers that are printed apart.
+
+    Args:
+        final_values: by series.
+        quantity: that is drawn.
+        arms: by series, what it is compared as.
+        alike: by series, those that seeds do not tell from it: it is not called the lowest or the highest.
+    """
     if len(final_values) == 1:
         ((name, value),) = final_values.items()
         return f"ends at {format_short(value)}{'' if name == SINGLE_SERIES else f' {in_variant(name)}'}"
@@ -126,5 +147,11 @@ def ends_in_words(final_values: Mapping[str, float], quantity: str, arms: Mappin
         return f"{best}ends alike, at {low}, {where}"
     if len(shown) <= MAX_NAMED:
         return f"{best}ends at {low} {in_variant(named[0])} and {high} {in_variant(named[1])}"
-    first, last = map(in_variant, named)
-    return f"{best}ends at {low} {first}, the lowest of {len(shown)}, and at {high} {last}, the highest"
+    ranks = {named[0]: f"the lowest of {len(shown)}", named[1]: "the highest"}
+    for name in named:
+        others = [other for other in (alike or {}).get(name, ()) if other in shown]
+        if others:
+            whom = others[0] if len(others) == 1 else f"{len(others)} others"
+            ranks[name] = f"which seeds do not tell from {whom}"
+    first, last = (f"{in_variant(name)}, {ranks[name]}" for name in named)
+    return f"{best}ends at {low} {first}, and at {high} {last}"

@@ -23,7 +23,15 @@ from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, sections
 from lnlab.report.words.spectral_words import matrix_in_words
 from lnlab.report.words.statistic import MEAN_AND_RANGE
-from lnlab.report.words.wording import count_noun, format_number, format_short, join_words, two_at_most
+from lnlab.report.words.wording import (
+    MAX_NAMED,
+    count_noun,
+    format_number,
+    format_short,
+    join_words,
+    moment_in_words,
+    two_at_most,
+)
 from lnlab.tables import Results
 
 _MAX_KERNELS = 400
@@ -104,7 +112,11 @@ def spectral_density(
             first, last = of_variant.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
             place = f" {spectra.place(variant)}" if len(spectra.names) > 1 else ""
             spans.append(f"from {format_short(first)} to {format_short(last)}{place}")
-    reach = f"{name} reaches {two_at_most(spans, sentences=False)}"
+    if spectra.measured_steps > 1 and len(spans) > MAX_NAMED:  # each variant at the last step, rather than one at all
+        last_moment = moment_in_words(int(spectra.rows["step"].max()))  # type: ignore[arg-type]
+        spans = [span for span in spans if span.endswith(last_moment)] or spans
+    average = " on average" if ends.group_by("series").len()["len"].max() != 1 else ""
+    reach = f"{name} reaches{average} {two_at_most(spans, sentences=False)}"
     return SpectrumFigure(
         data=with_marks,
         x=linear_axis("eigenvalue", [left, right]),  # its unit would run into that of the next panel

@@ -29,7 +29,14 @@ from lnlab.report.table import Cell, Grid
 from lnlab.report.words.path_names import path_name
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN, MEAN, MEDIAN
-from lnlab.report.words.wording import count_noun, format_interval, format_short, format_value, nonbreaking
+from lnlab.report.words.wording import (
+    count_noun,
+    format_apart,
+    format_interval,
+    format_short,
+    format_value,
+    nonbreaking,
+)
 from lnlab.select.select import Selected
 from lnlab.tables import Results
 
@@ -188,7 +195,7 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTICS[statistic].centre} in any cell"
     extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
-    numbers = {place: format_short(ours[place].estimate) for place in extremes}
+    numbers = dict(zip(extremes, format_apart([ours[place].estimate for place in extremes]), strict=True))
     texts = [f"{number} ({_where(cells, place)})" for place, number in numbers.items()]
     if len(ours) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"

@@ -25,7 +25,7 @@ _YES_OR_NO = re.compile(
 )
 """A question that yes or no answers."""
 _WHICH = re.compile(r"(?:^|, )(?:which|what)\b", re.IGNORECASE)
-_RANKING = re.compile(r"\b(?:lowest|highest|best)\b")
+_RANKING = re.compile(r"\b(?:lowest|highest|best)\b|seeds do not tell (?:apart|from)")
 """A heading that ranks values."""
 _MORE = re.compile(r"(?:;| and) \d+ more in the figure$")
 """The end of a heading that leaves out series: an answer has no figure."""
@@ -75,7 +75,9 @@ def made_answer(
     claims = sorted(verdicts, key=lambda verdict: not verdict.primary)
     ranking = [(title, text) for title, text in headings if _RANKING.search(text)]
     if _WHICH.search(question) and ranking:
-        return _with_claims(_heading_alone(ranking[0][1]), claims, names or {})
+        asked = set(question.lower().split())
+        ranked = max((text for _, text in ranking), key=lambda text: len(asked & set(text.lower().split())))
+        return _with_claims(_heading_alone(ranked), claims, names or {})
     compared = [v for v in claims if v.kind in ("order", "ratio") and v.verdict in _ANSWERING and v.n]
     if compared:
         word = _yes_or_no(question, compared[0], compared[1:], names or {})

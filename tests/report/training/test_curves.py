@@ -12,6 +12,7 @@ from scipy import stats
 from lnlab.errors import LabError
 from lnlab.report.charts.render import to_svg
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
+from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.figures.training import compared_arms, ends_in_words
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.curves import curves
@@ -195,6 +196,30 @@ def test_the_heading_says_where_the_lines_end(whole, course):
 )
 def test_an_order_is_said_only_of_numbers_that_are_printed_apart(values, text):
     assert ends_in_words(values, "nll", {name: name for name in values}) == text
+
+
+def test_a_value_that_seeds_do_not_tell_from_the_next_is_not_called_the_highest():
+    values = {"learning rate 0.0001": 0.65, "learning rate 0.001": 0.96, "learning rate 0.01": 0.97}
+    arms = {name: name for name in values}
+    alike = {"learning rate 0.01": ["learning rate 0.001"], "learning rate 0.001": ["learning rate 0.01"]}
+    assert ends_in_words(values, "accuracy", arms, alike) == (
+        "ends at 0.65 at learning rate 0.0001, the lowest of 3, and at 0.97 at learning rate 0.01, "
+        "which seeds do not tell from learning rate 0.001"
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "alike"),
+    [
+        ([0.95, 0.98, 0.96], True),
+        ([0.90, 0.91, 0.895], False),  # apart within each seed
+        ([math.inf, 0.98, 0.96], True),
+    ],
+)
+def test_seeds_tell_two_values_apart_by_their_paired_interval(second, alike):
+    first, other = (pl.DataFrame({"seed": [1, 2, 3], "value": v}) for v in ([0.97, 0.98, 0.96], second))
+    assert not_told_apart(first, other) is alike
+    assert not not_told_apart(first.head(1), other.head(1))
 
 
 RATES = ("learning rate 0.1", "learning rate 1")

@@ -8,6 +8,11 @@ import polars as pl
 import pytest
 
 from lnlab.report.charts.render import to_svg
+from lnlab.report.data.basin_runs import SweepRuns
+from lnlab.report.data.figure import SEED_SCHEMA, as_seeds
+from lnlab.report.data.labels import SINGLE_SERIES
+from lnlab.report.data.series import median_points
+from lnlab.report.figures.basin import basin_finding
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.page.html import unbroken_names
 from lnlab.report.sections.basin import basin
@@ -198,3 +203,25 @@ def test_page_notebook_and_folder_hold_them_and_give_them_again(grid, facts_of, 
         assert f"<h2>{unbroken_names(section.finding)} <a" in text
     assert "points = medians(seeds)" in (tmp_path / "notebook.ipynb").read_text()
     assert (tmp_path / "tables" / "table-1.tex").read_text().count("/5") >= 6
+
+
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        ([2.0, 2.2, 2.1], "The best learning rate is 0.001 or 0.01, which seeds do not tell apart (2.1)"),
+        ([2.5, 2.7, 2.58], "The best learning rate is 0.001 (2.1)"),
+    ],
+)
+def test_a_basin_names_one_best_value_only_where_seeds_tell_it_from_the_next(second, text):
+    losses = {1e-4: [4.0, 4.1, 4.2], 1e-3: [2.05, 2.1, 2.15], 1e-2: second, 1e-1: [5.0, 5.1, 5.2]}
+    drawn = as_seeds(
+        pl.DataFrame(
+            [(None, SINGLE_SERIES, 0, x, seed, v) for x, vs in losses.items() for seed, v in enumerate(vs)],
+            schema=SEED_SCHEMA,
+            orient="row",
+        )
+    )
+    runs = SweepRuns(
+        seeds=drawn, points=median_points(drawn), names=(SINGLE_SERIES,), missing="", rows={}, diverged=pl.DataFrame()
+    )
+    assert basin_finding(runs, "learning rate", "lowest") == text
