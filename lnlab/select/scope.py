@@ -1,8 +1,9 @@
 """What a number is about, in words: sizes, width, corpus, how far training went, how many seeds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lnlab.keys import Json
+from lnlab.printable import shown_path
 from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS
 from lnlab.tables import Results
@@ -22,14 +23,22 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     widths = _distinct(setting.get("model.d_model") for setting in selected)
     layers = ([setting.get(f"{stack}.layers") for stack in STACKS] for setting in selected)
     sizes = sorted({tuple(n for n in of_stacks if isinstance(n, int)) for of_stacks in layers})
+    corpora = [setting.get("task.corpus") for setting in selected]
     parts = [
         _sizes_text(sizes),
         f"d_model {', '.join(map(str, widths))}" if widths else "",
-        ", ".join(map(str, _distinct(setting.get("task.corpus.kind") for setting in selected))),
+        ", ".join(_distinct(corpus_name(corpus) for corpus in corpora if isinstance(corpus, Mapping))),
         _steps_text(sorted(set(steps))),
         f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def corpus_name(corpus: Mapping[str, Json]) -> str:
+    """What readers call a corpus: its kind, or the names of the files of a text or table of one's own."""
+    files = corpus.get("files", corpus.get("file"))
+    paths = [files] if isinstance(files, str) else files if isinstance(files, list) else []
+    return ", ".join(shown_path(str(path).rpartition("/")[2]) for path in paths) or str(corpus.get("kind", ""))
 
 
 def _sizes_text(sizes: Sequence[tuple[int, ...]]) -> str:

@@ -13,6 +13,7 @@ from lnlab.report.page.methods import (
     settings_of_variants,
     values_by_path,
 )
+from lnlab.select.scope import scope_sentence
 from lnlab.tables import Results
 
 
@@ -158,3 +159,104 @@ def test_runs_that_did_not_finish_are_listed_with_their_reason(facts, results):
     assert dict(provenance.provenance_pairs(facts, partial))["Runs"] == "126 of 140 finished"
     assert provenance.unfinished_runs_grid(results) is None
     assert provenance.partial_report_sentence(results) == ""
+
+
+def changed_settings(results, *changes):
+    """The results with each variant's setting changed by one of ``changes``, in turn, at dotted paths."""
+    numbers = {v: n for n, v in enumerate(results.runs["variant"].unique(maintain_order=True))}
+
+    def changed(text, number):
+        setting = json.loads(text)
+        for path, value in changes[number % len(changes)].items():
+            *owners, last = path.split(".")
+            part = setting
+            for owner in owners:
+                part = part[owner]
+            part[last] = value
+        return json.dumps(setting)
+
+    rows = results.runs.select("setting", "variant").rows()
+    given = [changed(text, numbers[variant]) for text, variant in rows]
+    return replace(results, runs=results.runs.with_columns(setting=pl.Series(given)))
+
+
+def named_methods(results, *names):
+    """The results with a method for each variant, the names in turn."""
+    numbers = {v: n for n, v in enumerate(results.runs["variant"].unique(maintain_order=True))}
+    told = [names[numbers[variant] % len(names)] for variant in results.runs["variant"]]
+    rows = {"run": results.runs["run"].to_list(), "axis": ["method"] * len(told), "label": told}
+    axes = pl.DataFrame({**rows, "value": [json.dumps(name) for name in told]})
+    return replace(results, axes=pl.concat([results.axes, axes], how="diagonal_relaxed"))
+
+
+def described(facts, results):
+    return " ".join(methods_paragraphs(facts, results))
+
+
+ADAM = {"kind": "adam", "beta1": 0.9, "lr": 0.003}
+SGD = {"kind": "sgd", "lr": 0.1, "momentum": 0.9}
+ALIKE = {
+    "train": {"steps": 50},
+    "optimizer": ADAM,
+    "schedule": {"kind": "constant", "warmup_steps": 5},
+    "model": {"kind": "encoder_decoder", "d_model": 128},
+    **{f"{stack}.layers": 6 for stack in ("encoder", "decoder")},
+    **{f"{stack}.placement": {"kind": "post"} for stack in ("encoder", "decoder")},
+    "decoder.cross_attention": True,
+}
+
+
+def test_each_kind_of_a_choice_has_its_own_parameters(facts, results):
+    norms = [{"kind": "layer", "eps": 1e-5}, {"kind": "rms", "eps": 1e-6}]
+    changes = [
+        ALIKE | {"encoder.norm": norm, "decoder.norm": norm, "optimizer": rule}
+        for norm, rule in zip(norms, (ADAM, SGD), strict=True)
+    ]
+    both = changed_settings(results, *changes)
+    text = described(facts, both)
+    assert "layer norm (eps 1e−05) or rms norm (eps 1e−06), placed as" in text
+    assert "by adam (beta1 0.9, lr 0.003) or sgd (lr 0.1, momentum 0.9), with" in text
+    listed = {row[0][0]: row[1][0] for row in provenance.settings_grid(both).rows}
+    assert listed["decoder.norm"] == "layer or rms"
+    assert listed["decoder.norm.eps"] == "1e−05 (layer) or 1e−06 (rms)"
+    assert listed["optimizer.lr"] == "0.003 (adam) or 0.1 (sgd)"
+    assert listed["optimizer.momentum"] == "0.9 (sgd)"
+    assert listed["schedule.warmup_steps"] == "5"
+
+
+def test_the_prose_says_what_differs_by_method_and_what_all_share(facts, results):
+    rules = [ALIKE | {"optimizer": rule} for rule in (ADAM, SGD)]
+    text = described(facts, named_methods(changed_settings(results, *rules), "A", "B"))
+    assert " Methods differ in the optimizer (see the table)." in text
+    assert "layer norm (eps 1e−05), placed as Post-LN" in text
+    assert "Weights start as xavier_normal" in text
+    warm = [ALIKE | {"schedule": {"kind": "constant", "warmup_steps": steps}} for steps in (0, 20)]
+    text = described(facts, named_methods(changed_settings(results, *warm), "A", "B"))
+    assert " Methods differ in the learning-rate schedule (see the table)." in text
+    pairs = [
+        ALIKE
+        | {"init": {"kind": f"from_{kind}"}}
+        | {f"{stack}.norm": {"kind": kind} for stack in ("encoder", "decoder")}
+        for kind in ("layer", "rms")
+    ]
+    text = described(facts, named_methods(changed_settings(results, *pairs), "A", "B"))
+    assert " Methods differ in the norm and the initialization (see the table)." in text
+    assert "softmax attention (dropout 0), placed as Post-LN" in text
+    assert "Weights start" not in text
+    assert "Methods differ" not in described(facts, named_methods(changed_settings(results, ALIKE), "A", "B"))
+
+
+def test_intervals_are_said_to_be_on_the_scale_of_their_statistic(facts, results):
+    assert "logarithmic scale about a geometric mean, and on the linear scale about a mean" in described(facts, results)
+
+
+def test_a_text_or_table_of_ones_own_is_called_by_its_file(facts, results):
+    table = {"kind": "labelled_table", "file": "mine/reviews.csv", "label": "label", "encoding": None}
+    own = changed_settings(results, {"task.corpus": table})
+    assert "on the table reviews.csv (label label)" in described(facts, own)
+    assert dict(provenance.provenance_pairs(facts, own))["Corpus"] == "reviews.csv"
+    texts = {"kind": "text", "files": ["a.txt", "b.txt"], "held_out": 0.1}
+    own = changed_settings(results, ALIKE | {"task.corpus": texts, "model": {"kind": "language_model", "d_model": 8}})
+    assert "on the text a.txt, b.txt (held_out 0.1)" in described(facts, own)
+    assert "The model is a language model (" in described(facts, own)
+    assert "d_model 8, a.txt, b.txt, at init" in scope_sentence(own, own.runs["variant"], [0], 10)

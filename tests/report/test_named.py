@@ -90,3 +90,10 @@ def test_what_is_swept_beside_a_method_is_no_part_of_it():
     assert found.headings == ("method", "else")
     assert texts(found)[0] == ("A", "interventions rescale (sum) and clamp (sum, most 2)")
     assert texts(found)[1] == ("B", "–")
+
+
+def test_parameters_that_methods_set_differently_are_told_across_kinds():
+    rules = [{"kind": "adam", "lr": 0.003, "beta1": 0.9, "decay": 0}, {"kind": "sgd", "lr": 0.1, "decay": 0}]
+    found = method_grid(experiment({n: a_setting() | {"optimizer": rule} for n, rule in zip("AB", rules, strict=True)}))
+    assert found.headings == ("method", "optimizer")
+    assert texts(found) == [("A", "adam (lr 0.003)"), ("B", "sgd (lr 0.1)")]

@@ -19,8 +19,10 @@ from lnlab.report.words.wording import (
     join_words,
     numbers_first,
 )
+from lnlab.select.scope import corpus_name
 from lnlab.select.seeds import results_of_seeds
-from lnlab.specfile.columns import METHOD
+from lnlab.setting import STACKS
+from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import site_label
 from lnlab.tables import TRAINED_ELSEWHERE, Results
 
@@ -51,22 +53,62 @@ def values_by_path(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, 
     return {path: numbers_first(by_key.values()) for path, by_key in distinct_values.items()}
 
 
+def values_in_words(settings: Sequence[Mapping[str, Json]]) -> dict[str, str]:
+    """The values of each path; where the choice that a path belongs to has several kinds, each with its own."""
+    by_path = values_by_path(settings)
+    by_kind: dict[str, dict[str, dict[str, list[Json]]]] = {}
+    texts = {}
+    for path, values in by_path.items():
+        owner = path.rpartition(".")[0]
+        while owner and owner not in by_path:
+            owner = owner.rpartition(".")[0]
+        kinds = [kind for kind in by_path.get(owner, []) if isinstance(kind, str)]
+        if len(kinds) > 1 and owner not in by_kind:
+            by_kind[owner] = {kind: values_by_path(_of_kind(settings, owner, kind)) for kind in kinds}
+        of_kind = {kind: _plain_values(taken, path) for kind, taken in by_kind.get(owner, {}).items()}
+        told = len(set(of_kind.values())) > 1
+        own = [f"{text} ({kind})" for kind, text in of_kind.items() if text]
+        texts[path] = join_words(own if told else map(format_value, values), "or")
+    return texts
+
+
+def _of_kind(settings: Sequence[Mapping[str, Json]], path: str, kind: Json) -> list[Mapping[str, Json]]:
+    return [setting for setting in settings if dict(setting_leaves(setting)).get(path) == kind]
+
+
+def _differing_by_method(results: Results) -> list[str]:
+    """The paths whose values are not the same in all methods, in the order of the settings."""
+    methods = results.axes.filter(axis=METHOD).join(results.runs, on="run").select("value", "setting").unique()
+    values = [
+        {path: set(map(canonical, taken)) for path, taken in values_by_path([json.loads(s) for s in group]).items()}
+        for group in methods.group_by("value").agg("setting")["setting"].to_list()
+    ]
+    paths = dict.fromkeys(chain.from_iterable(values))
+    return [p for p in paths if p not in (METHOD, TIMES) and any(v.get(p) != values[0].get(p) for v in values)]
+
+
+def _differs(by_method: Sequence[str], piece: str) -> bool:
+    return any(path == piece or path.startswith(f"{piece}.") for path in by_method)
+
+
 def corpus_names(results: Results) -> str:
-    """The corpora of the experiment, by name."""
-    return join_words(format_value(v) for v in values_by_path(settings_of_variants(results)).get("task.corpus", []))
+    """The corpora of the experiment, by name; texts and tables of one's own by their files."""
+    corpora = (setting.get("task", {}).get("corpus") for setting in settings_of_variants(results))
+    return join_words(dict.fromkeys(corpus_name(corpus) for corpus in corpora if corpus is not None))
 
 
 def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     """Paragraphs: what was built, on what data, how it started, what was measured, how often."""
-    by_path = values_by_path(settings_of_variants(results))
+    settings = settings_of_variants(results)
+    by_path = values_by_path(settings)
     if not by_path:
         return ["The plan holds no run."]
-    by_method = METHOD in results.axes["axis"]
+    by_method = _differing_by_method(results)
     trained_on_task = any(path.partition(".")[0] == "task" for path in by_path)
     described = (
-        _model(by_path, by_method=by_method),
-        _data(by_path, loss_item(results)),
-        _training(by_path, by_method=by_method),
+        _model(settings, by_path, by_method),
+        _data(settings, by_path, loss_item(results)),
+        _training(settings, by_path, by_method),
         _interventions(by_path),
     )
     paragraphs = (
@@ -144,22 +186,44 @@ def _params(by_path: Mapping[str, list[Json]], owner: str, excluded: Sequence[st
     return ", ".join(f"{p.removeprefix(owner + '.')} {_plain_values(by_path, p)}" for p in own)
 
 
-def _model(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
-    """The model and its stacks; of stacks that differ by method, a table says the rest."""
-    describe = _layers if by_method else _stack
-    stacks = {stack: describe(by_path, stack) for stack in ("encoder", "decoder") if f"{stack}.layers" in by_path}
+_NAMES_OF_PIECES = {
+    "init": "the initialization",
+    "optimizer": "the optimizer",
+    "schedule": "the learning-rate schedule",
+    "interventions": "interventions",
+    "model.linear": "the linear layers",
+}
+
+
+def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], by_method: Sequence[str]) -> str:
+    """The model and its stacks; of pieces that differ by method, a table says the rest."""
+    stacks = {
+        stack: _stack(settings, by_path, stack, by_method)
+        for stack in ("encoder", "decoder")
+        if f"{stack}.layers" in by_path
+    }
     if "model" not in by_path:
         return ""
     if len(stacks) > 1 and len(set(stacks.values())) == 1:
         stacks_text = f"Each stack has {stacks['encoder']}."
     else:
         stacks_text = " ".join(f"The {stack} has {what}." for stack, what in stacks.items())
-    if by_method:
-        stacks_text += " Layers and initialization differ by method (see the table)."
-    cross = "" if by_method else _values_in_words(by_path, "decoder.cross_attention")
+    cross = "" if "decoder.cross_attention" in by_method else _values_in_words(by_path, "decoder.cross_attention")
     cross_text = f" The decoder comes {cross}." if cross else ""
-    kind = _plain_values(by_path, "model").replace("_", "-")
-    return f"The model is {indefinite_article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
+    kind = _plain_values(by_path, "model").replace("encoder_decoder", "encoder-decoder").replace("_", " ")
+    text = f"The model is {indefinite_article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
+    return f"{text}{_by_method_sentence(by_method)}"
+
+
+def _by_method_sentence(by_method: Sequence[str]) -> str:
+    """What differs by method, by the names of its pieces; nothing where nothing does."""
+    names: dict[str, None] = {}
+    for path in by_method:
+        piece = next((p for p in _NAMES_OF_PIECES if _differs([path], p)), "")
+        stack, _, rest = path.partition(".")
+        of_stack = f"the {path_name(rest.split('.')[0])}" if stack in STACKS else path
+        names[_NAMES_OF_PIECES.get(piece, of_stack)] = None
+    return f" Methods differ in {join_words(names)} (see the table)." if names else ""
 
 
 def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
@@ -167,46 +231,79 @@ def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
     return f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
 
 
-def _stack(by_path: Mapping[str, list[Json]], stack: str) -> str:
-    norms = by_path.get(f"{stack}.norm", [])
-    named = [format_value(norm) for norm in norms if norm != "none"]
-    texts = [f"{join_words(named, 'or')} norm"] if named else []
-    kinds = join_words([*texts, "no norm"] if len(named) < len(norms) else texts, "or")
-    norm = f"{kinds}{_bracket(_params(by_path, f'{stack}.norm'))}"
-    kind = _plain_values(by_path, f"{stack}.attention")
-    parameters = _params(by_path, f"{stack}.attention")
-    placement = _values_in_words(by_path, f"{stack}.placement")
-    return f"{_layers(by_path, stack)}, {kind} attention{_bracket(parameters)} and {norm}, placed as {placement}"
+def _stack(
+    settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], stack: str, by_method: Sequence[str]
+) -> str:
+    attention, norm, placement = (
+        "" if _differs(by_method, f"{stack}.{piece}") else _choice(settings, f"{stack}.{piece}", noun)
+        for piece, noun in (("attention", "attention"), ("norm", "norm"), ("placement", ""))
+    )
+    text = ", ".join(filter(None, (_layers(by_path, stack), join_words(filter(None, (attention, norm))))))
+    placed = _values_in_words(by_path, f"{stack}.placement") if placement else ""
+    return f"{text}, placed as {placed}" if placed else text
 
 
-def _choice(by_path: Mapping[str, list[Json]], path: str) -> str:
-    """A choice with its parameters: ``adam (lr 0.001)``."""
-    return f"{_plain_values(by_path, path)}{_bracket(_params(by_path, path))}"
+def _choice(settings: Sequence[Mapping[str, Json]], path: str, noun: str = "") -> str:
+    """A choice with its parameters: ``adam (lr 0.001)``; each of several kinds with its own, of the variants with one.
+
+    Kinds with the same parameters share their bracket: ``layer or rms norm (eps 1e-05) or no norm``.
+    """
+    of_parameters: dict[str, list[str]] = {}
+    without = ""
+    for kind in values_by_path(settings).get(path, []):
+        if kind is None:
+            continue
+        if kind == "none" and noun:
+            without = f"no {noun}"
+            continue
+        parameters = _params(values_by_path(_of_kind(settings, path, kind)), path)
+        of_parameters.setdefault(parameters, []).append(format_value(kind))
+    named = (f"{join_words(kinds, 'or')} {noun}".strip() + _bracket(text) for text, kinds in of_parameters.items())
+    return join_words(filter(None, (*named, without)), "or")
 
 
 def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _data(by_path: Mapping[str, list[Json]], item: str) -> str:
+def _corpora(settings: Sequence[Mapping[str, Json]]) -> str:
+    """The corpora; a text or a table of one's own by its files, and without the parameters that were left open."""
+    texts: dict[str, None] = {}
+    for corpus in (setting.get("task", {}).get("corpus") for setting in settings):
+        if corpus is None:
+            continue
+        given = {k: v for k, v in corpus.items() if k not in ("kind", "file", "files") and v is not None}
+        named = _bracket(", ".join(f"{k} {format_value(v)}" for k, v in given.items()))
+        own = "the table " if "file" in corpus else "the text " if "files" in corpus else "the corpus "
+        texts[f"{own}{corpus_name(corpus)}{named}"] = None
+    return join_words(texts, "or")
+
+
+def _data(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], item: str) -> str:
     if "task" not in by_path:
         return ""
-    corpus = f" on the corpus {_choice(by_path, 'task.corpus')}" if "task.corpus" in by_path else ""
-    tokens = f", tokenized by {_choice(by_path, 'task.tokenizer')}" if "task.tokenizer" in by_path else ""
+    corpus = f" on {_corpora(settings)}" if "task.corpus" in by_path else ""
+    tokens = f", tokenized by {_choice(settings, 'task.tokenizer')}" if "task.tokenizer" in by_path else ""
     parameters = _params(by_path, "task", ("task.corpus", "task.tokenizer"))
-    kind = _plain_values(by_path, "task")
+    kind = _plain_values(by_path, "task").replace("_", " ")
     return f"The task is {kind}{_bracket(parameters)}{corpus}{tokens}. The loss is a mean over {item}s, in nats."
 
 
-def _training(by_path: Mapping[str, list[Json]], *, by_method: bool) -> str:
-    start = f"Weights start as {_choice(by_path, 'init')}." if "init" in by_path and not by_method else ""
+def _training(
+    settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], by_method: Sequence[str]
+) -> str:
+    start = (
+        f"Weights start as {_choice(settings, 'init')}."
+        if "init" in by_path and not _differs(by_method, "init")
+        else ""
+    )
     start += _numbers(by_path)
     steps = by_path.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
     updates = [n for n in steps if n]
-    rate = f" by {_chosen(by_path, 'optimizer')}" if "optimizer" in by_path else ""
-    factor = _chosen(by_path, "schedule")
+    rate = f" by {_choice(settings, 'optimizer')}" if "optimizer" in by_path else ""
+    factor = _choice(settings, "schedule")
     length = f"{join_words(map(format_value, updates), 'or')} {'update' if updates == [1] else 'updates'}"
     schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
     others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
@@ -223,12 +320,6 @@ def _numbers(by_path: Mapping[str, list[Json]]) -> str:
     elif formats != ["float32"]:
         text += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
     return text if devices == ["cpu"] else f"{text} It was computed on {_plain_values(by_path, 'train.device')}."
-
-
-def _chosen(by_path: Mapping[str, list[Json]], path: str) -> str:
-    """A choice with its parameters, of the variants that have one; or nothing."""
-    kinds = [kind for kind in by_path.get(path, []) if kind is not None]
-    return f"{join_words(map(format_value, kinds), 'or')}{_bracket(_params(by_path, path))}" if kinds else ""
 
 
 def _interventions(by_path: Mapping[str, list[Json]]) -> str:
@@ -273,6 +364,7 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     return (
         f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
         f"{count_noun(drawn_runs.height, 'run')} in all. "
-        f"{f'Single claims alone read {alone}. ' if further else ''}{pairs} Intervals are Student "
-        "intervals over seeds, on the logarithmic scale for positive numbers."
+        f"{f'Single claims alone read {alone}. ' if further else ''}{pairs} Intervals are over seeds, and "
+        "each caption names their kind: a Student interval is on the logarithmic scale about a geometric mean, and on "
+        "the linear scale about a mean."
     )

@@ -63,11 +63,20 @@ def _all_at(methods: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
 
 
 def _choice(choice: Json, others: Sequence[Json]) -> str:
-    """A choice by its kind, with the parameters in which others of that kind differ from it."""
+    """A choice by its kind, with the parameters in which others differ from it that have them or are of that kind."""
     if not isinstance(choice, Mapping):
         return "–" if choice is None else format_value(choice)
-    same_kind = [other for other in others if isinstance(other, Mapping) and other["kind"] == choice["kind"]]
-    differing = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
+    kinds = [other for other in others if isinstance(other, Mapping)]
+    differing = {
+        name: value
+        for name, value in choice.items()
+        if any(
+            canonical(other.get(name)) != canonical(value)
+            for other in kinds
+            if name in other or other["kind"] == choice["kind"]
+        )
+    }
+    differing.pop("kind", None)
     return format_value({"kind": choice["kind"], **differing})
 
 

@@ -69,9 +69,8 @@ def unfinished_runs_grid(results: Results) -> Grid | None:
 
 def settings_grid(results: Results) -> Grid:
     """Every path of the resolved settings with the values it takes."""
-    by_path = methods.values_by_path(methods.settings_of_variants(results))
-    texts = ((path, join_words(map(format_value, values), "or")) for path, values in sorted(by_path.items()))
-    rows = tuple(((path, False), (text, False)) for path, text in texts)
+    texts = methods.values_in_words(methods.settings_of_variants(results))
+    rows = tuple(((path, False), (text, False)) for path, text in sorted(texts.items()))
     return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
 
 
