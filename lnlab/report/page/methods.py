@@ -77,14 +77,18 @@ def _of_kind(settings: Sequence[Mapping[str, Json]], path: str, kind: Json) -> l
 
 
 def _differing_by_method(results: Results) -> list[str]:
-    """The paths whose values are not the same in all methods, in the order of the settings."""
+    """The paths that have one value in each method that has them, not the same in all, in the order of the settings.
+
+    What is swept within a method is no part of it, and the table of methods leaves it out.
+    """
     methods = results.axes.filter(axis=METHOD).join(results.runs, on="run").select("value", "setting").unique()
     values = [
         {path: set(map(canonical, taken)) for path, taken in values_by_path([json.loads(s) for s in group]).items()}
         for group in methods.group_by("value").agg("setting")["setting"].to_list()
     ]
     paths = dict.fromkeys(chain.from_iterable(values))
-    return [p for p in paths if p not in (METHOD, TIMES) and any(v.get(p) != values[0].get(p) for v in values)]
+    one = [p for p in paths if p not in (METHOD, TIMES) and all(len(v.get(p, ())) < 2 for v in values)]
+    return [p for p in one if any(v.get(p) != values[0].get(p) for v in values)]
 
 
 def _differs(by_method: Sequence[str], piece: str) -> bool:
