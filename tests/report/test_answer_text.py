@@ -220,8 +220,9 @@ def test_every_claim_is_named_or_counted():
     claims = [replace(WRONG, kind="ratio", measure="ratio", statistic="ratio", says=f"Claim {n}.") for n in range(3)]
     made = made_answer([], claims, NAMES)
     assert all(f"Contradicted: “Claim {n}”; the ratio is 6.3." in made for n in range(3))
-    long = [replace(claim, says=f"{claim.says} " + "so it is " * 4) for claim in claims]
-    assert made_answer([], long, NAMES).endswith(" 1 more claim below.")
+    long = [replace(claim, says=f"{claim.says} " + "so it is " * 7) for claim in claims]
+    assert made_answer([], long, NAMES).endswith(" 2 more claims below: 2 contradicted.")
+    assert made_answer([], long[:2], NAMES).endswith(" 1 more claim below: contradicted.")
 
 
 def test_which_of_a_grid_is_answered_by_the_heading_that_ranks():
@@ -249,3 +250,13 @@ def test_a_long_heading_loses_its_last_clauses():
     made = made_answer([("", heading)], [])
     assert made.startswith("variant 0 grows")
     assert 20 <= len(made.split()) <= 40
+
+
+def test_a_question_for_the_highest_is_not_answered_with_the_lowest_too():
+    low, high = "at 0.65 with A, the lowest of 3", "at 0.97 with B, which seeds do not tell from C"
+    headings = [("", f"The accuracy ends {low}, and {high}")]
+    asked = "Which of three has the {} accuracy?"
+    others = [replace(GROWS, says="It is " + "so " * 20), replace(OPEN, says="It is " + "so " * 20)]
+    made = made_answer(headings, others, {}, asked.format("highest"))
+    assert made == f"The accuracy ends {high}. 2 more claims below: 1 supported, 1 undecided."
+    assert made_answer(headings, [], {}, asked.format("lowest")) == f"The accuracy ends {low}."

@@ -4,6 +4,7 @@ The page, the index and the README all fill it in here.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from lnlab.claims.claim import Verdict
@@ -27,6 +28,8 @@ _YES_OR_NO = re.compile(
 _WHICH = re.compile(r"(?:^|, )(?:which|what)\b", re.IGNORECASE)
 _RANKING = re.compile(r"\b(?:lowest|highest|best)\b|seeds do not tell (?:apart|from)")
 """A heading that ranks values."""
+_BOTH_ENDS = re.compile(r"^(?P<head>.* ends) (?P<low>at .+), and (?P<high>at [^;]+)$")
+"""A heading of curves that names the lowest and the highest: a question asks for one."""
 _MORE = re.compile(r"(?:;| and) \d+ more in the figure$")
 """The end of a heading that leaves out series: an answer has no figure."""
 _WAYS = {
@@ -70,13 +73,18 @@ def made_answer(
         question: of the spec; one that a claim decides is answered with yes or no.
 
     Returns:
-        At most ``LONGEST_ANSWER`` words. Claims without room are counted (``2 more claims below``).
+        At most ``LONGEST_ANSWER`` words. Claims without room are counted (``2 more claims below: undecided``).
     """
     claims = sorted(verdicts, key=lambda verdict: not verdict.primary)
     ranking = [(title, text) for title, text in headings if _RANKING.search(text)]
     if _WHICH.search(question) and ranking:
         asked = set(question.lower().split())
         ranked = max((text for _, text in ranking), key=lambda text: len(asked & set(text.lower().split())))
+        asked_end = _BOTH_ENDS.search(ranked)
+        if asked_end and "highest" in question:
+            ranked = f"{asked_end['head']} {asked_end['high']}"
+        elif asked_end and "lowest" in question:
+            ranked = f"{asked_end['head']} {asked_end['low']}"
         return _with_claims(_heading_alone(ranked), claims, names or {})
     compared = [v for v in claims if v.kind in ("order", "ratio") and v.verdict in _ANSWERING and v.n]
     if compared:
@@ -96,7 +104,9 @@ def _with_claims(lead: str, claims: Sequence[Verdict], names: Mapping[str, str])
     """The first sentence and every claim: with numbers if there is room, else without; the last ones are counted."""
     for shown in range(len(claims), -1, -1):
         more = len(claims) - shown
-        rest = [f"{count_noun(more, 'more claim')} below." if lead or shown else ""] if more else []
+        counts = Counter(claim.verdict for claim in claims[shown:])
+        each = ", ".join(f"{n} {word}" if more > 1 else word for word, n in counts.items())
+        rest = [f"{count_noun(more, 'more claim')} below: {each}." if lead or shown else ""] if more else []
         for number in (True, False):
             text = " ".join(
                 filter(None, [lead, *(_claim_in_words(c, names, number=number) for c in claims[:shown]), *rest])
