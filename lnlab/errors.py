@@ -37,6 +37,9 @@ OTHER_WORDS = {
     "transformer": ("encoder_decoder",),
     "encoder_classifier": ("classifier",),
     "bert": ("classifier",),
+    "learning_rate": ("lr",),
+    "learningrate": ("lr",),
+    "epsilon": ("eps",),
 }
 """What other tools call a thing of lnlab's, which no spelling is near."""
 

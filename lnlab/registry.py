@@ -254,6 +254,15 @@ def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list
     return json.loads(model.model_dump_json()), []
 
 
+SELECTING_KEYS = {
+    "of": "the numbers that are meant, as {quantity: NAME} with what picks among them, such as step: last",
+    "to": "what differs in the numbers that it is compared with, such as {placement: post}",
+    "where": "what picks the sites or rows that are meant, such as {tensor: w2}",
+    "over": "the path or column whose values are compared, such as placement or layer",
+}
+"""What belongs in a key that selects, for messages: its type, a mapping or a text, says nothing of it."""
+
+
 def parameter_issues(error: ValidationError, data: Json, known: Mapping[str, Any], owner: str) -> list[Issue]:
     """A pydantic error of the parameters of ``owner``, whose names and types are ``known``."""
 
@@ -265,6 +274,7 @@ def parameter_issues(error: ValidationError, data: Json, known: Mapping[str, Any
         return Issue("unknown-key", path, f"{owner} has no parameter '{word}'", nearest(word, known))
 
     def missing(path: Where, _: Json) -> Issue:
-        return Issue("missing", path[:-1], f"{owner} needs '{path[-1]}'", f"add '{path[-1]}: ...'")
+        remedy = f"add '{path[-1]}: ...'" + (f", {meant}" if (meant := SELECTING_KEYS.get(str(path[-1]))) else "")
+        return Issue("missing", path[:-1], f"{owner} needs '{path[-1]}'", remedy)
 
     return issues_of(mistakes_of(error, data), unknown_key, missing)

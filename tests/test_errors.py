@@ -8,6 +8,7 @@ from lnlab.catalogue import REGISTRIES
 from lnlab.errors import MOST_LISTED, LabError, SpecError, closest, listed, nearest, shown
 from lnlab.issues import Issue
 from lnlab.registry import Flawed
+from lnlab.report.registries import FRAME_REGISTRIES
 
 
 def test_a_problem_is_one_line_of_place_cause_and_remedy():
@@ -114,3 +115,14 @@ def test_a_wrong_name_of_a_piece_is_answered_with_what_the_right_one_needs():
     with pytest.raises(Flawed) as raised:
         REGISTRIES["labelled_corpus"].resolve({"kind": "labelled_table", "file": "a.csv", "delimiter": ";"})
     assert "did you mean 'separator'?" in raised.value.issues[0].remedy
+
+
+def test_the_usual_names_of_parameters_are_known_and_a_missing_selection_says_what_belongs_in_it():
+    for word, meant in (("learning_rate", "lr"), ("Learning_Rate", "lr"), ("epsilon", "eps")):
+        assert closest(word, ["beta1", "beta2", "eps", "lr", "weight_decay"]) == meant
+    assert closest("learning_rate", ["learning_rate", "lr"]) == "learning_rate"
+    with pytest.raises(Flawed) as caught:
+        FRAME_REGISTRIES["claim"].resolve({"kind": "order", "over": "method", "order": "a < b"})
+    (issue,) = caught.value.issues
+    assert issue.what == "claim 'order' needs 'of'"
+    assert "{quantity: NAME}" in issue.remedy

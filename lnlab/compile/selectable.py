@@ -51,6 +51,7 @@ def planned_runs(
         told_by=stated_facts(registries, "told_by"),
         counted_at=stated_facts(registries, "x"),
         rules=list(registries["convergence"].entries) if "convergence" in registries else None,
+        derived=list(registries["quantity"].entries) if "quantity" in registries else (),
         chosen=chosen,
         spec=checked.document.data,
     )

@@ -40,6 +40,7 @@ class PlannedRuns:
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         counted_at: derived quantity -> the values of its column x, of those that state them.
         rules: every rule of convergence, or None where the registry is absent.
+        derived: every derived quantity; none has a split but those that are told by it.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
         spec: the data of the file, every profile included.
     """
@@ -55,6 +56,7 @@ class PlannedRuns:
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counted_at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
+    derived: Collection[str] = ()
     chosen: str | None = None
     spec: Mapping[str, Json] = field(default_factory=dict)
 
@@ -173,6 +175,9 @@ class PlannedSelection:
             if self._of_the_curve(name) and isinstance(split, str) and split not in runs.splits[name]:
                 what = f"'{name}' is not measured on split = {split}"
                 yield Issue("conflict", ("split",), what, f"there is {' and '.join(runs.splits[name])}")
+            elif isinstance(split, str) and name in runs.derived and "split" not in runs.told_by.get(name, ()):
+                remedy = "leave it out, or write split: null where it is inherited"
+                yield Issue("conflict", ("split",), f"'{name}' has no split", remedy)
             if counted_at := runs.counted_at.get(name):
                 for x in value_list(written.get("x")):
                     if x is not None and x not in counted_at:

@@ -56,6 +56,8 @@ def test_a_profile_that_leaves_out_training_makes_no_mistake_of_the_spec(plan, b
         ("{quantity: loss}", {}, "'loss' is measured on train and validation; pin split"),
         ("{quantity: loss, step: last}", {"over": "layer"}, "'loss' is measured on train and validation; pin split"),
         ("{quantity: nll, split: train}", {}, "'nll' is not measured on split = train; there is validation"),
+        ("{quantity: final_nll, split: validation}", {}, "'final_nll' has no split; leave it out, or write"),
+        ("{quantity: final_nll, split: train}", {}, "'final_nll' has no split"),
         ("{quantity: nll, step: end}", {}, "no row has step = end; write last"),
         ("{quantity: nll, step: -1}", {}, "no row has step = -1"),
         ("{quantity: nll, step: true}", {}, "no row has step = true"),
