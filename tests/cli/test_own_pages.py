@@ -11,10 +11,10 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FOREIGN = re.compile(r"\b(published|our predictions|claims of the source|the paper)\b", re.IGNORECASE)
 ANSWERS = {
     "no_report": r"Gradient norm, decoder w2: Post-LN grows [\d.]+× from the first to the last decoder layer; Pre-LN",
-    "norms_at_init": r"LayerNorm grows [\d.]+× from the first to the last decoder layer; RMSNorm grows [\d.]+×",
+    "norms_at_init": r"Undecided, as seeds disagree: “In the last layer .* LayerNorm is [\d.]+ times that",
     "rates_of_a_classifier": r"The largest learning rate at which most seeds converge is [\d.]+ with (both|Lay)",
-    "spectra": r"Before training: the Hessian .* reaches (?:on average )?from .*\. After training: the Hessian",
-    "warmup_on_my_text": r"The validation .* at [\d.]+ in no warm-up and [\d.]+ in warm-up\. Contradicted: Warm-up",
+    "spectra": r"Undecided, though every seed agrees: “The largest eigenvalue is smaller .*”; the ratio is [\d.]+",
+    "warmup_on_my_text": r"No: the final .* is [\d.]+ nats higher with warm-up than with no warm-up\.",
 }
 
 
