@@ -24,11 +24,10 @@ def fix_update_size(
     share: Annotated[float, Field(gt=0)] = 0.01,
     relative_to_rate: bool = True,
 ) -> Iterator[None]:
-    """``Δw <- c ‖w‖ Δw / ‖Δw‖``: the optimizer chooses the direction alone, and none of its first updates is longer.
+    """``Δw <- c ‖w‖ Δw / ‖Δw‖``: the optimizer chooses the direction of updates alone (after Kosson et al., 2024).
 
-    It takes the size of early updates out of what warm-up does (as Kosson et al., 2024, do by norming updates).
-    ``share`` is c at the peak of the rate; it follows the schedule unless ``relative_to_rate`` is off. An update of 0
-    and a weight of 0 stay so.
+    It takes the size of early updates out of what warm-up does. ``share`` is c at the peak of the rate; it follows the
+    schedule unless ``relative_to_rate`` is off. An update of 0 and a weight of 0 stay so.
     """
     stepped = require_optimizer(optimizer)
     weights = list(selected_weights(model, where).values())

@@ -10,7 +10,7 @@ from lnlab.nn.placements import LayerSpec, Pre, Sublayer, placements
 
 @placements.register("scaled_pre", norm_of="branch")
 class ScaledPre(nn.Module):
-    """``x = x + f(norm(x) / sqrt(l))``: Pre-LN whose norms shrink with the layer l, from 1 (Sun et al., 2025).
+    """``x = x + f(scale norm(x))``: Pre-LN with scale = 1 / sqrt(l) in layer l, from 1 (Sun et al., 2025).
 
     LayerNorm Scaling: branches of deep layers are kept from being lost in a stream whose variance grows. The final norm
     is not scaled.
@@ -21,12 +21,12 @@ class ScaledPre(nn.Module):
     def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
-        self.factor = 1 / math.sqrt(at.layer)
+        self.scale = 1 / math.sqrt(at.layer)
 
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
         """(batch, length, width) -> the same shape."""
         for f, norm in zip(sublayers, self.norms, strict=True):
-            x = x + f(norm(x) * self.factor)
+            x = x + f(norm(x) * self.scale)
         return x
 
 
@@ -59,21 +59,22 @@ class _Hybrid(nn.Module):
     def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         # The norm is that of the last attention's sum, as in Post-LN: its place in the list is its address.
-        self.norms = nn.ModuleList([*(nn.Identity() for _ in range(at.sublayers - 2)), at.norm()])
+        self.attentions = max(at.sublayers - 1, 1)
+        self.norms = nn.ModuleList([*(nn.Identity() for _ in range(self.attentions - 1)), at.norm()])
 
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
         """(batch, length, width) -> the same shape."""
-        *attentions, feed_forward = sublayers
-        for f in attentions:
+        for f in sublayers[: self.attentions]:
             x = x + f(x)
-        normed = self.norms[-1](x)
-        y: Tensor = normed + feed_forward(normed)
-        return y
+        x = self.norms[-1](x)
+        for f in sublayers[self.attentions :]:  # the feed-forward network
+            x = x + f(x)
+        return x
 
 
-@placements.register("hybrid", norm_of="both")
+@placements.register("hybrid", norm_of="stream")
 def hybrid(at: LayerSpec, *, first: Literal["hybrid", "pre"] = "hybrid") -> nn.Module:
-    """``n = norm(x + a(x)), x = n + f(n)``: HybridNorm, with norms inside the attention (Zhuo et al., 2025).
+    """``x = norm(x + f(x))`` at the attention alone: HybridNorm, with no norm at the other branch (Zhuo et al., 2025).
 
     The attention reads the stream as it is, so choose ``attention: {kind: rotary, norm: qkv_heads}`` with it. The
     stream takes up the normed vector, not its sum with the branch normed. ``first: pre`` makes the first layer Pre-LN,

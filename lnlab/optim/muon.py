@@ -86,11 +86,11 @@ class Muon(MomentsOptimizer):
 
 @optimizers.register("by_group", splits=True)
 class ByGroup(Optimizer):
-    """``matrices`` move the matrices inside layers, ``others`` the rest: tables, output, gains, shifts and biases.
+    """``Δθ = by matrices inside layers, by others elsewhere``: two optimizers for one model (Jordan et al., 2024).
 
-    Each has its own rate, and a warm-up of its own (``..._warmup_steps``, min(t/T, 1)) which multiplies the schedule
-    that both share. The usual pair is Muon and AdamW (Jordan et al., 2024). A table that is also the output's is one of
-    the others.
+    The rest are tables, output, gains, shifts and biases. Each has its own rate, and a warm-up of its own
+    (``..._warmup_steps``, min(t/T, 1)) which multiplies the schedule that both share. The usual pair is Muon and AdamW.
+    A table that is also the output's is one of the others.
     """
 
     def __init__(

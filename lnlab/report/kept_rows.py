@@ -20,8 +20,8 @@ from lnlab.select.quantity import quantities
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.tables import Results
 
-WHOLE_TABLES = ("spectra", "texts")
-"""Tables that a section reads without naming a quantity, and that are small."""
+WHOLE_TABLES = ("spectra",)
+"""Tables that a section reads without naming a quantity, and that are small; of texts it keeps those that it shows."""
 LONG_CURVE = 50
 """Points of a curve, above which a report keeps those that are drawn where no claim reads it."""
 _ROW = "_row"

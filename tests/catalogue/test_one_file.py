@@ -115,9 +115,9 @@ def test_each_is_listed_with_its_words(said):
 
 def test_each_is_in_the_schema(said):
     schema = json.loads(said[0]["list --schema"])
-    assert {"probe.heft", "section.ledger", "claim.heavier"} <= schema["$defs"].keys()
+    assert {"probe_heft", "section_ledger", "claim_heavier"} <= schema["$defs"].keys()
     assert {"heft", "double_heft"} <= set(schema["$defs"]["quantity_name"]["enum"])
-    assert schema["$defs"]["claim.heavier"]["properties"]["than"]["description"] == "`than` is the weight to beat."
+    assert schema["$defs"]["claim_heavier"]["properties"]["than"]["description"] == "`than` is the weight to beat."
 
 
 def test_each_is_on_the_page_with_its_words_and_unit(said):

@@ -175,9 +175,8 @@ def test_what_is_asked_before_a_run_says_how_to_run(lnlab, tiny):
     one_problem(lnlab("report", tiny), "tiny.yaml", "was never run", run)
     one_problem(lnlab("report", tiny, "-s", "seeds=3"), "tiny.yaml", "was never run", f"{run} -s seeds=3")
     one_problem(lnlab("status", tiny), "tiny.yaml", "was never run", run)
-    one_problem(lnlab("query", "SELECT 1", "--spec", tiny), "tiny.yaml", "was never run", run)
+    one_problem(lnlab("results", tiny), "tiny.yaml", "was never run", run)
     one_problem(lnlab("report"), "nothing was run", "lnlab run SPEC")
-    one_problem(lnlab("query", "SELECT 1"), "nothing was run", "lnlab run SPEC")
 
 
 def test_a_profile_of_no_spec(lnlab, workdir):

@@ -92,10 +92,11 @@ def test_finished_runs_are_packed_once_a_sweep_ends_and_nobody_sees_a_difference
     more = lnlab("run", "tiny.yaml", "-s", "seeds=1-4", "-w", 1, "--json").json
     assert (more["computed"], more["reused"]) == (2, 6)
     assert list(Path(".lnlab/trajectories").glob("*/*")) == []
-    assert len(list(Path(".lnlab/packs").glob("*/blocks"))) == 1
+    assert len(list(Path(".lnlab/packs").glob("*/sites.parquet"))) == 1
     again = lnlab("run", "tiny.yaml", "-w", 1, "--json").json
     assert again == loose | {"computed": 0, "reused": 6}
-    assert lnlab("query", "select count(*) as n from sites", "--json").json[0]["n"] > 0
+    assert lnlab("results", "tiny.yaml", "--out", "all.csv").code == 0
+    assert pl.read_csv("all.csv").height > 0
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def test_a_run_may_be_stopped_once_every_probe_has_a_number(locked, tables, plan
 
     def ends(sites):
         found = subset.possible_ends(whole, replace(tables, tables={**tables.tables, "sites": sites}))
-        assert set(found) == set(sites.filter(pl.col("step") > 0)["run"])
+        assert {run[:16] for run in found} == set(sites.filter(pl.col("step") > 0)["run"])  # as a report names them
         return {tuple(steps) for steps in found.values()}
 
     sites = tables.tables["sites"]

@@ -59,15 +59,25 @@ def test_every_tick_of_a_histogram_has_its_label_in_a_file(octaves):
     }
 
 
+def words_of(ends):
+    """The label of each tick of a logarithmic axis, by its value."""
+    expression = logarithmic_axis("x", ends).axis.to_dict()["labelExpr"]
+    words, values = re.fullmatch(r"split\('(.*)','\|'\)\[indexof\(\[(.*)\],datum.value\)\]", expression).groups()
+    return dict(zip(map(float, values.split(",")), words.split("|"), strict=True))
+
+
 def test_far_decades_are_written_as_powers_of_ten():
-    near, far = (logarithmic_axis("x", ends).axis.to_dict() for ends in ([0.01, 100], [1e-7, 2e7]))
-    assert "10.0 ? '10'" in near["labelExpr"]
-    assert "format" not in near, "Vega would round to its own step"
-    for tick, word in (("1e-06", "10⁻⁶"), ("0.01", "0.01"), ("10000.0", "10,000"), ("1000000.0", "10⁶")):
-        assert f"datum.value === {tick} ? '{word}'" in far["labelExpr"]
-    few = logarithmic_axis("x", [1.6e7, 2.9e7]).axis.to_dict()["labelExpr"]
-    assert "datum.value === 20000000.0 ? '2 × 10⁷'" in few
-    assert "datum.value === 0.0001 ? '0.0001'" in logarithmic_axis("x", [1e-7, 10]).axis.to_dict()["labelExpr"]
+    near, far = words_of([0.01, 100]), words_of([1e-7, 2e7])
+    assert near[10] == "10"
+    assert "format" not in logarithmic_axis("x", [0.01, 100]).axis.to_dict(), "Vega would round to its own step"
+    assert {tick: far[tick] for tick in (1e-6, 0.01, 1e4, 1e6)} == {
+        1e-6: "10⁻⁶",
+        0.01: "0.01",
+        1e4: "10,000",
+        1e6: "10⁶",
+    }
+    assert words_of([1.6e7, 2.9e7])[2e7] == "2 × 10⁷"
+    assert words_of([1e-7, 10])[1e-4] == "0.0001"
 
 
 def drawn_labels(axis, channel):

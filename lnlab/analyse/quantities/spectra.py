@@ -31,12 +31,10 @@ def part_spectra(results: Results) -> pl.DataFrame:
     return spectra_table(results).filter(pl.col("part").is_not_null())
 
 
-_OF_A_BUDGET = (pl.col("draw") == 0).any().over(*SPECTRUM_KEYS, "part")
-
-
 def of_density(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of the table ``spectra`` that are a density: of a budget draw 0, else every draw."""
-    return rows.filter((pl.col("draw") == 0) | ~_OF_A_BUDGET)
+    keys = [name for name in rows.columns if name in (*SPECTRUM_KEYS, "setting", "model", "part")]
+    return rows.filter((pl.col("draw") == 0) | ~(pl.col("draw") == 0).any().over(keys))
 
 
 def of_moments(rows: pl.DataFrame) -> pl.DataFrame:
