@@ -74,7 +74,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         lock = read_lock(path)
         facts, committed, verdicts = read_folder(lock.folder)
         if text_states_results(facts.spec):
-            return _read_again(lock, committed, verdicts)
+            return _read_again(lock, verdicts)
         again = recompute(lock, facts, committed, manner, every_run=every_run)
         again = replace(again, results=with_short_keys(again.results))
     except LabError as error:
@@ -114,8 +114,8 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
     )
 
 
-def _read_again(lock: Lock, committed: Results, verdicts: Sequence[Verdict]) -> VerifiedReport:
-    """What the files of a table say today: the same digests, runs and verdicts.
+def _read_again(lock: Lock, verdicts: Sequence[Verdict]) -> VerifiedReport:
+    """Read the files of a table again, and hold their digests and the verdicts against the lock.
 
     Raises:
         LabError: the spec or a file cannot be read.
@@ -129,23 +129,13 @@ def _read_again(lock: Lock, committed: Results, verdicts: Sequence[Verdict]) -> 
         for name in names
         if today.get(name) != locked.get(name)
     ]
-    runs = spec.measurements.results.runs.height
     if not differences:
         differences += [
             Issue("differs", str(lock.spec), f"the claim '{one.claim}' is judged otherwise from its files")
             for one, other in zip(verdicts, spec.verdicts(), strict=True)
             if not equal_verdicts(one, other)
         ]
-    notes = [] if differences else [f"{count_noun(len(names), 'file')} read again: the same verdicts"]
-    return VerifiedReport(
-        lock.path,
-        0,
-        differences=tuple(differences),
-        notes=tuple(notes),
-        runs=runs,
-        planned=committed.runs.height,
-        exact=not differences,
-    )
+    return VerifiedReport(lock.path, 0, differences=tuple(differences), read=len(names))
 
 
 def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:

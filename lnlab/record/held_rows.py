@@ -1,7 +1,7 @@
 """Which rows a report's data certainly contain, and whether a claim or a section needs others.
 
-A report keeps all rows of the quantities that its spec names, and its record is their names. It also names the sections
-of which it keeps only what they draw: those of long curves that no claim reads, and those that draw more than they name.
+A report keeps all rows of the quantities that its spec names, and its record is their names. It also names sections of
+which it keeps only what they draw: those of long curves that no claim reads, and those that draw more than they name.
 Earlier reports kept only rows that their sections and claims read. A selection is *covered* there if it narrows one of
 which every row is in the data. Other rows may be missing without a trace, so nothing is concluded from them.
 """

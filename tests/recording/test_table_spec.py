@@ -122,6 +122,8 @@ def test_it_is_locked_and_verified_as_computed_runs_are(tmp_path, lnlab):
     for level in ("0", "1", "2"):
         code, printed, errors = lnlab(tmp_path, "verify", "optimizers.yaml", "--level", level)
         assert code == 0, (level, printed, errors)
+    assert "1 file of a table is as locked, and the verdicts follow from what was read" in printed
+    assert "computed again" not in printed + errors
     changed = table().with_columns(pl.col("val/loss") * 2)
     changed.write_csv(tmp_path / "runs.csv")
     assert lnlab(tmp_path, "verify", "optimizers.yaml", "--level", "1")[0] == 0  # the report is still what was locked

@@ -34,6 +34,7 @@ class VerifiedReport:
         planned: of how many.
         cut: how many of the runs were computed up to an earlier update than their last.
         exact: whether all of their numbers are equal to the last bit.
+        read: how many files of tables from elsewhere were read again, of a report that is of such.
     """
 
     lock: Path
@@ -44,6 +45,7 @@ class VerifiedReport:
     planned: int = 0
     cut: int = 0
     exact: bool = False
+    read: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,21 @@ class Verification:
         return f"{opening}, NOT verified: {times} in {len(failed)} of them ({names})."
 
     def _statement(self) -> str:
-        names = ("runs", "planned", "cut")
-        runs, planned, cut = (sum(getattr(report, name) for report in self.reports) for name in names)
-        exact = all(report.exact for report in self.reports)
-        how = "to the last bit" if exact else "within the margins of the lock"
-        part = f" ({cut:,} of them in part)" if cut else ""
-        return _STATEMENTS[self.level].format(runs=f"{runs:,}", planned=f"{planned:,}", how=how, cut=part)
+        computed = [report for report in self.reports if not report.read]
+        read = sum(report.read for report in self.reports)
+        statements = []
+        if computed:
+            runs, planned, cut = (
+                sum(getattr(report, name) for report in computed) for name in ("runs", "planned", "cut")
+            )
+            how = "to the last bit" if all(report.exact for report in computed) else "within the margins of the lock"
+            part = f" ({cut:,} of them in part)" if cut else ""
+            words = {"runs": f"{runs:,}", "planned": f"{planned:,}", "how": how, "cut": part}
+            statements.append(_STATEMENTS[self.level].format(**words))
+        if read:
+            subject = "1 file of a table is" if read == 1 else f"{read:,} files of tables are"
+            statements.append(f"{subject} as locked, and the verdicts follow from what was read")
+        return "; ".join(statements)
 
 
 def verify_locks(
