@@ -4,7 +4,12 @@ from collections.abc import Callable
 from functools import cache
 
 from lnlab.compile.checked import Checked
-from lnlab.compile.selection.measured_quantities import quantities_of, splits_of, stated_facts
+from lnlab.compile.selection.measured_quantities import (
+    measured_at_several_steps,
+    quantities_of,
+    splits_of,
+    stated_facts,
+)
 from lnlab.compile.tuning.problems import variants_of
 from lnlab.keys import Json
 from lnlab.select.planned import PlannedRuns
@@ -50,6 +55,9 @@ def planned_runs(
         taken_over=stated_facts(registries, "over"),
         told_by=stated_facts(registries, "told_by"),
         counted_at=stated_facts(registries, "x"),
+        steps=measured_at_several_steps(
+            checked.requests, registries, {setting["train"]["steps"] for setting in checked.settings}
+        ),
         rules=list(registries["convergence"].entries) if "convergence" in registries else None,
         derived=list(registries["quantity"].entries) if "quantity" in registries else (),
         chosen=chosen,

@@ -39,6 +39,7 @@ class PlannedRuns:
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         counted_at: derived quantity -> the values of its column x, of those that state them.
+        steps: quantity -> the steps at which every run has it, of those that are measured at several.
         rules: every rule of convergence, or None where the registry is absent.
         derived: every derived quantity; none has a split but those that are told by it.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
@@ -55,6 +56,7 @@ class PlannedRuns:
     taken_over: Mapping[str, str] = field(default_factory=dict)
     told_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counted_at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
     derived: Collection[str] = ()
     chosen: str | None = None
@@ -189,11 +191,17 @@ class PlannedSelection:
         return name in self.runs.splits and list(self.runs.quantities or ()).count(name) == 1
 
     def unpinned(self, claim_axes: Collection[str]) -> str | None:
-        """Why it leaves a number for each of several splits, or for each rule of convergence; or None."""
+        """Why it leaves a number for each of several splits, steps or rules of convergence; or None."""
         pinned = {*self.selection.written, *claim_axes}
         for name in self.selection.names:
             if several := [column for column in self.runs.told_by.get(name, ()) if column not in pinned]:
                 return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
+            if (
+                (steps := self.runs.steps.get(name))
+                and "step" not in pinned
+                and list(self.runs.quantities or ()).count(name) == 1
+            ):
+                return f"'{name}' is measured at the steps {listed(map(str, steps))}; pin step"
             if self._of_the_curve(name) and "split" not in pinned and len(self.runs.splits[name]) > 1:
                 return f"'{name}' is measured on {' and '.join(self.runs.splits[name])}; pin split"
         return None

@@ -1,5 +1,7 @@
 """``lnlab check`` refuses claims that read several sites of a probe where they need one, or none at all."""
 
+from pathlib import Path
+
 import pytest
 
 from lnlab.execute import registry_loader
@@ -156,3 +158,41 @@ def plugged(tiny, monkeypatch):
     monkeypatch.setattr(probes, "_entries", dict(probes.entries))
     registry_loader._load_once.cache_clear()
     tiny.with_name("pair.py").write_text(PLUGIN)
+
+
+STEPS = """lnlab: 2
+title: Sharper in training?
+task: {kind: language_modeling, corpus: toy_english, vocabulary: 200, length: 16, windows: 4}
+model: {kind: language_model, layers: 1, d_model: 8, heads: 2, d_ff: 16}
+placement: post
+seeds: 3
+optimizer: {kind: adam, lr: 3e-3}
+train: {steps: 40}
+probes:
+  - {kind: hessian_spectrum, at: [init, end], draws: 2, steps: 4, batches: 1}
+  - {kind: parameter_size, at: {every: 20}}
+claims:
+  - {id: a, says: b, kind: bound, of: OF, at_most: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "steps"),
+    [
+        ("{quantity: largest_eigenvalue}", "0, 40"),
+        ("{quantity: parameter_rms, layer: 1, sublayer: feed_forward, tensor: w2}", "0, 20, 40"),
+        ("{quantity: largest_eigenvalue, step: last}", ""),
+        ("{quantity: largest_eigenvalue, step: 0}", ""),
+        ("{quantity: final_nll}", ""),
+        ("{quantity: nll, split: validation, step: last}", ""),
+    ],
+)
+def test_a_number_of_several_steps_is_refused_before_it_is_computed(lnlab, workdir, of, steps):
+    Path("steps.yaml").write_text(STEPS.replace("OF", of))
+    found = lnlab("check", "steps.yaml")
+    if not steps:
+        assert found.code == 0, found.err
+    else:
+        assert found.code == 2
+        assert f"is measured at the steps {steps}; pin step" in found.err
+        assert "steps.yaml:13:" in found.err

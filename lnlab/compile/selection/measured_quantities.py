@@ -1,12 +1,14 @@
 """Which quantities an experiment measures or derives, and on which splits, as its probes and its training say."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
+from lnlab.specfile.moments import due_steps
 
 
 def splits_of(requests: ResolvedRequests, *, trained: bool) -> dict[str, tuple[str, ...]]:
@@ -33,6 +35,33 @@ def quantities_of(
         return None
     measured = [str(quantity) for names in probes for quantity in names or ()] + list(curves)
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
+
+
+def measured_at_several_steps(
+    requests: ResolvedRequests, registries: Registries, run_lengths: Collection[int]
+) -> dict[str, tuple[int, ...]]:
+    """Quantity -> the steps at which the shortest run has it, of those that every run has at several.
+
+    Left out are curves, which a selection reads at their last step, what is derived from several states, and probes
+    that count epochs, whose steps depend on the corpus.
+    """
+    shortest = min(run_lengths, default=0)
+    steps: dict[str, set[int]] = {}
+    for probe in requests.probes:
+        kind = probe.choice["kind"]
+        if kind == EVALUATION or (isinstance(probe.at, dict) and "epochs" in probe.at):
+            continue
+        with suppress(ValueError):  # a step beyond the end is told where it stands
+            for name in _at_each_step(registries["probe"][kind], registries):
+                steps.setdefault(name, set()).update(due_steps(probe.at, shortest))
+    return {name: tuple(sorted(found)) for name, found in steps.items() if len(found) > 1}
+
+
+def _at_each_step(probe: Entry[Any], registries: Registries) -> list[str]:
+    """The quantities that a probe gives of each state: those that it stores, and the numbers of a spectrum."""
+    if probe.facts.table == "spectra":
+        return [entry.name for entry in _derived(registries) if entry.facts.table == "spectra"]
+    return list(probe.facts.quantities or ())
 
 
 def stated_facts(registries: Registries, fact: str) -> dict[str, Any]:
