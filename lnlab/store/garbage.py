@@ -28,7 +28,7 @@ class Removal:
         plans: digests.
         trajectories: keys.
         held: trajectories that stay, as another process works on them.
-        damaged: packs that stay, as they cannot be read, a sentence each.
+        damaged: packs that stay, as they cannot be read or written again, a sentence each.
     """
 
     plans: tuple[str, ...]
@@ -95,7 +95,7 @@ def _remove_trajectory(root: Path, folder: Path) -> bool:
 
 
 def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterator[str]:
-    """Replace the packs that hold something of these trajectories; the sentences on those that cannot be read."""
+    """Replace the packs that hold something of these trajectories; the sentences on those that stay."""
     packs = Packs(root)
     for pack in packs.current():
         if unwanted.isdisjoint(pack.holds):
@@ -104,6 +104,9 @@ def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterato
         kept, damaged = pack.read(pack.holds.keys())
         if damaged:  # what else a damaged group holds cannot be told from what goes
             yield from dict.fromkeys(sentence for sentences in damaged.values() for sentence in sentences)
+            continue
+        if not all(stretch.is_known for stretch in kept):
+            yield f"{pack.folder} holds columns of a newer lnlab, which would be lost"
             continue
         writer = PackWriter(root)
         for stretch in kept:

@@ -47,7 +47,6 @@ from lnlab.store.records.layout import (
 from lnlab.store.records.record import Record, read_record
 from lnlab.store.records.records import StoreReader
 from lnlab.store.stretch import Stretch
-from lnlab.tables import WRITTEN_BY_WORKERS, table_schema
 
 MIN_LOOSE_TRAJECTORIES = 64
 """With fewer finished trajectories outside of packs, there is no pack made of them."""
@@ -257,26 +256,15 @@ def _pack(root: Path, trajectories: list[str]) -> None:
                 with suppress(OSError):
                     output = (folder / OUTPUT_FILE).read_bytes()
                 stretch = Stretch(record, {name: record.read(name) for name in record.files}, output)
-                if _is_known(stretch):
+                if stretch.is_known:
                     writer.add(stretch, stretch.tables(), replaced=folder)
         if writer.is_full:
             writer.close()
     writer.close()
 
 
-def _is_known(stretch: Stretch) -> bool:
-    """Whether this lnlab knows every table and column of a stretch: what a newer one wrote stays as it is."""
-    for name, content in (stretch.files or {}).items():
-        table = name.removesuffix(".parquet")
-        if table not in WRITTEN_BY_WORKERS:
-            return False
-        if not pl.read_parquet_schema(BytesIO(content)).items() <= table_schema(table).items():
-            return False
-    return True
-
-
 def _join(root: Path) -> None:
-    """Make one pack of many that are not full. One with damage stays as it is."""
+    """Make one pack of many that are not full. One with damage, or of a newer lnlab, stays as it is."""
     small = [pack for pack in Packs(root).current() if pack.is_small]
     if len(small) <= MAX_SMALL_PACKS:
         return

@@ -16,6 +16,8 @@ from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from lnlab.store.records.checksummed import CorruptFile, from_checksummed_json, 
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.record import Record
 from lnlab.store.stretch import PackReplaced, Stretch
-from lnlab.tables import frame, table_schema
+from lnlab.tables import WRITTEN_BY_WORKERS, frame, table_schema
 
 PACKS_FOLDER = "packs"
 INDEX_FILE, INDEX_COPY_FILE = "index.json", "copy.json"
@@ -187,12 +189,22 @@ class TablePack:
             },
         }
 
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether this lnlab knows every table and column: what a newer one wrote is never written again."""
+        return all(
+            name in (RECORDS, *WRITTEN_BY_WORKERS)
+            and pl.read_parquet_schema(BytesIO(table.footer)).items() <= packed_schema(name).items()
+            for name, table in self.tables.items()
+        )
+
     @property
     def is_small(self) -> bool:
         """Whether it is joined with others, once there are many."""
         rows = sum(table.row_starts[-1] for table in self.tables.values())
         size = sum(table.size for table in self.tables.values())
-        return rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and size < _FULL_BYTES // 2
+        is_light = rows + RECORD_WEIGHT * len(self.stretches) < FULL_PACK // 2 and size < _FULL_BYTES // 2
+        return is_light and self.is_known
 
     def place(self, trajectory: str) -> int:
         """Where a trajectory first occurs."""
@@ -268,7 +280,7 @@ class TablePack:
             positions = [p for p in range(number * _WINDOW, end) if not self._damage(p)]
             by_position: dict[int, dict[str, pl.DataFrame]] = {p: {} for p in positions}
             for name, table in self.tables.items():
-                if name != RECORDS:
+                if name in WRITTEN_BY_WORKERS:  # a newer lnlab may have written others
                     rows = self.scan(name, positions).select(table_schema(name).names()).collect()
                     start = 0
                     for p in positions:

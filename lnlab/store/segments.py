@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lnlab.errors import StoreError
+from lnlab.issues import Issue
 from lnlab.keys import canonical, digest, digest_bytes
 from lnlab.store.records.layout import RECORD_FILE
 from lnlab.store.remote import MANIFESTS, Remote, Untrusted
@@ -60,9 +62,13 @@ def encode_segment(stretch: Stretch) -> tuple[Segment, bytes]:
 
     Raises:
         PackReplaced: it lay in a pack that is gone.
+        StoreError: it lies in a pack of a newer lnlab, whose rows this one would send in part.
     """
     record, contents = stretch.record, stretch.files
     if contents is None:
+        if not stretch.is_known:
+            what = "a pack of this store holds columns that only a newer lnlab knows"
+            raise StoreError(Issue("unsupported", str(record.folder), what, "update lnlab here, then do this again"))
         # made again of its rows: the bytes that were committed, if this Polars writes what that one wrote
         contents = {f"{table}.parquet": encode_parquet(rows) for table, rows in stretch.tables().items()}
         record = replace(record, files={name: digest_bytes(content) for name, content in contents.items()})

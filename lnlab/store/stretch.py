@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from lnlab.store.records.record import Record
-from lnlab.tables import table_schema
+from lnlab.tables import WRITTEN_BY_WORKERS, table_schema
 
 if TYPE_CHECKING:
     from lnlab.store.packs import TablePack
@@ -35,13 +36,26 @@ class Stretch:
     pack: "TablePack | None" = None
     position: int = 0
 
+    @property
+    def is_known(self) -> bool:
+        """Whether this lnlab knows every table and column: what a newer one wrote stays as it is."""
+        if self.pack is not None:
+            return self.pack.is_known
+        for name, content in (self.files or {}).items():
+            table = name.removesuffix(".parquet")
+            if table not in WRITTEN_BY_WORKERS:
+                return False
+            if not pl.read_parquet_schema(BytesIO(content)).items() <= table_schema(table).items():
+                return False
+        return True
+
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Its rows by table; a table without rows is there if it was written.
+        """Its rows by table; a table without rows is there if it was written. Tables of a newer lnlab are left out.
 
         Raises:
             PackReplaced: it lay in a pack that is gone.
         """
-        names = [name.removesuffix(".parquet") for name in self.record.files]
+        names = [table for table in WRITTEN_BY_WORKERS if f"{table}.parquet" in self.record.files]
         if self.pack is not None:
             try:
                 return self.pack.tables_at(self.position, names)

@@ -7,14 +7,17 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_toys import outcome_of, plan_of, record, record_all, rows_of, trajectory_of
 
+from lnlab import tables
 from lnlab.errors import StoreError
 from lnlab.report.tidy import tidy_rows
 from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import select_measured_rows
 from lnlab.store import join, packing
+from lnlab.store.garbage import remove_garbage
 from lnlab.store.packs import PackedTable, Packs
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
+from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
 from lnlab.tables import Results, table_schema
 
@@ -220,6 +223,39 @@ def test_what_a_newer_version_wrote_stays_in_its_folder(store, root, plan):
     store.pack()
     assert Packs(root).trajectories() == {known.key}
     assert all(len(read_trajectory(root, unit.key).records) == 1 for unit in (column, table, known))
+
+
+@pytest.mark.parametrize("what", ["column", "table", "type"])
+def test_a_pack_of_a_newer_version_is_read_and_never_written_again(store, root, plan, monkeypatch, what):
+    """Not to join it with others, not by ``lnlab gc``, not to send it elsewhere: its columns would be lost."""
+    monkeypatch.setattr(packing, "MAX_SMALL_PACKS", 1)
+    monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 1)
+    newer, other = plan.trajectories[:2]
+    with pytest.MonkeyPatch.context() as patch:
+        columns = tables.TABLES["sites"]
+        more = {"column": {"colour": (pl.String, "")}, "type": {"index": (pl.Int64, "")}, "table": {}}[what]
+        table = "sounds" if what == "table" else "sites"
+        patch.setitem(tables.TABLES, table, columns | more)
+        patch.setitem(tables.WRITTEN_BY_WORKERS, table, columns | more)
+        opened = store.open_unit(newer.key)
+        opened.write(
+            table, [row | ({"colour": "red"} if what == "column" else {}) for row in rows_of(newer.measurements[0])]
+        )
+        opened.commit([newer.measurements[0].key], outcome_of(newer))
+        store.pack()
+    (pack,) = Packs(root).current()
+    record(store, other)
+    store.pack()
+    assert len(Packs(root).current()) == 2
+    (stretch,) = read_trajectory(root, newer.key).stretches
+    if what != "type":
+        known = {"outcomes"} | ({"sites"} if what == "column" else set())
+        assert stretch.tables().keys() == known
+    with pytest.raises(StoreError, match="only a newer lnlab knows"):
+        encode_segment(stretch)
+    (sentence,) = remove_garbage(root, [], [newer.key]).damaged
+    assert sentence == f"{pack.folder} holds columns of a newer lnlab, which would be lost"
+    assert pack.folder.is_dir()
 
 
 def test_a_measurement_that_two_packs_hold_counts_once(store, root, plan, tmp_path):

@@ -89,4 +89,4 @@ def gc(
         if removal.held:
             err().print(f"{format_count(len(removal.held), 'unit')} stay: another lnlab works on them")
         for sentence in removal.damaged:
-            err().print(one_line(f"damaged, and left as it is: {sentence}"))
+            err().print(one_line(f"a pack was left as it is: {sentence}"))
