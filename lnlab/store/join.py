@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,11 @@ class _StoredRows:
             contents = self.contents[trajectory]
             if table == "curves":
                 stretches = self.curves_of(trajectory)
-                (whole if len({id(stretch.pack) for stretch in stretches}) < 2 else mixed).extend(stretches)
+                # joined packs hold the stretches of a trajectory in the order of the packs, not in their own
+                in_order = all(
+                    one.pack is two.pack and one.position <= two.position for one, two in pairwise(stretches)
+                )
+                (whole if in_order else mixed).extend(stretches)
                 continue
             first = contents.first_holders()
             asked = {key for keys in self.requests.by_trajectory[trajectory].values() for key in keys}

@@ -15,7 +15,7 @@ from lnlab.select.select import select_measured_rows
 from lnlab.store import join, packing
 from lnlab.store.garbage import remove_garbage
 from lnlab.store.packs import PackedTable, Packs
-from lnlab.store.records.layout import trajectory_folder
+from lnlab.store.records.layout import stretch_name, trajectory_folder
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
@@ -300,6 +300,36 @@ def test_curves_of_a_trajectory_in_a_pack_and_a_folder_have_each_step_once_the_f
     record(store, trajectory_of(2, 2))
     store.pack()
     assert join.join_results(root, plan).runs["last_finite_loss"].to_list() == [2.0, 2.0]
+
+
+def test_packs_that_are_joined_leave_a_step_recorded_twice_to_the_same_stretch(store, root, monkeypatch):
+    """The stretch that comes later in the joined pack may come first by its name."""
+    monkeypatch.setattr(packing, "MAX_SMALL_PACKS", 1)
+    monkeypatch.setattr(packing, "MIN_LOOSE_TRAJECTORIES", 1)
+    monkeypatch.setattr(packing, "superseded_records", lambda *_: [])
+    unit = trajectory_of(1, 1, probes=())
+
+    def train(first, last, value):
+        opened = store.open_unit(unit.key)
+        opened.folder.rmdir()
+        opened.folder, opened.first_step = opened.folder.with_name(stretch_name(first)), first
+        opened.folder.mkdir()
+        row = {"trajectory": unit.key, "split": "train", "quantity": "loss", "value": value}
+        opened.write("curves", [row | {"step": step} for step in range(first, last)])
+        opened.commit([], outcome_of(unit) | {"steps": last})
+
+    run = {"run": "r", "trajectory": unit.key, "steps": 8, "variant": "v", "seed": 1}
+    plan = {"runs": join.frame("runs", [run]), "axes": join.frame("axes", []), "needs": join.frame("needs", [])}
+    train(0, 4, 1.0)
+    train(4, 8, 1.0)
+    store.pack()
+    train(0, 6, 2.0)
+    for _ in range(2):  # in a pack and a folder, then in one pack
+        assert len(Packs(root).current()) == 1
+        curves = join.join_results(root, plan).tables["curves"]
+        assert curves["value"].to_list() == [1.0] * 4 + [2.0] * 2 + [1.0] * 2
+        store.pack()
+    assert len(read_trajectory(root, unit.key).records) == 3
 
 
 def test_a_table_that_is_read_from_files_has_the_axes_beside_it_like_one_that_is_held(
