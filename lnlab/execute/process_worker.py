@@ -36,23 +36,26 @@ def serve(channel: Connection, initialize: Callable[[], None]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # an idle worker just ends
     initialize()
-    while True:
-        try:
+    with suppress(EOFError, OSError):  # the channel is closed: nobody waits for an answer any more
+        while True:
             content = channel.recv_bytes()
-        except (EOFError, OSError):
-            return
-        channel.send((_BEGUN, None))
+            channel.send((_BEGUN, None))
+            channel.send_bytes(_answer(content))
+
+
+def _answer(content: bytes) -> memoryview:
+    """Do a task; how it ended, as bytes that can be read."""
+    try:
+        task, argument = ForkingPickler.loads(content)
+        return ForkingPickler.dumps((_ANSWERED, task(argument)))
+    except BaseException as error:
+        error.add_note(f"in a worker:\n{traceback.format_exc()}")
         try:
-            task, argument = ForkingPickler.loads(content)
-            answer = ForkingPickler.dumps((_ANSWERED, task(argument)))
-        except BaseException as error:
-            error.add_note(f"in a worker:\n{traceback.format_exc()}")
-            try:
-                answer = ForkingPickler.dumps((_RAISED, error))
-                ForkingPickler.loads(answer)  # some errors can be pickled and not be read
-            except Exception:
-                answer = ForkingPickler.dumps((_RAISED, RuntimeError(repr(error))))
-        channel.send_bytes(answer)
+            answer = ForkingPickler.dumps((_RAISED, error))
+            ForkingPickler.loads(answer)  # some errors can be pickled and not be read
+        except Exception:
+            answer = ForkingPickler.dumps((_RAISED, RuntimeError(repr(error))))
+        return answer
 
 
 class ProcessWorker:
@@ -78,8 +81,9 @@ class ProcessWorker:
         return future
 
     def terminate(self) -> None:
-        """SIGTERM to the process, if there is one."""
+        """SIGTERM to the process, if there is one; no other is started."""
         with self._lock:
+            self._stopped = True  # else a task that its process had not begun would begin in the next one
             if self._process is not None:
                 self._process.terminate()
 
@@ -148,7 +152,7 @@ class ProcessWorker:
                 )
                 with _STARTING:
                     process.start()
-            except OSError as error:
+            except (OSError, EOFError) as error:  # or what forks them ended over it, as where no process is left
                 channel.close()
                 raise BrokenProcessPool(f"no process can be started: {error}") from error
             finally:

@@ -5,12 +5,17 @@ import signal
 import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import Pipe
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 from toy_pieces import process_of
 
+from lnlab.execute import pool
 from lnlab.execute.executor import WorkerDied
+from lnlab.execute.interrupts import listen
 from lnlab.execute.pool import Workers
+from lnlab.execute.process_worker import serve
 
 
 @pytest.fixture
@@ -45,6 +50,11 @@ def unsendable(_):
 def close_everything(_):
     os.closerange(3, 1000)
     time.sleep(60)
+
+
+def listen_late():
+    time.sleep(1.0)
+    listen()
 
 
 def slept(seconds):
@@ -170,3 +180,40 @@ def test_processes_that_never_begin_have_died_of_the_task(monkeypatch):
         assert caught.value.exitcode == 1
     finally:
         workers.stop()
+
+
+def test_a_task_that_was_not_begun_before_sigterm_is_not_begun_in_another_process(monkeypatch):
+    monkeypatch.setattr("lnlab.execute.pool.listen", listen_late)
+    workers = Workers(1)
+    try:
+        future = workers.submit(abs, -1)
+        while workers._workers[0]._process is None:
+            time.sleep(0.01)
+        workers.terminate()
+        with pytest.raises(BrokenProcessPool, match="were stopped"):
+            future.result(60)
+    finally:
+        workers.stop()
+
+
+@pytest.mark.parametrize("error", [OSError(11, "Resource temporarily unavailable"), EOFError("unexpected EOF")])
+def test_where_no_process_can_be_started_the_pool_is_broken(workers, monkeypatch, error):
+    """The second error is that of a forkserver which ended because it could not fork."""
+
+    def start(process):
+        raise error
+
+    monkeypatch.setattr(pool._worker_context().Process, "start", start)
+    with pytest.raises(BrokenProcessPool, match=r"no process can be started: .*(unavailable|unexpected EOF)"):
+        workers.submit(abs, -1).result(60)
+    monkeypatch.undo()
+    assert workers.submit(abs, -1).result(60) == 1
+
+
+@pytest.mark.parametrize("task", [(abs, -1), (abs, "text")])
+def test_an_answer_that_nobody_waits_for_any_more_is_no_error(monkeypatch, task):
+    monkeypatch.setattr("lnlab.execute.process_worker.signal.signal", lambda *_: None)
+    parent, channel = Pipe()
+    parent.send_bytes(ForkingPickler.dumps(task))
+    parent.close()
+    serve(channel, lambda: None)
