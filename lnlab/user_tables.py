@@ -126,8 +126,10 @@ def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFr
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
         what = f"cannot be read as a table: {reason}"
         raise LabError(Issue("unreadable", str(path), what, "give every row as many cells as the header")) from error
-    frame = frame.rename({name: name.strip() for name in frame.columns})
-    _require(path, frame.columns, columns)
+    # Polars leaves a quote within a quoted name doubled.
+    names = [name.replace('""', '"').strip() for name in frame.columns]
+    _require(path, names, {*columns, *(name for name in names if names.count(name) > 1)})
+    frame.columns = names
     if frame.select(pl.all_horizontal(pl.all().is_null()).all()).item():  # an empty line is a row of nulls
         raise LabError(_no_rows(path))
     return frame

@@ -20,6 +20,7 @@ from lnlab.userfiles import read_user_file
 
 _STATUSES = {1: "running", 2: "running", 3: "finished", 4: "failed", 5: "killed"}
 """``RunStatus`` of MLflow's protocol."""
+_STEPS = range(-(2**63), 2**63)
 _LARGEST_METRIC = 1 << 28
 """Bytes of one metric of one run."""
 
@@ -39,7 +40,7 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
     content = read_user_file(folder / "meta.yaml", "file of MLflow")
     try:
         meta: Any = YAML(typ="safe", pure=True).load(content.decode())
-    except (YAMLError, UnicodeDecodeError) as error:
+    except (YAMLError, ValueError) as error:  # no UTF-8, or a date that is none
         raise LabError(Issue("unreadable", str(folder / "meta.yaml"), "is not YAML", "leave this run out")) from error
     if not isinstance(meta, dict) or meta.get("lifecycle_stage") == "deleted":
         return None
@@ -57,13 +58,17 @@ def read_mlflow_run(folder: Path) -> TrackedFolder | None:
         for number, line in enumerate(files[-1][1].decode(errors="replace").splitlines(), start=1):
             cells = line.split()
             try:
-                points.append((name, int(cells[2]) if len(cells) > 2 else 0, float(cells[1])))
+                step = int(cells[2]) if len(cells) > 2 else 0
+                points.append((name, step, float(cells[1])))
+                if step not in _STEPS:
+                    raise ValueError(step)
             except (ValueError, IndexError) as error:
                 where = f"{path}:{number}"
                 raise LabError(
                     Issue("unreadable", where, "is no point of a metric", "a line is: moment value step")
                 ) from error
-    status = _STATUSES.get(meta.get("status", 0), "finished")
+    code = meta.get("status", 3)
+    status = _STATUSES[code] if isinstance(code, int) and code in _STATUSES else str(code).lower()
     frame = pl.DataFrame(points, schema={"name": pl.String, "step": pl.Int64, "value": pl.Float64}, orient="row")
     name = str(meta.get("run_name") or folder.name)
     return TrackedFolder(name, settings=settings, points=frame, files=files, status=status)

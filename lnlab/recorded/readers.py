@@ -96,8 +96,9 @@ def read_tables(
     for path in _whole_folders(paths):
         if path.is_dir() or MARK in path.name:
             for run in _tracked_runs(path):
-                frames.append(run.rows({} if names is None else names.require(run.name)))
                 digests |= {file.as_posix(): digest_bytes(content) for file, content in run.files}
+                if not run.points.is_empty():
+                    frames.append(run.rows({} if names is None else names.require(run.name)))
             continue
         ending = path.suffix.lower()
         if ending not in READABLE:
@@ -115,10 +116,12 @@ def read_tables(
             raise LabError(Issue("unreadable", str(path), what, "write it again, with one header line")) from error
         frames.append(_with_names(path, rows, names))
         digests[path.as_posix()] = digest_bytes(content)
+    shown = ", ".join(map(str, paths))
+    if not frames:
+        raise LabError(Issue("missing", shown, "there are no numbers", "name files or folders with at least one run"))
     try:
         return pl.concat(frames, how="diagonal_relaxed"), digests
     except pl.exceptions.PolarsError as error:
-        shown = ", ".join(map(str, paths))
         raise LabError(
             Issue("unreadable", shown, "have columns of different kinds", "give them one set of columns")
         ) from error
@@ -142,11 +145,16 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
     runs: dict[Path, TrackedFolder] = {}
     for path in holding:
         run = read_event_run(path, path.name if path == folder else path.relative_to(folder).as_posix())
-        # `SummaryWriter.add_hparams` writes a run of its own below the one that it describes.
-        if run.settings and path.parent in runs:
-            above = runs[path.parent]
+        above = runs.get(path.parent)
+        # `SummaryWriter.add_hparams` writes a run of its own below the one that it describes, with its last numbers.
+        describes = run.settings and not run.points["name"].is_duplicated().any()
+        if describes and above is not None and not above.points.is_empty():
+            further = run.points.filter(~pl.col("name").is_in(above.points["name"].implode()))
             runs[path.parent] = replace(
-                above, settings={**above.settings, **run.settings}, files=[*above.files, *run.files]
+                above,
+                settings={**above.settings, **run.settings},
+                points=pl.concat([above.points, further]),
+                files=[*above.files, *run.files],
             )
         else:
             runs[path] = run
@@ -165,9 +173,17 @@ def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.Da
             remedy = "say what the names of its runs mean: runs: '{placement}-seed{seed}'"
             raise LabError(Issue("unreadable", str(path), "is a chart exported from Weights & Biases", remedy))
         return rows
+    shared = [column for column in rows.columns if not (of_chart and _CHART_COLUMN.fullmatch(column))]
+    metrics = {metric for _, _, metric in of_chart}
+    for field in names.fields:
+        if field in shared or field in metrics:
+            what = f"the field '{field}' of '{names.pattern}' is a column of {path} already"
+            raise LabError(Issue("conflict", "runs", what, "give the field another name"))
+    if twice := metrics.intersection(shared):
+        what = f"has a metric and a column of one name, '{min(twice)}'"
+        raise LabError(Issue("conflict", str(path), what, "rename one of them"))
     if not of_chart:
         return rows.with_columns(pl.lit(value).alias(field) for field, value in names.require(path.stem).items())
-    shared = [column for column in rows.columns if not _CHART_COLUMN.fullmatch(column)]
     return pl.concat(
         [
             rows.select(

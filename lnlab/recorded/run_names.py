@@ -30,8 +30,13 @@ class RunNames:
 
     pattern: str
 
+    @property
+    def fields(self) -> list[str]:
+        """The names of its fields, in order."""
+        return _FIELD.findall(self.pattern)
+
     def __post_init__(self) -> None:
-        fields = _FIELD.findall(self.pattern)
+        fields = self.fields
         if not fields or any(not name.strip() for name in fields):
             raise self._refused("has no named field", "write {name} where the names of runs differ: {placement}-{seed}")
         if re.search(r"[{}]", _FIELD.sub("", self.pattern)):
@@ -49,7 +54,6 @@ class RunNames:
         Raises:
             LabError: it fits in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
         """
-        fields = _FIELD.findall(self.pattern)
         # The first and the last way to divide the name; where they agree there is no other.
         ways = []
         for field in ("(.+?)", "(.+)"):
@@ -59,13 +63,13 @@ class RunNames:
             ways.append(found.groups())
         if ways[0] != ways[1]:
             shown = ", or ".join(
-                " and ".join(f"{field} '{text}'" for field, text in zip(fields, way, strict=True)) for way in ways
+                " and ".join(f"{field} '{text}'" for field, text in zip(self.fields, way, strict=True)) for way in ways
             )
             what = f"the name '{name}' fits '{self.pattern}' in two ways: {shown}"
             raise LabError(
                 Issue("unreadable", "runs", what, "rename the runs, or write out in the pattern what they share")
             )
-        return {field: number_or_word(text) for field, text in zip(fields, ways[0], strict=True)}
+        return {field: number_or_word(text) for field, text in zip(self.fields, ways[0], strict=True)}
 
     def require(self, name: str) -> Mapping[str, Json]:
         """As ``read``, of a name that has to fit.

@@ -8,6 +8,8 @@ import polars as pl
 
 from lnlab.keys import Json
 
+_OWN_COLUMNS = ("run_name", "step", "status")
+
 
 @dataclass(frozen=True)
 class TrackedFolder:
@@ -30,14 +32,18 @@ class TrackedFolder:
     def rows(self, named: Mapping[str, Json]) -> pl.DataFrame:
         """One row a step: ``run_name``, ``step``, a column for each metric and each setting, and how the run ended.
 
+        A metric that is called as one of lnlab's columns is ``metrics.NAME``; a setting that is called as a metric or
+        as one of these columns is ``params.NAME``.
+
         Args:
             named: what its name says; it wins over a setting that is called the same.
         """
-        wide = self.points.pivot("name", index="step", values="value", aggregate_function="last")
+        free = self.points.with_columns(pl.col("name").replace({name: f"metrics.{name}" for name in _OWN_COLUMNS}))
+        wide = free.pivot("name", index="step", values="value", aggregate_function="last")
         cells: dict[str, Json] = {"run_name": self.name}
         if self.status is not None:
             cells["status"] = self.status
         for name, value in {**self.settings, **named}.items():
             # A parameter such as `loss: mse` stands beside the metric of that name.
-            cells[f"params.{name}" if name in wide.columns or name in ("run_name", "status") else name] = value
+            cells[f"params.{name}" if name in wide.columns or name in _OWN_COLUMNS else name] = value
         return wide.with_columns(pl.lit(value).alias(name) for name, value in cells.items()).sort("step")

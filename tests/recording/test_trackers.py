@@ -122,6 +122,7 @@ def test_hyperparameters_are_columns_of_the_run_that_they_describe(tmp_path):
     assert frame.select("run_name", "seed", "lr", "placement", "step", "loss").rows() == [
         (f"run{seed}", seed, 0.5, "pre", step, loss) for seed in (1, 2) for step, loss in ((0, 2.0), (5, 1.0))
     ]
+    assert frame["final"].drop_nulls().to_list() == [1.0, 1.0]
 
 
 def test_a_torn_event_file_is_named_or_read_as_far_as_it_goes(tmp_path):
@@ -153,6 +154,94 @@ def test_mlflow_itself_writes_such_folders(tmp_path, monkeypatch):
             for i, value in enumerate(values):
                 mlflow.log_metric("val/loss", value, step=10 * i)
     assert rows_of(read_table(tmp_path)) == expected()
+
+
+def mlflow_run(run, meta="status: 3", **metrics):
+    """A run with the parameter lr, and metrics by their lines."""
+    (run / "metrics").mkdir(parents=True)
+    (run / "params").mkdir()
+    (run / "meta.yaml").write_text(f"run_name: pre-seed1\n{meta}\n")
+    (run / "params" / "lr").write_text("0.001")
+    for name, lines in metrics.items():
+        (run / "metrics" / name).write_text(lines)
+
+
+def test_a_metric_may_be_called_as_a_column_of_lnlab(tmp_path):
+    points = {"loss": "0 3.0 0\n1 nan 5\n", "step": "0 7.0 0\n", "run_name": "0 8.0 0\n", "status": "0 9.0 0\n"}
+    mlflow_run(tmp_path / "run", **points, empty="")
+    frame = read_table(tmp_path)
+    named = frame.select("run_name", "step", "status", "metrics.step", "metrics.run_name", "metrics.status")
+    assert named.row(0) == ("pre-seed1", 0, "finished", 7.0, 8.0, 9.0)
+    assert str(frame["loss"].to_list()) == "[3.0, nan]"
+
+
+@pytest.mark.parametrize(
+    ("meta", "word"),
+    [("status: 4", "failed"), ("status: FAILED", "failed"), ("status: 9", "9"), ("a: b", "finished")],
+)
+def test_how_a_run_ended_is_never_guessed(tmp_path, meta, word):
+    mlflow_run(tmp_path / "run", meta, loss="0 3.0 0\n")
+    assert read_table(tmp_path)["status"].to_list() == [word]
+
+
+@pytest.mark.parametrize(
+    ("meta", "lines", "said"),
+    [
+        ("start_time: 2024-13-01", "0 1 0", "is not YAML"),
+        ("status: 3", "0 1 99999999999999999999", "loss:1: is no point of a metric"),
+        ("status: 3", "0 1 1.5", "loss:1: is no point of a metric"),
+        ("status: 3", "", "there are no numbers"),
+        ("status: 3\nlifecycle_stage: deleted", "0 1 0", "there are no numbers"),
+    ],
+)
+def test_what_mlflow_does_not_write_is_one_line(tmp_path, meta, lines, said):
+    mlflow_run(tmp_path / "run", meta, loss=lines)
+    with pytest.raises(LabError, match=said):
+        read_table(tmp_path)
+
+
+def test_no_file_has_no_numbers():
+    with pytest.raises(LabError, match="there are no numbers"):
+        read_table([])
+
+
+def test_trials_below_a_folder_without_numbers_are_runs(tmp_path):
+    """As TensorBoard's own tutorial of hyperparameters writes them."""
+    tensorboard = pytest.importorskip("torch.utils.tensorboard")
+    with tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_text("about", "a search")
+    for seed in (1, 2):
+        with tensorboard.SummaryWriter(tmp_path / f"pre-seed{seed}") as writer:
+            for event in tensorboard.summary.hparams({"lr": 0.5 * seed}, {"loss": 0.0}):
+                writer.file_writer.add_summary(event)
+            writer.add_scalar("loss", 2.0 * seed, 1)
+    frame = read_table(tmp_path, runs="{placement}-seed{seed}")
+    assert frame.select("placement", "seed", "lr", "loss").rows() == [("pre", 1, 0.5, 2.0), ("pre", 2, 1.0, 4.0)]
+
+
+@pytest.mark.parametrize(("name", "quoted"), [('a "b" c', '"a ""b"" c"'), ('"x"', '"""x"""'), ("a, b", '"a, b"')])
+def test_quotes_in_the_name_of_a_run_are_its_own(tmp_path, name, quoted):
+    column = quoted[:-1] + '-seed1 - loss"'
+    (tmp_path / "chart.csv").write_text(f'"Step",{column}\n0,1.5\n')
+    frame = read_table(tmp_path / "chart.csv", runs="{placement}-seed{seed}")
+    assert frame.rows() == [(0, name, 1, 1.5)]
+
+
+@pytest.mark.parametrize(
+    ("header", "pattern", "said"),
+    [
+        ("step,loss", "{loss}-{seed}", "the field 'loss'"),
+        ("step,seed", "{placement}-{seed}", "the field 'seed'"),
+        ("Step,a-1 - loss", "{Step}-{seed}", "the field 'Step'"),
+        ("Step,a-1 - loss", "{loss}-{seed}", "the field 'loss'"),
+        ("Step,a-1 - Step", "{placement}-{seed}", "a metric and a column of one name, 'Step'"),
+        ("Step, Step", "{placement}-{seed}", "has two columns 'Step'"),
+    ],
+)
+def test_no_column_takes_the_place_of_another(tmp_path, header, pattern, said):
+    (tmp_path / "a-1.csv").write_text(f"{header}\n0,1\n")
+    with pytest.raises(LabError, match=said):
+        read_table(tmp_path / "a-1.csv", runs=pattern)
 
 
 @pytest.mark.parametrize(("write", "step"), [(chart_export, "Step"), (event_files, "step"), (mlflow_runs, "step")])
