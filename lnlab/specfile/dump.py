@@ -58,7 +58,9 @@ def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
         return {key: _plain(value[key], (*path, key), problems) for key in value if key not in keys}
     if isinstance(value, list | tuple | range):
         return [_plain(item, (*path, number), problems) for number, item in enumerate(value)]
-    return _refused(f"a {type(value).__name__} is not plain data", path, problems)
+    name = type(value).__name__
+    article = "an" if name[0] in "aeiouAEIOU" else "a"
+    return _refused(f"{article} {name} is not plain data", path, problems)
 
 
 def _refused(what: str, path: Where, problems: list[Issue]) -> None:

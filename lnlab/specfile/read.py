@@ -1,6 +1,7 @@
 """Data -> ``Experiment``, with every issue at once; what is sound is read on although something else is not."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, ValidationError
@@ -59,14 +60,18 @@ def read_experiment(data: dict[str, Json]) -> Reading:
 
 
 def _as_stated(issue: Issue, data: dict[str, Json], positions: dict[str, list[int]]) -> Issue:
-    """An issue of the data that were read, in the words and at the path of the spec."""
+    """An issue of the data that were read, at the path of the spec and in its words."""
     path = issue.path
     if path and path[0] in positions and len(path) > 1:
         path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
     if path[:2] == ("answer", 0) and isinstance(data["answer"], dict):  # the only answer stands without a list
         path = ("answer", *path[2:])
-    issue = replace(issue, place=path)
-    match path:
+    return in_its_words(replace(issue, place=path), data)
+
+
+def in_its_words(issue: Issue, data: Mapping[str, Json]) -> Issue:
+    """An issue of ``data`` as the grammar says it, where it knows more than the type that a value should have had."""
+    match path := issue.path:
         case ("lnlab",) if issue.code == "out-of-range" and data["lnlab"] == 1:
             remedy = "write lnlab: 2, and role: prediction for badge: regression; claims may stand in their section"
             return Issue("wrong-value", path, "version 1 of the language is no longer read", remedy)

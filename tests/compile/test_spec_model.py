@@ -78,6 +78,13 @@ def test_a_spec_goes_wherever_a_path_goes(tmp_path, monkeypatch):
         ({"train": {"steps": -3}}, "out-of-range", "train.steps"),
         ({"probes": [{"kind": "gradient_norm", "batch": 2}]}, "unknown-key", "probes.0.batch"),
         ({"probes": [{"kind": "gradient_norm", "att": "end"}]}, "unknown-key", "probes.0.att"),
+        ({"norm": None}, "wrong-type", "norm"),
+        ({"lnlab": 1}, "wrong-value", "lnlab"),
+        ({"sweep": []}, "wrong-length", "sweep"),
+        ({"sweep": [{"norm": []}]}, "wrong-length", "sweep.0.norm"),
+        ({"probes": ["gradient_norm"]}, "wrong-type", "probes.0"),
+        ({"probes": [{"batches": 2}]}, "missing", "probes.0"),
+        ({"report": ["architecture"]}, "wrong-type", "report.0"),
         ({"titel": "A"}, "unknown-key", "titel"),
         ({"interventions": "frieze"}, "unknown-kind", "interventions"),
     ],
@@ -92,6 +99,57 @@ def test_what_is_wrong_has_the_code_and_path_that_check_gives(changes, code, pat
     with pytest.raises(SpecError) as checked:
         lnlab.check(data)
     assert issue in checked.value.issues
+
+
+CLAIM = {"id": "a", "says": "A.", "kind": "trend", "of": {"quantity": "loss"}, "over": "layer", "direction": "up"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [({"source": 0.5}, "source"), ({"id": None}, "id"), ({"because": {"x": 3}}, "because"), ({"reduce": 3}, "reduce")],
+)
+def test_what_is_wrong_with_a_claim_in_a_section_is_refused(changes, path):
+    report = [{"kind": "curves", "quantity": "loss", "claims": [{**CLAIM, **changes}]}]
+    with pytest.raises(SpecError) as caught:
+        lnlab.Spec(**PIECES, report=report)
+    (issue,) = caught.value.issues
+    assert issue.what.startswith(f"report.0.claims.0.{path}")
+
+
+def test_a_piece_is_constructed_as_its_choice_is_read():
+    pieces = lnlab.Spec.pieces
+    task = pieces.task.translation(corpus="toy_german_english")
+    assert task.corpus.kind == "toy_german_english"
+    assert lnlab.Spec(task=task, model=MODEL).data["task"]["corpus"] == {"kind": "toy_german_english"}
+    assert lnlab.Spec(**PIECES, norm="rms").norm == pieces.norm.rms()
+    assert pieces.section.curves(quantity="loss", claims=[CLAIM]).claims[0].id == "a"
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind", "given", "code", "place"),
+    [
+        ("optimizer", "adam", {"lr": "fast"}, "wrong-type", "optimizer.lr"),
+        ("optimizer", "adam", {"lrr": 1}, "unknown-key", "optimizer.lrr"),
+        ("norm", "rms", {"eps": -1.0}, "out-of-range", "norm.eps"),
+        ("norm", "rms", {"kind": "layer"}, "wrong-value", "norm.kind"),
+        ("task", "translation", {}, "missing", "task"),
+        ("task", "translation", {"corpus": "toy_german_englis"}, "unknown-kind", "task.corpus.kind"),
+        ("claim", "trend", {**CLAIM, "id": 3}, "wrong-type", "claim.id"),
+        (
+            "section",
+            "curves",
+            {"quantity": "loss", "claims": [{**CLAIM, "kind": "trnd"}]},
+            "unknown-kind",
+            "section.cl",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_piece_is_told_as_check_tells_it(choice, kind, given, code, place):
+    with pytest.raises(SpecError) as caught:
+        getattr(getattr(lnlab.Spec.pieces, choice), kind)(**given)
+    (issue,) = caught.value.issues
+    assert issue.code == code
+    assert issue.where.startswith(place)
 
 
 @pytest.mark.parametrize("name", ["wrong_everywhere", "wrong_forms", "wrong_keys", "wrong_names"])

@@ -25,7 +25,7 @@ from lnlab.compile.setting_paths import INTERVENTIONS, STACK_CHOICES, as_choices
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.methods import methods_of
 from lnlab.errors import SpecError, nearest
-from lnlab.expectations import issue_of_key, issues_of, mistakes_of
+from lnlab.expectations import Mistake, issue_of_key, issues_of, mistakes_of
 from lnlab.issues import Issue, Mark, SourceLocation, Where
 from lnlab.keys import Json
 from lnlab.parameters import Parameters, integers_of
@@ -35,7 +35,7 @@ from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.dump import plain_spec, spec_yaml
 from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, SelectText, Version
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
-from lnlab.specfile.read import missing_key, unknown_key
+from lnlab.specfile.read import in_its_words, missing_key, unknown_key
 
 LISTS = {"probes": "probe", "report": "section", "claims": "claim"}
 """Keys that hold lists of choices, and the registry of each."""
@@ -55,6 +55,34 @@ class _Nothing(BaseModel):
 
 class _Nobody(_Nothing):
     """The same once more, as a union has two members."""
+
+
+class _PieceType(type(BaseModel)):  # type: ignore[misc]  # pydantic names its metaclass only in private
+    def __call__(cls: Any, /, **data: Any) -> Any:
+        """Construct a piece as its choice in a spec is read: a choice inside may be a word, and a tuple a list."""
+        registry = cls.registries[cls.choice]
+        stated: Json = integers_of(_long({"kind": cls.kind_name, **plain_spec(_plain(data))}, registry))
+        piece = cls.__new__(cls)
+        try:
+            cls.__pydantic_validator__.validate_json(json.dumps(stated), self_instance=piece)
+        except ValidationError as error:
+            here = (cls.choice,)
+            mistakes = [replace(mistake, path=(*here, *mistake.path)) for mistake in mistakes_of(error, stated)]
+            issues = _issues(mistakes, {cls.choice: stated}, _with_claims(here, registry, stated, cls.registries))
+            raise SpecError(*(replace(issue, place=issue.where) for issue in issues)) from error
+        return piece
+
+
+class Piece(Parameters, metaclass=_PieceType):
+    """A registered kind with its parameters.
+
+    Raises:
+        SpecError: what is wrong with them, as ``lnlab.check`` says it.
+    """
+
+    registries: ClassVar[Registries]
+    choice: ClassVar[str]
+    kind_name: ClassVar[str]
 
 
 class SpecModel(Experiment):
@@ -92,7 +120,8 @@ class SpecModel(Experiment):
             try:
                 self.__pydantic_validator__.validate_json(json.dumps(complete), self_instance=self)
             except ValidationError as error:
-                issues += _issues(error, complete, self.registries)
+                choices = _choices_in(complete, self.registries)
+                issues += _issues(mistakes_of(error, complete), complete, choices)
             if issues:
                 written = (replace(issue, place=_as_written(issue.path, stated)) for issue in issues)
                 raise SpecError(*as_read([issue.at(_location(issue.path, origins)) for issue in written], document))
@@ -140,7 +169,9 @@ class SpecModel(Experiment):
 
 def spec_model(registries: Registries) -> type[SpecModel]:
     """The model of a spec, of what ``registries`` hold."""
-    pieces = {kind: {entry.name: _piece(entry) for entry in registry} for kind, registry in registries.items()}
+    pieces = {
+        kind: {entry.name: _piece(entry, registries) for entry in registry} for kind, registry in registries.items()
+    }
     choices: dict[str, Any] = {kind: _choice(kind, models) for kind, models in pieces.items()}
     namespace: dict[str, Any] = {f"{kind}_choice": choice for kind, choice in choices.items()} | (
         {} if "claim" not in choices else {"claim_or_id": _claim_or_id(choices["claim"])}
@@ -198,7 +229,7 @@ def _kind_of(value: Any) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def _piece(entry: Entry[Any]) -> type[BaseModel]:
+def _piece(entry: Entry[Any], registries: Registries) -> type[Piece]:
     """A registered kind with its parameters, and with the common fields of what it is.
 
     Choices among its parameters are named, as a kind may hold choices of its own registry.
@@ -222,8 +253,10 @@ def _piece(entry: Entry[Any]) -> type[BaseModel]:
             fields[name] = (annotation, _unset(words))
         else:
             fields[name] = (annotation, Field(description=words))
-    bases = (TEXTS[entry.kind], Parameters) if entry.kind in TEXTS else (Parameters,)
-    return create_model(f"{entry.kind}_{entry.name}", __base__=bases, __doc__=entry.summary, **fields)
+    bases = (TEXTS[entry.kind], Piece) if entry.kind in TEXTS else (Piece,)
+    facts = {"registries": registries, "choice": entry.kind, "kind_name": entry.name, "__module__": __name__}
+    base: Any = _PieceType("Piece", bases, facts)
+    return create_model(f"{entry.kind}_{entry.name}", __base__=base, __doc__=entry.summary, **fields)  # type: ignore[no-any-return]
 
 
 def _stack(stack: str, choices: Mapping[str, Any]) -> Any:
@@ -259,7 +292,9 @@ def _first_point(data: dict[str, Json]) -> tuple[dict[str, Json], dict[Where, Wh
         for axis, values in grid.items() if isinstance(grid, dict) else ():
             place: Where = ("sweep", key, axis)
             first = values
-            if isinstance(values, list) and values:
+            if isinstance(values, list):
+                if not values:  # the grammar says so
+                    continue
                 first, place = values[0], (*place, 0)
             if axis == METHOD:
                 name = next(iter(methods), "") if first == ALL else str(first)
@@ -346,10 +381,14 @@ def _long(raw: Json, registry: Registry[Any]) -> Json:
     return {**raw, **{name: _long(raw[name], nested) for name, nested in entry.nested.items() if name in raw}}
 
 
-def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[tuple[Where, Registry[Any], Json]]:
+Placed = tuple[Where, Registry[Any], Json]
+"""A choice with its path and registry."""
+
+
+def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[Placed]:
     """Every choice in the data with its path and registry; those inside another one belong to it."""
     for key in SETTING:
-        if key in registries and data.get(key) is not None:
+        if key in registries and key in data:
             yield (key,), registries[key], data[key]
     for stack in STACKS:
         stated: Json = data.get(stack)
@@ -357,7 +396,7 @@ def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[tu
             if word in stated:
                 yield (stack, word), registries[word], stated[word]
     train: Json = data.get("train")
-    if isinstance(train, dict) and train.get("stop") is not None:
+    if isinstance(train, dict) and "stop" in train:
         yield ("train", "stop"), registries["stop"], train["stop"]
     select: Json = data.get("select")
     for path in select if isinstance(select, dict) and "rule" in registries else ():
@@ -365,29 +404,46 @@ def _choices_in(data: Mapping[str, Json], registries: Registries) -> Iterator[tu
             yield ("select", path), registries["rule"], select[path]
     for key, kind in {**LISTS, INTERVENTIONS: "intervention"}.items():
         for number, raw in enumerate(data[key] if isinstance(data.get(key), list) else ()):
-            yield (key, number), registries[kind], raw
-            claims = raw.get("claims") if key == "report" and isinstance(raw, dict) else ()
-            for position, claim in enumerate(claims if isinstance(claims, list) else ()):
-                if not isinstance(claim, str):
-                    yield (key, number, "claims", position), registries["claim"], claim
+            yield from _with_claims((key, number), registries[kind], raw, registries)
 
 
-def _issues(error: ValidationError, data: dict[str, Json], registries: Registries) -> list[Issue]:
+def _with_claims(path: Where, registry: Registry[Any], raw: Json, registries: Registries) -> Iterator[Placed]:
+    """A choice and, of a section, the claims in it."""
+    yield path, registry, raw
+    claims = raw.get("claims") if registry.kind == "section" and isinstance(raw, dict) else ()
+    for position, claim in enumerate(claims if isinstance(claims, list) else ()):
+        if not isinstance(claim, str):
+            yield (*path, "claims", position), registries["claim"], claim
+
+
+def _issues(mistakes: Sequence[Mistake], data: Mapping[str, Json], placed: Iterator[Placed]) -> list[Issue]:
     """What pydantic has against a spec: of a choice in the words of its registry, else in those of the grammar."""
-    choices = {path: (registry, raw) for path, registry, raw in _choices_in(data, registries)}
+    choices = {path: (registry, raw) for path, registry, raw in placed}
     issues: list[Issue] = []
-    for mistake in mistakes_of(error, data):
+    for mistake in mistakes:
         path = next((path for path in reversed(choices) if mistake.path[: len(path)] == path), None)
-        if path is None:
-            issues += issues_of([mistake], _unknown, missing_key)
-            continue
-        registry, raw = choices[path]
-        common = _common_fields(registry.kind)
-        if mistake.path[len(path) : len(path) + 1] not in [(word,) for word in common]:
-            issues += [issue.below(*path) for issue in _against(raw, registry, common)]
-        else:
-            issues += issues_of([mistake], unknown_key, missing_key)
+        if path is not None:
+            issues += _issues_of_choice(mistake, path, *choices[path])
+        elif not (mistake.kind == "too_short" and mistake.value):  # too short without its wrong items, which are told
+            issues += [in_its_words(issue, data) for issue in issues_of([mistake], _unknown, missing_key)]
     return list(dict.fromkeys(issues))
+
+
+def _issues_of_choice(mistake: Mistake, path: Where, registry: Registry[Any], raw: Json) -> list[Issue]:
+    """A mistake in the choice at a path, in the words of its registry or, of its common fields, of the grammar."""
+    text = TEXTS.get(registry.kind)
+    if text is not None and not (isinstance(raw, dict) and isinstance(raw.get("kind"), str)):
+        # probes, sections and claims are mappings: a word alone has no place for what is common to them
+        try:
+            text.model_validate_json(json.dumps(raw))
+        except ValidationError as error:
+            below = [replace(inner, path=(*path, *inner.path)) for inner in mistakes_of(error, raw)]
+            return issues_of(below, unknown_key, missing_key)
+    common = _common_fields(registry.kind)
+    issues: list[Issue] = []
+    if mistake.path[len(path) : len(path) + 1] not in [(word,) for word in common]:
+        issues = [issue.below(*path) for issue in _against(raw, registry, common)]
+    return issues or issues_of([mistake], unknown_key, missing_key)
 
 
 def _common_fields(kind: str) -> list[str]:
