@@ -24,7 +24,7 @@ import torch
 from torch import Generator, Tensor
 
 from lnlab.curvature.dense import dense, eigenvalues
-from lnlab.curvature.estimates import Estimate
+from lnlab.curvature.estimates import Estimate, mean_estimate
 from lnlab.curvature.guards import NOT_FINITE, CurvatureError
 from lnlab.curvature.lanczos import Tridiagonal, lanczos, orthogonality_loss
 from lnlab.curvature.operators import Operator
@@ -75,6 +75,12 @@ class BudgetSpectrum:
         return measures
 
 
+def lanczos_steps(products: int, *, relative_error: float | None, vectors: int | None) -> int:
+    """The steps of each of the two runs; arguments as of ``budget_spectrum``."""
+    wanted = min(products // 3, products if relative_error is None else STEPS_BEFORE_DRAWS)
+    return wanted if vectors is None else min(wanted, max(vectors // 2, 2))
+
+
 def budget_spectrum(
     operator: Operator,
     generator: Callable[[int], Generator],
@@ -91,7 +97,7 @@ def budget_spectrum(
         products: at most.
         relative_error: ends the draws once the half-widths of the 95 % intervals are within this share: that of ‖H‖_F
             of ‖H‖_F, that of tr H of the larger of |tr H| and ‖H‖_F, as a trace may be near 0.
-        vectors: the most that fit into memory; all by default.
+        vectors: the most of both bases together that fit into memory, at least 4; None: all.
 
     Raises:
         ValueError: fewer than 6 products.
@@ -102,9 +108,7 @@ def budget_spectrum(
     n = operator.size
     if n <= products:
         return _exact(eigenvalues(dense(operator.matvec, n, operator.device)))
-    steps = min(products // 3, n // 3, n if vectors is None else max(vectors // 2, 2))
-    if relative_error is not None:
-        steps = min(steps, STEPS_BEFORE_DRAWS)
+    steps = lanczos_steps(products, relative_error=relative_error, vectors=vectors)
     first = _start(operator, generator(0), [])
     (outer,) = lanczos(operator.matvec, first[None], steps, basis=True)
     bases = [_vectors(outer)]
@@ -114,13 +118,13 @@ def budget_spectrum(
 
     (inner,) = lanczos(complement, _start(operator, generator(1), bases)[None], steps, basis=True)
     bases.append(_vectors(inner))
-    left = n - len(bases[0]) - len(bases[1])
+    left = n - len(bases[0]) - len(bases[1])  # at least a third of n, as there are more rows than products
     known_trace = float(outer.alphas.sum() + inner.alphas.sum())
     known_square = _square(outer) + _square(inner)
     traces: list[float] = []
     squares: list[float] = []
     spent = len(outer.alphas) + len(inner.alphas)
-    while left and spent < products:
+    while spent < products:
         count = min(TOGETHER, products - spent)
         rows = torch.stack([_start(operator, generator(2 + len(traces) + i), bases) for i in range(count)])
         images = operator.matvec(rows).double()
@@ -131,16 +135,17 @@ def budget_spectrum(
         spent += count
         if relative_error is not None and len(traces) >= LEAST_DRAWS and _within(relative_error, traces, squares):
             break
-    every = torch.cat(bases)
+    # Each basis by itself, and the two against each other: side by side they would be in memory twice.
+    losses = [*map(orthogonality_loss, bases), float((bases[0] @ bases[1].T).abs().max())]
     return BudgetSpectrum(
         size=n,
         density=_density(outer, inner, n),
-        trace=_estimate(traces or [known_trace], exact=not left),
-        squared_norm=_estimate(squares or [known_square], exact=not left),
-        traces=torch.tensor(traces or [known_trace], dtype=torch.float64),
-        squared_norms=torch.tensor(squares or [known_square], dtype=torch.float64),
+        trace=mean_estimate(traces),
+        squared_norm=mean_estimate(squares),
+        traces=torch.tensor(traces, dtype=torch.float64),
+        squared_norms=torch.tensor(squares, dtype=torch.float64),
         products=spent,
-        orthogonality_loss=orthogonality_loss(every),
+        orthogonality_loss=max(losses),
     )
 
 
@@ -196,19 +201,9 @@ def _density(outer: Tridiagonal, inner: Tridiagonal, n: int) -> Quadrature:
     return Quadrature(nodes[order], weights[order], residuals[order])
 
 
-def _estimate(values: list[float], *, exact: bool) -> Estimate:
-    mean = math.fsum(values) / len(values)
-    if exact:
-        return Estimate(mean, 0.0, len(values))
-    if len(values) == 1:
-        return Estimate(mean, math.nan, 1)
-    variance = math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1)
-    return Estimate(mean, math.sqrt(variance / len(values)), len(values))
-
-
 def _within(relative_error: float, traces: list[float], squares: list[float]) -> bool:
     """Whether both intervals are as narrow as asked; that of the norm is half as wide as that of its square."""
-    trace, square = _estimate(traces, exact=False), _estimate(squares, exact=False)
+    trace, square = mean_estimate(traces), mean_estimate(squares)
     reach = [(high - low) / 2 for low, high in (trace.interval(), square.interval())]
     norm = math.sqrt(max(square.value, 0.0))
     return reach[0] <= relative_error * max(abs(trace.value), norm) and reach[1] <= 2 * relative_error * square.value

@@ -6,7 +6,8 @@ With few draws and a spectrum of a few large eigenvalues the draws are skewed, a
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
 
@@ -35,16 +36,19 @@ class Estimate:
         return self.value - reach, self.value + reach
 
 
+def mean_estimate(values: Sequence[float]) -> Estimate:
+    """The mean of independent draws, with the standard error s/√K."""
+    mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return Estimate(mean, math.nan, 1)
+    variance = math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1)
+    return Estimate(mean, math.sqrt(variance / len(values)), len(values))
+
+
 def power_trace(spectrum: Spectrum, power: int) -> Estimate:
     """``tr H^power``; exact for one matrix up to the power 2m - 1 in each draw of m steps."""
-    moments = [spectrum.size * q.moment(power) for q in spectrum.quadratures]
-    value = math.fsum(moments) / len(moments)
-    if spectrum.exact:
-        return Estimate(value, 0.0, len(moments))
-    if len(moments) == 1:
-        return Estimate(value, math.nan, 1)
-    variance = math.fsum((x - value) ** 2 for x in moments) / (len(moments) - 1)
-    return Estimate(value, math.sqrt(variance / len(moments)), len(moments))
+    estimate = mean_estimate([spectrum.size * q.moment(power) for q in spectrum.quadratures])
+    return replace(estimate, error=0.0) if spectrum.exact else estimate
 
 
 def trace(spectrum: Spectrum) -> Estimate:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torch import Generator
 
-from lnlab.curvature.budget import budget_spectrum
+from lnlab.compile.cost.cost import Workload
+from lnlab.curvature.budget import TOGETHER, budget_spectrum, lanczos_steps
 from lnlab.curvature.guards import CurvatureError
 from lnlab.curvature.quadrature import measure_converged
 from lnlab.curvature.spectrum import spectrum
@@ -18,7 +19,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.probes.probe import State, evaluating, probes
 from lnlab.probes.support.operators import OPERATOR_PARTS, Kind, operator_at, passes, without_preconditioner
-from lnlab.probes.support.peak_memory import VECTORS, draws_at_once, peak_bytes
+from lnlab.probes.support.peak_memory import VECTORS, coordinates, draws_at_once, peak_bytes
 from lnlab.probes.support.scopes import Scope, parameters_of
 from lnlab.registry import Choice
 from lnlab.tables import Row
@@ -40,8 +41,8 @@ from lnlab.tables import Row
         batches=-(-choice["batches"] // (choice["parts"] or 1)),  # of the largest part
         keep=choice["keep"],
         double=choice["precision"] == "float64",
-        steps=choice["steps"] if _budget(choice) is None else _most_products(choice) // 3,
-        draws=choice["draws"] if _budget(choice) is None else 2,  # both bases of a budget are kept
+        steps=choice["steps"] if _budget(choice) is None else _basis_vectors(choice, load),
+        draws=choice["draws"] if _budget(choice) is None else TOGETHER,
         basis=choice["lanczos"] == "full",
         extra_vectors=0 if without_preconditioner(choice["operator"]) == choice["operator"] else 5,
     ),
@@ -147,6 +148,13 @@ def _budget(choice: Mapping[str, Any]) -> int | None:
     if choice["products"] is not None:
         return int(choice["products"])
     return None if choice["relative_error"] is None else int(choice["most"])
+
+
+def _basis_vectors(choice: Choice, load: Workload) -> int:
+    """Vectors of both bases of a budget, for each of the draws that share a pass."""
+    vectors = VECTORS // (8 * coordinates(load, choice["scope"]))
+    steps = lanczos_steps(_most_products(choice), relative_error=choice["relative_error"], vectors=vectors)
+    return -(-2 * steps // TOGETHER)
 
 
 def _most_products(choice: Choice) -> int:

@@ -252,6 +252,20 @@ def test_a_basis_is_held_for_as_many_draws_as_advance_together():
     assert many == two  # 2 GiB hold the 30 vectors of two draws, and no more
 
 
+def test_the_bases_of_a_budget_are_held_and_no_more():
+    probe = REGISTRIES["probe"]
+    load = replace(load_of(setting_of()), parameters=2**20)
+
+    def bytes_of(load=load, **budget):
+        choice = probe.resolve({"kind": "hessian_spectrum", "keep": False, "batches": 1, **budget})
+        return probe["hessian_spectrum"].facts.memory(choice, load)
+
+    assert bytes_of(relative_error=0.1) == bytes_of(products=120)  # 40 steps of each run, whatever the most products
+    assert bytes_of(products=120) - bytes_of(products=60) == 8 * 2**20 * 40
+    large = replace(load, parameters=2**22)
+    assert bytes_of(large, products=3_000) == bytes_of(large, products=600)  # 2 GiB hold the 64 vectors of both
+
+
 @pytest.mark.parametrize("kind", PROBES)
 def test_a_small_bound_makes_graphs_anew_to_the_same_bits(kind):
     """And a large one keeps them: a model is then called twice a batch, to make its graph and to prove its loss.
