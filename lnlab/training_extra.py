@@ -13,6 +13,7 @@ from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from inspect import Signature, signature
+from traceback import walk_tb
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -32,9 +33,10 @@ def absent_packages() -> tuple[str, ...]:
 
 def _is_found(name: str) -> bool:
     try:
-        return find_spec(name) is not None
+        found = find_spec(name)
     except (ImportError, ValueError):  # as where something refuses it
         return False
+    return found is not None and found.origin is not None  # pip may leave a folder behind, which has no origin
 
 
 def needs_training(what: str, package: str = "torch") -> LabError:
@@ -50,6 +52,26 @@ def require_training(what: str) -> None:
     """
     for name in absent_packages():
         raise needs_training(what, name)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """Report a package of the extra that is installed and cannot be imported in one line.
+
+    Raises:
+        LabError: an import of such a package failed inside the block.
+    """
+    try:
+        yield
+    except Exception as error:
+        modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
+        packages = (name.partition(".")[0] for name in modules)
+        # Python removes a package whose import failed from sys.modules: one that is still there is not at fault.
+        failed = next((name for name in packages if name in TRAINING_PACKAGES and name not in sys.modules), None)
+        if failed is None:
+            raise
+        what = f"is installed and cannot be imported: {' '.join(str(error).split())[:200]}"
+        raise LabError(Issue("failed", failed, what, f"pip install --force-reinstall {failed}")) from error
 
 
 class _StandIn(ABCMeta):

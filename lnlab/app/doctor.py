@@ -82,12 +82,10 @@ def _threads() -> Examined:
 
 
 def _gpu() -> Examined:
-    try:
-        import torch
-    except ImportError as error:
-        if "torch" in absent_packages():
-            return Examined("gpu", "not looked for, without torch")
-        return Examined("gpu", "none", f"torch cannot be imported: {error}")
+    if "torch" in absent_packages():
+        return Examined("gpu", "not looked for, without torch")
+    import torch
+
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     return Examined("gpu", ", ".join(names) or "none that torch sees")
 

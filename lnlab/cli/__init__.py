@@ -20,7 +20,7 @@ from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, one_line, out, report_lost_output
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
-from lnlab.training_extra import absent_packages, needs_training
+from lnlab.training_extra import absent_packages, damage_told, needs_training
 from lnlab.userfiles import user_path
 
 app = typer.Typer(
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _code_of(words: Sequence[str]) -> int:
     """Run one command and return its exit code, whether or not its results could be printed."""
     try:
-        with raising_stops():
+        with raising_stops(), damage_told():
             return app([word for word in words if word != "--traceback"], prog_name="lnlab", standalone_mode=False) or 0
     except BrokenPipeError:
         detach_output()
@@ -119,7 +119,7 @@ def _code_of(words: Sequence[str]) -> int:
         return SIGNAL + stop.number
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         package = (error.name or "").partition(".")[0]
         if package not in absent_packages() or "--traceback" in words:
             raise

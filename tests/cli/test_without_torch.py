@@ -204,3 +204,40 @@ def test_with_torch_nothing_stands_in():
         [sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )
     assert "LayerNorm" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("raise OSError('libtorch_cpu.so: cannot open shared object file')", "libtorch_cpu.so: cannot open shared"),
+        ("from torch._C import Tensor", "No module named 'torch._C'"),
+        ("raise RuntimeError('built for another\\nnumpy')", "built for another numpy"),
+    ],
+)
+@pytest.mark.parametrize("command", ["list norm", "plan tiny.yaml", "doctor"])
+def test_a_torch_that_is_installed_and_broken_is_told_in_one_line(workdir, line, cause, command):
+    (workdir / "torch").mkdir()
+    (workdir / "torch" / "__init__.py").write_text(line)  # found before the one that works, below the working folder
+    done = subprocess.run(
+        [sys.executable, "-m", "lnlab", *command.split()],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"torch: is installed and cannot be imported: {cause}")
+    assert done.stderr.endswith("; pip install --force-reinstall torch\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_an_uninstalled_torch_left_behind_is_no_torch(tmp_path):
+    (tmp_path / "torch" / "__pycache__").mkdir(parents=True)
+    program = "from lnlab.training_extra import absent_packages; print(*absent_packages())"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],  # -S: nothing of what is installed is found
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout.split() == list(PACKAGES), done.stderr
