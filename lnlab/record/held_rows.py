@@ -22,6 +22,8 @@ COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_pl
 """Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
 ROWLESS_SECTIONS = ("architecture", "causal_graph", "evidence")
 """Kinds of sections that read settings or verdicts alone, which every report has."""
+TEXT_SECTIONS = ("translations",)
+"""Kinds of sections that read texts, of which a report keeps those that it shows."""
 DISPLAY_PARAMETERS = (
     "lines",
     "laws",
@@ -100,12 +102,16 @@ def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds:
         seeds: that sections draw, where single claims are judged on others.
     """
     kept = kept_quantities(entries)
-    of_today = kept or not any("section" in entry or "selection" in entry for entry in entries)
-    if of_today and has_quantities(quantities_of_section(section, kept), kept):
+    sections = [entry["section"] for entry in entries if "section" in entry]
+    named = quantities_of_section(section, kept)
+    of_today = kept or not (sections or any("selection" in entry for entry in entries))
+    # a section that was written down draws rows that its quantities do not name
+    draws_more = section["kind"] in TEXT_SECTIONS or any(
+        other["kind"] == section["kind"] and quantities_of_section(other, kept) == named for other in sections
+    )
+    if of_today and not draws_more and has_quantities(named, kept):
         return True
-    if section["kind"] in ROWLESS_SECTIONS or any(
-        _same_rows(section, entry["section"]) for entry in entries if "section" in entry
-    ):
+    if section["kind"] in ROWLESS_SECTIONS or any(_same_rows(section, other) for other in sections):
         return True
     own: Conditions = {"seed": list(seeds)} if seeds else {}
     required = [{**own, **selection} for selection in section_selections(section)]

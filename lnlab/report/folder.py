@@ -1,6 +1,7 @@
 """The folder of tables that a report is a function of: ``data/*.parquet`` and ``data/experiment.json``.
 
-Only the rows that the page uses are kept, and nothing that differs between two equal runs (seconds, time of day).
+All rows of the quantities that the spec names are kept, see ``kept_rows``, and nothing that differs between two equal
+runs (seconds, time of day).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from lnlab.report.compose import build_parts
 from lnlab.report.contents import EXPERIMENT_FILE, LARGEST_FACTS, list_files, read_file
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts, facts_from_json, facts_text
 from lnlab.report.kept_rows import (
+    curves_beyond,
     has_long_curves,
     measured_names,
     quantities_of_claim,
@@ -67,16 +69,24 @@ def report_data(
             drawn.append(section)
         else:
             names |= named
+    read = [
+        (section, part.section.rows)
+        for section in facts.sections
+        for part in build_parts(replace(facts, sections=(section,)), results, verdicts)
+        if part.section is not None
+    ]
+    # Short curves that a section draws beside those that it names, such as the entropy of the words beside a loss, are
+    # kept whole as well: then it can select other runs.
     tables = rows_of_quantities(results, names)
-    for section in facts.sections:
-        for part in build_parts(replace(facts, sections=(section,)), results, verdicts):
-            if part.section is None:
-                continue
-            with_section = with_rows(results, tables, part.section.rows)
-            # What a section draws beside the quantities that it names, such as the training losses of a printed table.
-            if section not in drawn and any(len(rows) > len(tables[name]) for name, rows in with_section.items()):
-                drawn.append(section)
-            tables = with_section
+    for section, rows in read:
+        beside = set() if section in drawn else curves_beyond(tables, rows)
+        names |= {name for name in beside if not has_long_curves(results, [name])}
+    tables = whole = rows_of_quantities(results, names)
+    for section, rows in read:
+        with_section = with_rows(results, whole, rows)
+        if section not in drawn and any(len(more) > len(whole[name]) for name, more in with_section.items()):
+            drawn.append(section)
+        tables = with_rows(results, tables, rows)
     kept: list[dict[str, Json]] = [{"quantity": name} for name in sorted(names)]
     kept += [{"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}} for section in drawn]
     reduced = replace(results, runs=stable_runs(results.runs), tables=tables)

@@ -129,6 +129,14 @@ def with_rows(
     return joined
 
 
+def curves_beyond(tables: Mapping[str, pl.DataFrame], rows: Mapping[str, pl.DataFrame]) -> set[str]:
+    """The quantities of which a section read curves that are not in these tables."""
+    if "curves" not in rows:
+        return set()
+    curves = rows["curves"]
+    return set(curves.join(tables["curves"], on=curves.columns, how="anti", nulls_equal=True)["quantity"])
+
+
 def has_quantities(names: Iterable[str], kept: Iterable[str]) -> bool:
     """Whether a report with all rows of the ``kept`` quantities can answer what is asked of others."""
     there = set(kept)

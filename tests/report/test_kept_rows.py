@@ -169,3 +169,50 @@ def test_facts_of_a_later_format_are_refused(facts):
 def test_a_section_that_reads_verdicts_alone_is_always_drawable():
     assert is_drawable({"kind": "evidence"}, ())
     assert not is_drawable({"kind": "curves", "quantity": "loss"}, ())
+
+
+CURVES = {"kind": "curves", "quantity": "nll", "where": {"split": "validation", "placement": "pre"}, "claims": []}
+EVALUATIONS = {"train": range(60), "validation": range(0, 60, 20)}
+
+
+@pytest.fixture
+def trained(small):
+    """Short validation losses, long training losses and learning rates, and the entropy of the words, of every run."""
+    facts, results, _ = small
+    columns = results.tables["curves"].columns
+    of_run = [
+        {**run, "split": split, "quantity": quantity, "value": 5.0 - step / 60}
+        for run in results.runs.select("run", "variant", "seed").iter_rows(named=True)
+        for split, quantity, steps in (
+            ("validation", "nll", EVALUATIONS["validation"]),
+            ("train", "learning_rate", EVALUATIONS["train"]),
+            ("train", "unigram_entropy", [0]),
+            ("train", "epoch", EVALUATIONS["validation"]),
+        )
+        for step in steps
+        for run in [{**run, "step": step}]
+    ]
+    curves = pl.DataFrame(of_run).select(pl.col(c) for c in columns if c in of_run[0])
+    curves = pl.concat([results.tables["curves"].clear(), curves], how="diagonal_relaxed").select(columns)
+    return facts, replace(results, tables={**results.tables, "curves": curves})
+
+
+def test_short_curves_that_a_section_draws_beside_its_own_are_kept_whole(trained, tmp_path):
+    facts, results = trained
+    write_report(tmp_path, replace(facts, sections=(CURVES,)), results, [])
+    again, tables, _ = read_folder(tmp_path)
+    assert again.kept == ({"quantity": "epoch"}, {"quantity": "nll"}, {"quantity": "unigram_entropy"})
+    entropies = tables.tables["curves"].filter(quantity="unigram_entropy")
+    assert entropies.height == results.runs.height, "a section may select other runs"
+    assert is_drawable({**CURVES, "where": {"split": "validation"}}, again.kept)
+
+
+def test_a_section_that_draws_long_curves_beside_its_own_vouches_for_itself_alone(trained, tmp_path):
+    facts, results = trained
+    inset = {**CURVES, "inset": True}
+    two = (inset, {**inset, "between": [4.0, 5.0]})
+    write_report(tmp_path, replace(facts, sections=two), results, [])
+    kept = read_folder(tmp_path)[0].kept
+    assert [entry["section"].get("between") for entry in kept if "section" in entry] == [None, [4.0, 5.0]]
+    assert all(is_drawable(section, kept) for section in two)
+    assert not is_drawable({**inset, "where": {"split": "validation"}}, kept)

@@ -71,7 +71,14 @@ class TrainingCurves(FigureData):
 
 
 def collect_training_curves(
-    results: Results, quantity: str, where: Mapping[str, Json], x: CurveAxis, *, log: bool, per: float = 1.0
+    results: Results,
+    quantity: str,
+    where: Mapping[str, Json],
+    x: CurveAxis,
+    *,
+    log: bool,
+    per: float = 1.0,
+    rates: bool = False,
 ) -> TrainingCurves:
     """The lines of one quantity.
 
@@ -82,6 +89,7 @@ def collect_training_curves(
         x: the horizontal axis.
         log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
         per: what all numbers are divided by, ln 2 from nats to bits.
+        rates: whether the learning rates are drawn as well.
 
     Raises:
         LabError: ``where`` selects nothing.
@@ -110,7 +118,7 @@ def collect_training_curves(
     single_batches = of_single_batches(placed_seeds, splits)
     seeds = window_means(placed_seeds, single_batches, log=log)
     finite = surviving.filter(pl.col("value").is_finite()).height
-    rates, rate_rows = _rates(results, labels, x)
+    learning_rates, rate_rows = _rates(results, labels if rates else labels.clear(), x)
     supporting_rows = (
         rate_rows,
         *(last_rows(results, word, labels) for word in ("unigram_entropy", "epoch")),
@@ -141,7 +149,7 @@ def collect_training_curves(
         divergence_counts={name: (k, n) for name, k, n in counts.iter_rows()},
         batches=batch_means(placed_seeds.filter(single_batches), log=log),
         epoch_steps=epoch_steps,
-        rates=rates,
+        rates=learning_rates,
         entropy=(float(entropy.min()), float(entropy.max())) if len(entropy) else None,  # type: ignore[arg-type]
         left_out=undrawn_numbers(surviving.height - finite, finite - drawn.height),
         missing=missing_runs_sentence(runs),

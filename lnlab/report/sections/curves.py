@@ -51,7 +51,7 @@ def curves(
         raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
     log = scale == "log"
     curves = collect_training_curves(
-        results, quantity, where or {}, x, log=log, per=math.log(2) if unit == "bits" else 1.0
+        results, quantity, where or {}, x, log=log, per=math.log(2) if unit == "bits" else 1.0, rates=inset
     )
     if curves.seeds.is_empty() and curves.diverged.is_empty() and curves.survivors.is_empty():
         return unmeasured(curves, quantity)
