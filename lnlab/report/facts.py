@@ -48,7 +48,7 @@ class ReportFacts:
         transfers: what its runs take over from runs of other specs, in sentences.
         seeds: of the experiment, where single claims are judged on others; else nothing.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
-        kept: which rows the tables beside it hold, see ``held_rows``; nothing before they are written.
+        kept: which rows the tables beside it hold, see ``kept_rows``; nothing before they are written.
         origin: the spec as seen from the folder of the report, where ``path`` does not lead there from one that holds
             it; else nothing.
     """

@@ -123,7 +123,7 @@ class Section:
         charts: the figures, in order.
         tables: tables that stand by themselves, in order.
         missing: which runs are not in it and why, or nothing.
-        rows: the stored rows it read, by table; a report keeps these and no others.
+        rows: the stored rows it read, by table; a report keeps these beside those of ``kept_rows``.
     """
 
     finding: str

@@ -13,9 +13,9 @@ from lnlab.report.words.wording import format_number, format_value
 
 MAX_SHOWN_ROWS = 50
 _COMPRESSION = 22
+"""The highest of zstd: a table is written once and kept for years."""
 _SMALL = 1 << 24
 """Bytes of a table in memory."""
-"""The highest of zstd: a table is written once and kept for years."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 

@@ -59,7 +59,7 @@ class Report:
 
     Attributes:
         files: every file, the page first.
-        unmade: the sections in whose place the page has a reason (``Part.error``).
+        failed: the sections in whose place the page has a reason (``ReportPart.error``).
     """
 
     files: list[Path]
@@ -205,8 +205,8 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     if shared:
         _drop_unused(assets)
         pages += shared
-    unmade = [drawn.part for drawn in drawn_parts if drawn.part.error]
-    return Report([*pages, *written[len(files) :]], unmade)
+    failed = [drawn.part for drawn in drawn_parts if drawn.part.error]
+    return Report([*pages, *written[len(files) :]], failed)
 
 
 def _seen_from(out: Path, path: Path) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 
 from lnlab.report.page import provenance
 from lnlab.report.page.methods import (
+    _differing_by_method,
     methods_paragraphs,
     number_ranges,
     setting_leaves,
@@ -262,3 +263,13 @@ def test_a_text_or_table_of_ones_own_is_called_by_its_file(facts, results):
     assert "on the text a.txt, b.txt (held_out 0.1)" in described(facts, own)
     assert "The model is a language model (" in described(facts, own)
     assert "d_model 8, a.txt, b.txt, at init" in scope_sentence(own, own.runs["variant"], [0], 10)
+
+
+def test_what_differs_between_methods_stands_in_the_order_of_the_methods(facts, results):
+    setting = json.loads(results.runs["setting"][0])
+    chosen = results.runs.head(12)
+    settings = [json.dumps({**setting, f"piece_{n}": {"kind": "own"}}) for n in range(12)]
+    axes = pl.DataFrame({"run": chosen["run"], "axis": "method", "value": [f"method {n}" for n in range(12)]})
+    named = Results(chosen.with_columns(setting=pl.Series(settings)), axes, results.tables)
+    for _ in range(5):
+        assert _differing_by_method(named) == [f"piece_{n}" for n in range(12)]

@@ -172,6 +172,8 @@ def test_steps_with_epochs_below_read_as_they_are():
     assert drawn_labels(axis, "x") == ["0", "0", "0.5", "125", "1", "250", "1.5", "375", "2", "500"]
     many = replace(linear_axis("title", [0, 20_000]), epoch=3000.0)
     assert drawn_labels(many, "x")[2:6] == ["5,000", "1.67", "10,000", "3.33"]
+    few = replace(linear_axis("title", [0, 2]), epoch=1e6)
+    assert drawn_labels(few, "x")[2:6] == ["0.5", "5 × 10⁻⁷", "1", "10⁻⁶"]
 
 
 def test_levels_are_ticked_where_data_are():

@@ -95,7 +95,7 @@ def tick_words(ticks: Iterable[float], *, log: bool = False) -> dict[float, str]
 
 def _epoch_words(epochs: float) -> str:
     """Three digits, or all of a whole number."""
-    return f"{epochs:,.0f}" if epochs >= 100 else f"{epochs:.3g}"
+    return f"{epochs:,.0f}" if epochs >= 100 else next(iter(tick_words([float(f"{epochs:.3g}")]).values()))
 
 
 def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:

@@ -81,10 +81,11 @@ def _differing_by_method(results: Results) -> list[str]:
 
     What is swept within a method is no part of it, and the table of methods leaves it out.
     """
-    methods = results.axes.filter(axis=METHOD).join(results.runs, on="run").select("value", "setting").unique()
+    named = results.axes.filter(axis=METHOD).join(results.runs, on="run", maintain_order="left")
+    methods = named.select("value", "setting").unique(maintain_order=True).group_by("value", maintain_order=True)
     values = [
         {path: set(map(canonical, taken)) for path, taken in values_by_path([json.loads(s) for s in group]).items()}
-        for group in methods.group_by("value").agg("setting")["setting"].to_list()
+        for group in methods.agg("setting")["setting"].to_list()
     ]
     paths = dict.fromkeys(chain.from_iterable(values))
     one = [p for p in paths if p not in (METHOD, TIMES) and all(len(v.get(p, ())) < 2 for v in values)]
