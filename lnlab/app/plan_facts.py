@@ -1,11 +1,14 @@
 """Metadata stored with a plan next to its tables, so that verdicts and reports need neither the compiler nor torch."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lnlab import __version__
+from lnlab.app.planning.local_files import survey_files
 from lnlab.app.request import Request
 from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.plan import Plan
+from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.report.facts import ReportFacts, facts_to_json
@@ -25,17 +28,16 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
     }
 
 
-def _transfers(plan: Plan, document: SpecDocument, known: "Registries") -> tuple[str, ...]:
-    """What its runs take over from others; models are built only where they do."""
-    if not plan.sources:
-        return ()
-    from lnlab.app.rounds.transfers import transfer_sentences
-
-    return transfer_sentences(plan, document, known)
-
-
 def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
+    transfers: tuple[str, ...] = ()
+    if plan.sources:  # models are built only where runs take over something
+        from lnlab.app.rounds.transfers import transfer_sentences
+
+        transfers = transfer_sentences(plan, document, known)
+    left_out: list[str] = []
+    with suppress(LabError):  # the runs themselves say what is wrong with a file
+        left_out = [note.removeprefix("note: ") for note in survey_files(plan, document, known, request.roots)]
     return ReportFacts(
         name=shown_path(plan.name),
         spec=document.text,
@@ -49,6 +51,7 @@ def _report(request: Request, plan: Plan, document: SpecDocument, known: "Regist
             {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes
         ),
         decisions=tuple(decisions_to_json(plan.decisions)),
-        transfers=_transfers(plan, document, known),
+        transfers=transfers,
+        left_out=tuple(f"{note}." for note in left_out),
         **question_fields(experiment, plan.sections, known),
     )

@@ -38,7 +38,7 @@ class DrawingOptions:
 
 
 def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOptions, note: str = "") -> None:
-    """Print the path of the page, the number of files with a note, and the sections that could not be made."""
+    """Print the path of the page, the number of files with a note, and the sections that the page lacks."""
     if not drawing.as_json:
         out().print(report.files[0].as_posix())
     if not (drawing.quiet or drawing.as_json):
@@ -46,3 +46,10 @@ def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOption
     for part in report.failed:
         section_name = f"section {part.number} “{part.title}”" if part.title else f"section {part.number}"
         err().print(one_line(f"{spec}: {section_name} could not be made: {part.error}"))
+    if report.empty and not drawing.quiet:
+        named = []
+        for part in report.empty:
+            why = [part.section.finding, part.section.missing.rstrip(".")] if part.section else []
+            title = f" “{part.title}”" if part.title else ""
+            named.append(f"section {part.number}{title} ({'; '.join(filter(None, why))})")
+        err().print(one_line(f"{spec}: left out of the page, with nothing to show: {', '.join(named)}"))

@@ -1,12 +1,10 @@
 """The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from lnlab.claims.claim import Verdict
 from lnlab.errors import LabError
-from lnlab.keys import Json
 from lnlab.registry import Flawed, supplied_parameters
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
@@ -22,7 +20,7 @@ class ReportPart:
     """One section of the page: what the spec asked for, and what came of it.
 
     Attributes:
-        number: from 1, among the sections of the page.
+        number: from 1, among the sections of the page; of one that the page leaves out, among those of the spec.
         title: what the spec calls it.
         claims: ids of the claims that stand beside it.
         section: its content, or None.
@@ -38,6 +36,11 @@ class ReportPart:
     heading: str = ""
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it has no figure, no table, and no reason why there is none."""
+        return self.section is not None and not (self.section.charts or self.section.tables)
+
+    @property
     def head(self) -> str:
         """What stands above the section, on the page and in the notebook."""
         if self.section is None:
@@ -48,7 +51,19 @@ class ReportPart:
 def build_parts(
     facts: ReportFacts, results: Results, verdicts: Sequence[Verdict] = (), root: str | None = None
 ) -> list[ReportPart]:
-    """Every section that the facts name, in order, without those that have nothing to show yet.
+    """The sections of a page: those of ``build_all_parts`` that have something to show, numbered from 1."""
+    return numbered_parts(build_all_parts(facts, results, verdicts, root))
+
+
+def numbered_parts(parts: Iterable[ReportPart]) -> list[ReportPart]:
+    """The parts that a page shows, with their numbers on it."""
+    return [replace(part, number=n) for n, part in enumerate((part for part in parts if not part.is_empty), 1)]
+
+
+def build_all_parts(
+    facts: ReportFacts, results: Results, verdicts: Sequence[Verdict] = (), root: str | None = None
+) -> list[ReportPart]:
+    """Every section that the facts name, in order, numbered from 1, those that have nothing to show included.
 
     Args:
         facts: with the sections.
@@ -56,34 +71,30 @@ def build_parts(
         verdicts: of all claims.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
+    own_results = results_of_seeds(results, facts.seeds)
     supplied = {
-        "results": results_of_seeds(results, facts.seeds),
+        "results": own_results,
         "decisions": facts.decisions,
         "verdicts": verdicts,
         "root": root,
         "formulas": facts.formulas,
     }
-    with using_words(facts.words):
-        parts = [_part(section_spec, supplied) for section_spec in facts.sections]
-    # what has a figure, a table, or a reason why there is none
-    shown = [part for part in parts if part.section is None or part.section.charts or part.section.tables]
-    return [replace(part, number=number) for number, part in enumerate(shown, 1)]
-
-
-def _part(section_spec: Mapping[str, Json], supplied: Mapping[str, Any]) -> ReportPart:
-    title = str(section_spec.get("title") or "")
-    claims = tuple(section_spec.get("claims") or ())
     registry = FRAME_REGISTRIES["section"]
-    if absent := section_spec.get("absent"):
-        return ReportPart(number=0, title=title, claims=claims, section=None, error=absent)
-    try:
-        choice = registry.resolve({k: v for k, v in section_spec.items() if k not in COMMON_FIELDS})
-        supplied_names = supplied_parameters(registry[choice["kind"]].build)
-        with mean_over(loss_item(supplied["results"])):
-            section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
-        return ReportPart(0, title, claims, section, heading=str(section_spec.get("heading") or ""))
-    except Exception as error:
-        return ReportPart(number=0, title=title, claims=claims, section=None, error=error_line(error))
+    parts = []
+    with using_words(facts.words), mean_over(loss_item(own_results)):
+        for number, spec in enumerate(facts.sections, 1):
+            part = ReportPart(number, str(spec.get("title") or ""), tuple(spec.get("claims") or ()), section=None)
+            if absent := spec.get("absent"):
+                parts.append(replace(part, error=absent))
+                continue
+            try:
+                choice = registry.resolve({k: v for k, v in spec.items() if k not in COMMON_FIELDS})
+                supplied_names = supplied_parameters(registry[choice["kind"]].build)
+                section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
+                parts.append(replace(part, section=section, heading=str(spec.get("heading") or "")))
+            except Exception as error:  # whatever is wrong with one section, the others are drawn
+                parts.append(replace(part, error=error_line(error)))
+    return parts
 
 
 def error_line(error: Exception) -> str:

@@ -15,7 +15,7 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
-_OPTIONAL: Mapping[str, Json] = {"transfers": [], "seeds": [], "looks": {}, "origin": ""}
+_OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "looks": {}, "origin": ""}
 """Fields that are written only where they say anything, and what they are where they are absent."""
 
 
@@ -46,6 +46,7 @@ class ReportFacts:
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         formulas: by placement, the first line of its documentation, where a section draws them.
         transfers: what its runs take over from runs of other specs, in sentences.
+        left_out: how many rows of a table of the author's are used, and why the others are not, in sentences.
         seeds: of the experiment, where single claims are judged on others; else nothing.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         kept: which rows the tables beside it hold, see ``kept_rows``; nothing before they are written.
@@ -75,6 +76,7 @@ class ReportFacts:
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()

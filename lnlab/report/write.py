@@ -17,7 +17,7 @@ from lnlab.errors import ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
-from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.compose import ReportPart, build_all_parts, numbered_parts
 from lnlab.report.contents import read_file
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
@@ -60,10 +60,12 @@ class Report:
     Attributes:
         files: every file, the page first.
         failed: the sections in whose place the page has a reason (``ReportPart.error``).
+        empty: the sections that the page leaves out, as they have nothing to show.
     """
 
     files: list[Path]
     failed: list[ReportPart]
+    empty: list[ReportPart]
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,8 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)
     reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)
-    parts = build_parts(facts, results, verdicts, root)
+    all_parts = build_all_parts(facts, results, verdicts, root)
+    parts = numbered_parts(all_parts)
     with using_words(facts.words), mean_over(loss_item(results)):
         section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
@@ -206,7 +209,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         _drop_unused(assets)
         pages += shared
     failed = [drawn.part for drawn in drawn_parts if drawn.part.error]
-    return Report([*pages, *written[len(files) :]], failed)
+    return Report([*pages, *written[len(files) :]], failed, [part for part in all_parts if part.is_empty])
 
 
 def _seen_from(out: Path, path: Path) -> str:

@@ -91,6 +91,27 @@ def test_what_is_left_out_is_noted(check):
     assert "note: 200 of 202 sentences are used; 2 repeat an earlier one (the first: row 201)" in said
 
 
+def test_the_page_says_how_many_rows_are_used_and_the_terminal_which_sections_have_nothing_to_show(
+    check, tmp_path, monkeypatch, capsys, without_workers
+):
+    monkeypatch.setenv("LNLAB_STORE", str(tmp_path / "store"))
+    empty = "  - {title: The spectrum, kind: spectral_density}\n  - {kind: extremes}\n"
+    spec = SPEC.replace("report: [", "report:\n  - ").replace("}}]\n", "}}\n") + empty
+    assert check("t.csv", lines(rows=[*ROWS, ROWS[0], ROWS[0]]).encode(), spec=spec)[0] == 0
+    assert main(["run", "s.yaml", "--quiet", "-w", "1"]) == 0
+    capsys.readouterr()
+    assert main(["report", "s.yaml"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "s.yaml: left out of the page, with nothing to show: section 2 “The spectrum” (No spectrum of the Hessian of "
+        "all parameters has been measured yet), section 3 (No spectrum has been measured yet)"
+    )
+    page = (tmp_path / "reports" / "s" / "index.html").read_text()
+    assert "200 of 202 sentences are used; 2 repeat an earlier one (the first: row 201)." in page
+    assert "The spectrum" not in page.partition('id="again"')[0]
+    assert main(["report", "s.yaml", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 TEXT = (
     SPEC[: SPEC.index("task:")]
     + (

@@ -251,7 +251,10 @@ def test_a_section_without_content_is_left_out_and_its_claim_stands_below(small,
     claim = verdicts[0].claim
     empty = {"kind": "spectral_density", "title": "The spectrum", "claims": [claim]}
     first, second = ({**each, "claims": []} for each in facts.sections)
-    write_report(tmp_path, replace(facts, sections=(first, empty, second)), results, verdicts)
+    report = write_report(tmp_path, replace(facts, sections=(first, empty, second)), results, verdicts)
+    assert [(part.number, part.title, part.section.finding) for part in report.empty] == [
+        (2, "The spectrum", "No spectrum of the Hessian of all parameters has been measured yet")
+    ]
     page = (tmp_path / "index.html").read_text()
     assert "has been measured yet" not in page
     assert "The spectrum" not in page.partition('id="again"')[0]

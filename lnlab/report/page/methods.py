@@ -112,7 +112,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
     trained_on_task = any(path.partition(".")[0] == "task" for path in by_path)
     described = (
         _model(settings, by_path, by_method),
-        _data(settings, by_path, loss_item(results)),
+        " ".join(filter(None, (_data(settings, by_path, loss_item(results)), *facts.left_out))),
         _training(settings, by_path, by_method),
         _interventions(by_path),
     )
