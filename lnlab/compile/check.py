@@ -152,23 +152,12 @@ def _continue(checked: Checked) -> tuple[Checked, list[Issue]]:
     return continued, checked.merged.located(flaws)
 
 
-def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Where and when the probes are applied."""
-    if not checked.reads_files or checked.sweep.partial:
-        return checked, []
-    return checked, probe_time_issues(checked.requests, checked.sweep, checked.merged, checked.registries)
-
-
 def _cite(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """What the claims cite of other experiments."""
+    """What the claims cite of other experiments, and the answer that its author gives."""
     issues = citation_issues(checked.requests, checked.merged, checked.document, checked.registries)
+    issues += answer_issues(checked.experiment, checked.merged, checked.document, checked.registries)
     cited = cited_inputs(checked.requests, checked.document) if checked.reads_files else ()
     return replace(checked, cited=cited), issues
-
-
-def _answer(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The answer that its author gives."""
-    return checked, answer_issues(checked.experiment, checked.merged, checked.document, checked.registries)
 
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -188,10 +177,12 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
         return checked, merged.located(error.issues)
 
 
-def _bound(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The experiment as a whole: neither too many runs nor nothing that is measured."""
-    issues: list[Issue] = []
+def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
+    """Where and when the probes are applied; neither too many runs nor nothing that is measured."""
     sweep = checked.sweep
+    issues: list[Issue] = []
+    if checked.reads_files and not sweep.partial:
+        issues += probe_time_issues(checked.requests, sweep, checked.merged, checked.registries)
     seeds = len(checked.experiment.seeds)
     runs = len(sweep.settings) * seeds
     if checked.tuning is not None:
@@ -237,7 +228,16 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
-    context = planned_runs(checked, lambda: _unchanged_variants(checked), every_probe=every_probe)
+
+    def unchanged_variants() -> Variants | None:
+        """The variants of the spec without profile and overrides; None where it has none of its own."""
+        base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
+        if flaws:
+            return None
+        tuning, settings = base.tuning, base.settings
+        return variants_of(tuning.assumed(settings)) if tuning else Variants(settings, base.sweep.methods)
+
+    context = planned_runs(checked, unchanged_variants, every_probe=every_probe)
     return checked, issues + selection_issues(requests, context, checked.merged)
 
 
@@ -246,12 +246,10 @@ PASSES: tuple[Pass, ...] = (
     _resolve,
     _request,
     _continue,
-    _measure,
     _cite,
-    _answer,
     _select,
     _tune,
-    _bound,
+    _measure,
     _check_other_profiles,
     _find,
 )
@@ -260,12 +258,3 @@ PASSES_OF_A_PROFILE = (_read, _resolve, _request, _select)
 """Those that need neither a file nor every point of the sweep."""
 _PASSES_OF_RUNS = (_resolve, _select, _tune)
 """Those that say which runs there are."""
-
-
-def _unchanged_variants(checked: Checked) -> Variants | None:
-    """The variants of the spec without profile and overrides; None where it has none of its own."""
-    base, issues = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
-    if issues:
-        return None
-    tuning, settings = base.tuning, base.settings
-    return variants_of(tuning.assumed(settings)) if tuning else Variants(settings, base.sweep.methods)

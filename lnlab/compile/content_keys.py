@@ -82,7 +82,12 @@ class ContentKeys:
         setting = interned(resolved)
         train = setting["train"]
         texts = setting.texts
-        stacks = [[name, self._part(name, setting, self._stack)] for name in stacks_of(setting)]
+
+        def stack_key(stack: Json) -> str:
+            parts = {word: self.choice(word, stack[word]) for word in STACK_CHOICES}
+            return digest(["stack", {**stack, **parts}])
+
+        stacks = [[name, self._part(name, setting, stack_key)] for name in stacks_of(setting)]
         numbers = [train[word] for word in _NUMBER_FORMAT]
         start = [self._part("task", setting), self._part("model", setting), stacks, self._init(setting), numbers]
         interventions = self._part("interventions", setting, partial(self._interventions, "function"))
@@ -120,10 +125,6 @@ class ContentKeys:
         own = {word: choice[word] for word in choice if word not in (*_NAMING_A_RUN, *entry.nested)}
         nested = [registry.key(choice[word], self.roots) for word, registry in entry.nested.items()]
         return digest(["continued", entry.name, entry.version, own, nested, content])
-
-    def _stack(self, stack: Json) -> str:
-        parts = {word: self.choice(word, stack[word]) for word in STACK_CHOICES}
-        return digest(["stack", {**stack, **parts}])
 
     def _interventions(self, on: str, interventions: Json) -> list[Json]:
         selected = interventions_on(on, {"interventions": interventions}, self.registries)

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from lnlab.compile.check import check_spec
-from lnlab.compile.checked import Checked, SourceRun
+from lnlab.compile.checked import SourceRun
 from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
 from lnlab.compile.plan_builder import plan_source, plan_stage
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.source_runs import by_step
-from lnlab.compile.stages import Stage, next_stage
+from lnlab.compile.stages import next_stage
 from lnlab.compile.sweep.overlay import pin_sentences
 from lnlab.compile.work import Measurement, Plan, Run, Trajectory
 from lnlab.errors import SpecError
@@ -63,58 +63,18 @@ def compile_plan(
     if checked.sweep.epochs.absent and not assume_data:
         raise checked.sweep.epochs.absent[0]
     document = checked.document
-    identity = plan_identity(document.path.stem, document.text.encode(), profile, overrides, plugins)
-    plan = _plan_of_stage(checked, next_stage(checked, decisions), identity, roots, profile, tuple(overrides))
-    return replace(plan, sources=_source_plans(checked, plan)) if checked.sources else plan
-
-
-def _source_plans(checked: Checked, plan: Plan) -> tuple[Plan, ...]:
-    """What is computed before a plan, as plans: one for each spec and step whose states its runs begin with."""
-    used = {canonical(trajectory.setting["init"]) for trajectory in plan.trajectories}
-    sources = {text: run for text, run in checked.sources.items() if text in used}
-    return tuple(_source_plan(runs, plan, number) for number, runs in enumerate(by_step(sources)))
-
-
-def _source_plan(runs: list[SourceRun], plan: Plan, number: int) -> Plan:
-    other = runs[0].checked
-    builder = plan_source(runs, dict.fromkeys(run.seed for run in plan.runs))
-    seeds = tuple(sorted({run.seed for run in builder.runs}))
-    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
-    before = Plan(
-        name=other.document.path.stem,
-        digest=digest([plan.digest, "source", number]),
-        quick=digest([plan.quick, "source", number]),
-        experiment=other.experiment.model_copy(update={"seeds": seeds, **nothing}),
-        profile=plan.profile,
-        overrides=plan.overrides,
-        axes=("init.spec",),
-        settings=builder.settings,
-        points=builder.points,
-        runs=tuple(builder.runs),
-        trajectories=builder.trajectories(),
-        needs=tuple(builder.needs),
-        pins=(),
-        claims=(),
-        sections=(),
-        inputs=plan.inputs,
-    )
-    return replace(before, sources=_source_plans(other, before)) if other.sources else before
-
-
-def _plan_of_stage(
-    checked: Checked, stage: Stage, identity: list[Json], roots: Roots, profile: str | None, overrides: tuple[str, ...]
-) -> Plan:
-    """The plan of one stage of a valid spec. Only that of the last stage is remembered by its identity."""
-    document = checked.document
-    requests = ResolvedRequests() if stage.undecided else checked.requests
+    stage = next_stage(checked, decisions)
     builder = plan_stage(checked, stage)
-    return Plan(
+    requests = ResolvedRequests() if stage.undecided else checked.requests
+    identity = plan_identity(document.path.stem, document.text.encode(), profile, overrides, plugins)
+    plan = Plan(
         name=document.path.stem,
         digest=plan_digest([*identity, *stage.name], checked.inputs),
+        # Of several stages the last one is remembered by the identity of the call alone.
         quick=remembered_name([*identity, *(stage.name if stage.undecided else [])], roots),
         experiment=stage.experiment,
         profile=profile,
-        overrides=overrides,
+        overrides=tuple(overrides),
         axes=stage.axes,
         settings=builder.settings,
         points=builder.points,
@@ -125,8 +85,41 @@ def _plan_of_stage(
         claims=tuple(claim.choice for claim in requests.claims),
         sections=tuple(section.choice for section in requests.sections),
         inputs=checked.inputs,
-        data_passes=data_passes(builder.inits.values(), checked.content_keys.registries),
+        data_passes=data_passes(builder.inits.values(), registries),
         undecided=stage.undecided,
         decisions=stage.decisions,
         later=stage.later,
     )
+    return replace(plan, sources=_source_plans(checked.sources, plan))
+
+
+def _source_plans(sources: Mapping[str, SourceRun], plan: Plan) -> tuple[Plan, ...]:
+    """What is computed before a plan, as plans: one for each spec and step whose states its runs begin with."""
+    used = {canonical(trajectory.setting["init"]) for trajectory in plan.trajectories} if sources else set()
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
+    plans = []
+    for number, runs in enumerate(by_step({text: run for text, run in sources.items() if text in used})):
+        other = runs[0].checked
+        builder = plan_source(runs, dict.fromkeys(run.seed for run in plan.runs))
+        seeds = tuple(sorted({run.seed for run in builder.runs}))
+        before = Plan(
+            name=other.document.path.stem,
+            digest=digest([plan.digest, "source", number]),
+            quick=digest([plan.quick, "source", number]),
+            experiment=other.experiment.model_copy(update={"seeds": seeds, **nothing}),
+            profile=plan.profile,
+            overrides=plan.overrides,
+            axes=("init.spec",),
+            settings=builder.settings,
+            points=builder.points,
+            runs=tuple(builder.runs),
+            trajectories=builder.trajectories(),
+            needs=tuple(builder.needs),
+            pins=(),
+            claims=(),
+            sections=(),
+            inputs=plan.inputs,
+        )
+        # The runs of the other spec may begin with those of a third one.
+        plans.append(replace(before, sources=_source_plans(other.sources, before)))
+    return tuple(plans)

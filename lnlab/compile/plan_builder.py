@@ -8,24 +8,13 @@ from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.selection.resolved_requests import ResolvedRequest
 from lnlab.compile.stages import Stage
-from lnlab.compile.work import Measurement, ResolvedSetting, Run, StateAddress, Trajectory, needs_next_update
+from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
 from lnlab.specfile.columns import EVALUATION
 
 Due = dict[int, list[tuple[str, Choice, bool]]]
 """Step -> the probes due at it: key, choice, and whether the probe needs the next update, which moves the state."""
-
-
-@dataclass(slots=True)
-class _TrajectoryBuilder:
-    """A trajectory to which runs and measurements are still added."""
-
-    seed: int
-    setting: ResolvedSetting
-    steps: int
-    origin: StateAddress | None = None
-    measurements: list[Measurement] = field(default_factory=list)
 
 
 @dataclass
@@ -45,7 +34,8 @@ class PlanBuilder:
     runs: list[Run] = field(default_factory=list)
     needs: list[tuple[str, int, Choice, str]] = field(default_factory=list)
     inits: dict[str, Choice] = field(default_factory=dict)
-    _trajectories: dict[str, _TrajectoryBuilder] = field(default_factory=dict)
+    _trajectories: dict[str, Trajectory] = field(default_factory=dict)
+    _measurements: dict[str, list[Measurement]] = field(default_factory=dict)
     _measured: set[str] = field(default_factory=set)
 
     def add(
@@ -59,6 +49,7 @@ class PlanBuilder:
         """One variant with all its seeds."""
         self.settings[variant_keys.variant] = setting
         self.points[variant_keys.variant] = point
+        source = self.sources.get(canonical(setting["init"])) if self.sources else None
         for seed in seeds:
             state = variant_keys.state(seed)
             self.inits[state] = setting["init"]
@@ -71,46 +62,28 @@ class PlanBuilder:
                 seed=seed,
             )
             self.runs.append(run)
-            self._measure(run, state, self._extend_trajectory(run, setting), due)
-
-    def _extend_trajectory(self, run: Run, setting: ResolvedSetting) -> _TrajectoryBuilder:
-        """The trajectory of a run; the longest run on it decides its steps."""
-        trajectory = self._trajectories.setdefault(
-            run.trajectory, _TrajectoryBuilder(run.seed, setting, run.steps, self._origin(setting, run.seed))
-        )
-        if run.steps > trajectory.steps:
-            trajectory.setting = setting
-            trajectory.steps = run.steps
-        return trajectory
-
-    def _origin(self, setting: ResolvedSetting, seed: int) -> StateAddress | None:
-        source = self.sources.get(canonical(setting["init"])) if self.sources else None
-        return None if source is None else source.origin(seed)
-
-    def _measure(self, run: Run, state: str, trajectory: _TrajectoryBuilder, due: Due) -> None:
-        """What the run needs; what no earlier run measures is measured on its trajectory."""
-        for step, probes in due.items():
-            for probe_key, probe, ahead in probes:
-                state_key = state if step == 0 and not ahead else run.trajectory
-                key = digest(["measurement", state_key, step, probe_key])
-                self.needs.append((run.key, step, probe, key))
-                if key not in self._measured:
-                    self._measured.add(key)
-                    trajectory.measurements.append(Measurement(key, step, probe))
+            trajectory = self._trajectories.get(key)
+            if trajectory is None:
+                origin = None if source is None else source.origin(seed)
+                trajectory = Trajectory(key, seed, setting, run.steps, measurements=(), origin=origin, kept=self.kept)
+                self._trajectories[key] = trajectory
+            elif run.steps > trajectory.steps:
+                self._trajectories[key] = replace(trajectory, setting=setting, steps=run.steps)
+            for step, probes in due.items():
+                for probe_key, probe, ahead in probes:
+                    # What is measured of an initial state alone is shared by all trajectories that start in it.
+                    state_key = state if step == 0 and not ahead else key
+                    measurement_key = digest(["measurement", state_key, step, probe_key])
+                    self.needs.append((run.key, step, probe, measurement_key))
+                    if measurement_key not in self._measured:
+                        self._measured.add(measurement_key)
+                        self._measurements.setdefault(key, []).append(Measurement(measurement_key, step, probe))
 
     def trajectories(self) -> tuple[Trajectory, ...]:
         """The trajectories in the order of their first runs; measurements by step."""
         return tuple(
-            Trajectory(
-                key=key,
-                seed=t.seed,
-                setting=t.setting,
-                steps=t.steps,
-                measurements=tuple(sorted(t.measurements, key=lambda m: m.step)),
-                origin=t.origin,
-                kept=self.kept,
-            )
-            for key, t in self._trajectories.items()
+            replace(trajectory, measurements=tuple(sorted(self._measurements.get(key, ()), key=lambda m: m.step)))
+            for key, trajectory in self._trajectories.items()
         )
 
 

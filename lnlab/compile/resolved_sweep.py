@@ -11,7 +11,6 @@ from lnlab.compile.checks.replaced_values import replaced_value_issues
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.digests import Input, input_of
 from lnlab.compile.interned import InternedSetting, SettingPart
-from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import STACK_CHOICES
@@ -84,7 +83,39 @@ def resolve_sweep(
     sweep_points = expand_points(merged, sweep_grids, sweep.issues)
     if limit is not None:
         sweep_points = _first_of_values(sweep, islice(sweep_points, _MAX_LISTED_POINTS), limit)
-    _resolve(sweep, merged, sweep_points, content_keys, memory)
+    resolver = Resolver(content_keys.registries)
+    inspector = _Inspector(content_keys, memory)
+    numbers: dict[tuple[str, ...], int] = {}
+    flawed_points = expanded_points = 0
+    for point in sweep_points:
+        expanded_points += 1
+        setting, flaws = resolver.setting(point.parts)
+        if setting is not None:
+            setting, flaws = _in_steps(setting, epochs)
+        if setting is not None:
+            number = numbers.setdefault(setting.identity, len(sweep.settings))
+            if number < len(sweep.settings):
+                sweep.grids[number].add(point.grid_number)
+                first, second = sweep.methods[number], point.method
+                if first != second:  # its numbers would belong to either name
+                    what = f"the methods '{first}' and '{second}' are one setting"
+                    location = SourceLocation((METHODS, second))
+                    sweep.issues.append(Issue("duplicate", (), what, "keep one name").at(location))
+                continue
+            sweep.settings.append(setting)
+            sweep.methods.append(point.method)
+            sweep.grids.append({point.grid_number})
+            flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
+        if partial:  # a part that no point has is missing because of a mistake that is reported already
+            flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
+        sweep.issues += [flaw.at(point.location(flaw, merged)) for flaw in flaws]
+        flawed_points += bool(flaws)
+        if flawed_points == _MAX_FLAWED_POINTS:
+            break
+    if not expanded_points and not sweep.issues:
+        flaw = Issue("empty-selection", ("sweep",), "no point is left", "except fewer of them")
+        sweep.issues.append(flaw.at(merged.location(("sweep",))))
+    sweep.inputs = tuple(sorted(inspector.files.values(), key=lambda file: file.path))
     sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)
     return sweep
 
@@ -102,47 +133,6 @@ def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], l
         seen |= values
 
 
-def _resolve(
-    sweep: ResolvedSweep,
-    merged: MergedSpec,
-    sweep_points: Iterable[SweepPoint],
-    content_keys: ContentKeys,
-    memory: int | None,
-) -> None:
-    resolver = Resolver(content_keys.registries)
-    inspector = _Inspector(content_keys, memory)
-    numbers: dict[tuple[str, ...], int] = {}
-    flawed_points = expanded_points = 0
-    for point in sweep_points:
-        expanded_points += 1
-        setting, flaws = resolver.setting(point.parts)
-        if setting is not None:
-            setting, flaws = _in_steps(setting, sweep.epochs)
-        if setting is not None:
-            number = numbers.setdefault(setting.identity, len(sweep.settings))
-            if number < len(sweep.settings):
-                sweep.issues += _name_conflict(sweep.methods[number], point.method)
-                sweep.grids[number].add(point.grid_number)
-                continue
-            sweep.settings.append(setting)
-            sweep.methods.append(point.method)
-            sweep.grids.append({point.grid_number})
-            flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=sweep.partial)]
-        if sweep.partial:
-            flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
-        sweep.issues += [flaw.at(point.location(flaw, merged)) for flaw in flaws]
-        flawed_points += bool(flaws)
-        if flawed_points == _MAX_FLAWED_POINTS:
-            break
-    if not expanded_points and not sweep.issues:
-        sweep.issues.append(
-            Issue("empty-selection", ("sweep",), "no point is left", "except fewer of them").at(
-                merged.location(("sweep",))
-            )
-        )
-    sweep.inputs = inspector.inputs()
-
-
 def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting | None, list[Issue]]:
     """The setting with its epochs as steps."""
     try:
@@ -151,17 +141,6 @@ def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting
         return None, [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
     except LabError as error:  # what keeps the batches of an epoch from being counted has a place in the spec
         return None, [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
-
-
-def _name_conflict(first: Json, second: Json) -> list[Issue]:
-    """The issue of a setting with two names: its numbers would belong to either."""
-    if first == second:
-        return []
-    return [
-        Issue("duplicate", (), f"the methods '{first}' and '{second}' are one setting", "keep one name").at(
-            SourceLocation((METHODS, second))
-        )
-    ]
 
 
 def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:
@@ -186,8 +165,13 @@ class _Inspector:
     def flaws(self, setting: InternedSetting, *, partial: bool) -> list[Issue]:
         """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
         registries = self.content_keys.registries
-        size_flaws = self._cached("facts", setting, ("model",), lambda: _missing_size(setting, registries))
-        flaws = size_flaws + ([] if partial else contradictions(setting, registries))
+        kind = setting["model"]["kind"]
+        flaws: list[Issue] = []
+        if registries["model"][kind].facts.size is None:
+            what = f"the model '{kind}' does not say its size"
+            flaws.append(Issue("unsupported", ("model", "kind"), what, "register it with size="))
+        if not partial:
+            flaws += contradictions(setting, registries)
         memory = self.memory
         if memory is None:
             return flaws
@@ -223,19 +207,6 @@ class _Inspector:
         except OSError as error:
             return [Issue("unreadable", ("task",), f"{error.filename}: {(error.strerror or str(error)).lower()}")]
         return []
-
-    def inputs(self) -> tuple[Input, ...]:
-        return tuple(sorted(self.files.values(), key=lambda file: file.path))
-
-
-def _missing_size(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
-    """A model that does not say how large it is cannot be planned."""
-    kind = setting["model"]["kind"]
-    if registries["model"][kind].facts.size is not None:
-        return []
-    return [
-        Issue("unsupported", ("model", "kind"), f"the model '{kind}' does not say its size", "register it with size=")
-    ]
 
 
 def _files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[Path]:

@@ -39,7 +39,13 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
     if not path:
         return value
     if isinstance(base, list) and any(isinstance(choice, str | dict) for choice in base):
-        return _assign_in(base, path, value)
+        choices = [{"kind": choice} if isinstance(choice, str) else choice for choice in base]
+        positions = positions_of_kind(choices, path[0])
+        if len(positions) != 1:
+            what = f"{'none' if not positions else 'more than one'} of the list is of kind '{path[0]}'"
+            raise Flawed(Issue("ambiguous", (), what, "set the whole of it"))
+        choices[positions[0]] = assign(choices[positions[0]], path[1:], value)
+        return choices
     if isinstance(base, str):
         base = {"kind": base}
     if base is not None and not isinstance(base, dict):
@@ -50,16 +56,6 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
         )
     mapping = base or {}
     return {**mapping, path[0]: assign(mapping.get(path[0]), path[1:], value)}
-
-
-def _assign_in(base: list[Json], path: tuple[str, ...], value: Json) -> Json:
-    choices = [{"kind": choice} if isinstance(choice, str) else choice for choice in base]
-    positions = positions_of_kind(choices, path[0])
-    if len(positions) != 1:
-        what = f"{'none' if not positions else 'more than one'} of the list is of kind '{path[0]}'"
-        raise Flawed(Issue("ambiguous", (), what, "set the whole of it"))
-    choices[positions[0]] = assign(choices[positions[0]], path[1:], value)
-    return choices
 
 
 def stacks_of(setting: dict[str, Json]) -> tuple[str, ...]:

@@ -16,10 +16,8 @@ from lnlab.keys import canonical
 from lnlab.registry import Choice, Flawed
 from lnlab.select.variants import Variants
 from lnlab.specfile.citations import specs_at_hand
-from lnlab.specfile.load import SpecDocument, load_spec
+from lnlab.specfile.load import load_spec
 
-_CheckSpec = Callable[[SpecDocument, str | None], Checked]
-"""Checks another spec in one of its profiles."""
 _OWN = "same"
 
 
@@ -32,20 +30,13 @@ def resolve_sources(
         checked: the spec, its sweep resolved.
         check_spec: checks another one.
     """
-    keys = checked.content_keys
-    lineage = (*checked.ancestors, checked.document.path.resolve())
-
-    def check(document: SpecDocument, of_profile: str | None) -> Checked:
-        _refuse_cycle(document, lineage)
-        return check_spec(document, keys.registries, keys.roots, profile=of_profile, overrides=(), ancestors=lineage)
-
     sources: dict[str, SourceRun] = {}
     inputs: dict[str, Input] = {}
     flaws: list[Issue] = []
     for text, choice in {setting.texts["init"]: setting["init"] for setting in checked.settings}.items():
-        if keys.registries["init"][choice["kind"]].facts.continues:
+        if checked.registries["init"][choice["kind"]].facts.continues:
             try:
-                run = _source_run(choice, checked.document, checked.profile, check)
+                run = _source_run(choice, checked, check_spec)
             except Flawed as error:
                 flaws += [flaw.below("init") for flaw in error.issues]
                 continue
@@ -54,14 +45,14 @@ def resolve_sources(
     return sources, tuple(inputs.values()), flaws
 
 
-def _source_run(choice: Choice, document: SpecDocument, profile: str | None, check: _CheckSpec) -> SourceRun:
-    """The one run that an init names.
+def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]) -> SourceRun:
+    """The one run that an init of the spec ``own`` names.
 
     Raises:
         Flawed: there is none, or several, or it does not come so far.
     """
     name = choice["spec"]
-    known = specs_at_hand(document.path)
+    known = specs_at_hand(own.document.path)
     if name not in known:
         raise Flawed(
             Issue(
@@ -71,7 +62,8 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
                 nearest(name, known),
             )
         )
-    checked = _checked(name, known[name], profile if choice["profile"] == _OWN else choice["profile"], check)
+    profile = own.profile if choice["profile"] == _OWN else choice["profile"]
+    checked = _checked_source(name, known[name], profile, own, check_spec)
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
         raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
@@ -100,14 +92,24 @@ def _source_run(choice: Choice, document: SpecDocument, profile: str | None, che
     return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
 
 
-def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> Checked:
-    """Another spec without a mistake.
+def _checked_source(
+    name: str, path: Path, profile: str | None, own: Checked, check_spec: Callable[..., Checked]
+) -> Checked:
+    """Another spec without a mistake, which does not lead back to the spec ``own``.
 
     Raises:
-        Flawed: it cannot be read, or has one.
+        Flawed: it cannot be read, has a mistake, or begins with itself by way of others.
     """
+    lineage = (*own.ancestors, own.document.path.resolve())
+    keys = own.content_keys
     try:
-        checked = check(load_spec(path), profile)
+        document = load_spec(path)
+        here = document.path.resolve()
+        if here in lineage:
+            way = " -> ".join(ancestor.stem for ancestor in (*lineage[lineage.index(here) :], here))
+            what = f"its runs would begin with themselves: {way}"
+            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not lead back"))
+        checked = check_spec(document, keys.registries, keys.roots, profile=profile, overrides=(), ancestors=lineage)
     except SpecError as error:
         raise Flawed(
             Issue("unreadable", ("spec",), f"'{name}' cannot be read: {error.issues[0]}", f"lnlab check {path}")
@@ -116,25 +118,6 @@ def _checked(name: str, path: Path, profile: str | None, check: _CheckSpec) -> C
         command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
         raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     return checked
-
-
-def _refuse_cycle(document: SpecDocument, ancestors: tuple[Path, ...]) -> None:
-    """See to it that a spec does not begin with itself, by way of others.
-
-    Raises:
-        Flawed: it does.
-    """
-    here = document.path.resolve()
-    if here in ancestors:
-        way = " -> ".join(path.stem for path in (*ancestors[ancestors.index(here) :], here))
-        raise Flawed(
-            Issue(
-                "unsupported",
-                ("spec",),
-                f"its runs would begin with themselves: {way}",
-                "name a spec that does not lead back",
-            )
-        )
 
 
 def by_step(runs: Mapping[str, SourceRun]) -> list[list[SourceRun]]:

@@ -56,7 +56,22 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
         variants = Variants(checked.settings, checked.sweep.methods)
         return Stage(experiment, settings, _seeds_of_variants(checked, variants), axes)
-    questions = [_undecided(problem, checked.tuning, checked) for problem in checked.tuning.problems]
+    select = checked.tuning.select
+    questions = []
+    for problem in checked.tuning.problems:
+        variant_keys = [checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates]
+        candidates = tuple(zip((value for value, _ in problem.candidates), variant_keys, strict=True))
+        key = digest(["select", problem.about, select.path, select.rule, list(select.seeds), candidates])
+        questions.append(
+            Undecided(
+                key=key,
+                path=select.path,
+                about=problem.about,
+                rule=select.rule,
+                seeds=select.seeds,
+                candidates=candidates,
+            )
+        )
     decided = {decision.key: decision for decision in decisions}
     pairs = zip(questions, checked.tuning.problems, strict=True)
     undecided = [(question, problem) for question, problem in pairs if question.key not in decided]
@@ -74,28 +89,21 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     if checked.tuning is None:
         return next_stage(checked, ())
     select = checked.tuning.select
-    by_content = {}
-    for decision in decisions:
-        values = [candidate.value for candidate in decision.candidates]
-        by_content[canonical(_decision_content(decision, values))] = decision
+    # The keys of a decision's variants depend on corpora, so it is found by what it is about and what was tried.
+    by_content = {
+        canonical([d.path, dict(d.about), dict(d.rule), list(d.seeds), [c.value for c in d.candidates]]): d
+        for d in decisions
+    }
     decided = []
     for problem in checked.tuning.problems:
-        about = Undecided(
-            key="", path=select.path, about=problem.about, rule=select.rule, seeds=select.seeds, candidates=()
-        )
         values = [value for value, _ in problem.candidates]
-        content = canonical(_decision_content(about, values))
+        content = canonical([select.path, problem.about, dict(select.rule), list(select.seeds), values])
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"what is chosen by '{select.path}' for {where} was not decided in these runs"
             raise LabError(Issue("wrong-value", checked.document.where(("select",)), what, "run the spec again"))
         decided.append(by_content[content])
     return _judged_stage(checked, checked.tuning, tuple(decided))
-
-
-def _decision_content(question: Undecided | Decision, values: Sequence[Json]) -> list[Json]:
-    """What a decision is about, without the keys of the variants that tried it."""
-    return [question.path, dict(question.about), dict(question.rule), list(question.seeds), list(values)]
 
 
 def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, ...]) -> Stage:
@@ -127,20 +135,4 @@ def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tupl
     questions = tuple(question for question, _ in undecided)
     return Stage(
         experiment=experiment, settings=settings, seeds=seeds, axes=checked.axes.paths, undecided=questions, later=later
-    )
-
-
-def _undecided(problem: TuningProblem, tuning: TuningPlan, checked: Checked) -> Undecided:
-    """A tuning problem as data, whose variants are named by their keys."""
-    select = tuning.select
-    variants = (checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates)
-    candidates = tuple(zip((value for value, _ in problem.candidates), variants, strict=True))
-    about: list[Json] = [problem.about, select.path, select.rule, list(select.seeds), candidates]
-    return Undecided(
-        key=digest(["select", *about]),
-        path=select.path,
-        about=problem.about,
-        rule=select.rule,
-        seeds=select.seeds,
-        candidates=candidates,
     )
