@@ -11,7 +11,6 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
-from lnlab.compile.sweep.methods import Effect
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
@@ -40,24 +39,20 @@ def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], 
         for axis in grid.axes:
             others = _set_by(other for other in grid.axes if other is not axis)
             for effect in (effect for effects in axis.effects for effect in effects):
-                issues += _issues_of_effect(effect, others, base, resolver)
+                words = path_words(effect.path)
+                replaced_parts = _below_any(others, {words})
+                if not replaced_parts:
+                    continue
+                try:
+                    part = set_path(base.get(words[0]), effect.path, effect.value)
+                except Flawed:  # reported of the points
+                    continue
+                issues += [
+                    flaw.at(effect.location.below(flaw.path[len(words) :]))
+                    for flaw, path in _flaws({**base, words[0]: part}, resolver)
+                    if _is_below(path, replaced_parts)
+                ]
     return issues
-
-
-def _issues_of_effect(effect: Effect, others: Paths, base: Mapping[str, Json], resolver: Resolver) -> list[Issue]:
-    """What is wrong with the parts of a method's value that other axes replace."""
-    words = path_words(effect.path)
-    if not (replaced := _below_any(others, {words})):
-        return []
-    try:
-        part = set_path(base.get(words[0]), effect.path, effect.value)
-    except Flawed:  # reported of the points
-        return []
-    return [
-        flaw.at(effect.location.below(flaw.path[len(words) :]))
-        for flaw, path in _flaws({**base, words[0]: part}, resolver)
-        if _is_below(path, replaced)
-    ]
 
 
 def _set_by(axes: Iterable[SweepAxis]) -> Paths:

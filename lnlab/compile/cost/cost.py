@@ -80,19 +80,14 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
     passes += PASSES_PER_GRADIENT * setting["train"]["steps"] * setting["train"]["accumulate"]
     load = Workload(setting, parameters, tokens, BYTES_PER_NUMBER[setting["train"]["precision"]])
     backward = load.number * tokens * _activations_per_token(setting, sentence_length(setting, tokens))
-    working_memory = max([backward, *(_probe_memory(measurement, load, registries) for measurement, _ in counts)])
+    stated = ((m.probe, registries["probe"][m.probe["kind"]].facts.memory) for m, _ in counts)
+    probing = [int(CURVATURE_MARGIN * memory(probe, load)) for probe, memory in stated if memory is not None]
     return Cost(
         parameters,
         flops=passes * per_token * tokens,
         overhead=reference_overhead(setting, measurements, parameters, registries),
-        peak_bytes=load.number * PARAMETER_COPIES * parameters + working_memory,
+        peak_bytes=load.number * PARAMETER_COPIES * parameters + max([backward, *probing]),
     )
-
-
-def _probe_memory(measurement: Measurement, load: Workload, registries: Registries) -> int:
-    """Bytes that a measurement needs besides the state, by the fact ``memory`` of its probe; 0 without one."""
-    memory = registries["probe"][measurement.probe["kind"]].facts.memory
-    return int(CURVATURE_MARGIN * memory(measurement.probe, load)) if memory is not None else 0
 
 
 def batch_tokens(setting: ResolvedSetting, registries: Registries) -> int:

@@ -78,12 +78,22 @@ def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) 
     """A placement that waits for a profile needs the init that takes it, and the other way round."""
     inits = (init for init, _ in inits_of(setting["init"], registries) if _takes_profile(init))
     profilers = {init.facts.profiles: init.name for init in inits}
-    placements = {stack: _awaits_profile(setting[stack]["placement"], registries) for stack in stacks_of(setting)}
-    waiting = {stack: placement for stack, placement in placements.items() if placement}
-    flaws = [
-        _lacks_profile(stack, setting, registries) for stack, placement in waiting.items() if placement not in profilers
-    ]
-    for placement in profilers.keys() - set(waiting.values()):
+    waiting = set()
+    flaws = []
+    for stack in stacks_of(setting):
+        choice = setting[stack]["placement"]
+        placement = choice["kind"]
+        word, value = registries["placement"][placement].facts.waits or (None, None)
+        if word is None or choice[word] != value:
+            continue
+        waiting.add(placement)
+        if placement not in profilers:
+            init = setting["init"]["kind"]
+            fitting = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
+            what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
+            remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in fitting)
+            flaws.append(Issue("conflict", (stack, "placement"), what, f"{remedy}, or give another '{word}'"))
+    for placement in profilers.keys() - waiting:
         word, value = registries["placement"][placement].facts.waits
         remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
         what = f"'{profilers[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
@@ -168,19 +178,3 @@ DATA_CHECKS = (
 
 def _takes_profile(init: Entry[Any]) -> bool:
     return init.facts.profiles is not None
-
-
-def _awaits_profile(placement: Choice, registries: Registries) -> str | None:
-    """The placement's name if it waits for an init."""
-    word, value = registries["placement"][placement["kind"]].facts.waits or (None, None)
-    return str(placement["kind"]) if word is not None and placement[word] == value else None
-
-
-def _lacks_profile(stack: str, setting: ResolvedSetting, registries: Registries) -> Issue:
-    placement = setting[stack]["placement"]["kind"]
-    init = setting["init"]["kind"]
-    word, value = registries["placement"][placement].facts.waits
-    inits = [entry.name for entry in registries["init"] if entry.facts.profiles == placement]
-    what = f"'{placement}' with {word}: {value} needs the profile of a batch, and init '{init}' takes none"
-    remedy = " or ".join(f"write init: {{kind: {name}, of: {init}}}" for name in inits)
-    return Issue("conflict", (stack, "placement"), what, f"{remedy}, or give another '{word}'")

@@ -70,14 +70,13 @@ def plan_memory(units: Sequence[Trajectory], registries: Registries, workers: in
 
 def _bounded(unit: Trajectory, registries: Registries, bound: int) -> Trajectory:
     """A unit whose measurements stay within the bound, or take as little memory as they can."""
-    bounded = (_bounded_measurement(measurement, unit, registries, bound) for measurement in unit.measurements)
-    return replace(unit, measurements=tuple(bounded))
-
-
-def _bounded_measurement(measurement: Measurement, unit: Trajectory, registries: Registries, bound: int) -> Measurement:
-    low_memory = _low_memory(measurement, registries)
-    fits = low_memory.probe == measurement.probe or cost(unit.setting, [measurement], registries).peak_bytes <= bound
-    return measurement if fits else low_memory
+    measurements = []
+    for measurement in unit.measurements:
+        low_memory = _low_memory(measurement, registries)
+        has_no_choice = low_memory.probe == measurement.probe
+        fits = has_no_choice or cost(unit.setting, [measurement], registries).peak_bytes <= bound
+        measurements.append(measurement if fits else low_memory)
+    return replace(unit, measurements=tuple(measurements))
 
 
 def _low_memory(measurement: Measurement, registries: Registries) -> Measurement:

@@ -12,8 +12,7 @@ from operator import itemgetter
 from lnlab.compile.interned import SettingPart, part_of
 from lnlab.compile.setting_paths import set_path
 from lnlab.compile.source_spans import about_key
-from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
-from lnlab.compile.sweep.methods import Effect
+from lnlab.compile.sweep.grids import SweepGrid
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.issues import Issue, SourceLocation
 from lnlab.keys import Json
@@ -60,28 +59,18 @@ def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: 
     """
     base = {key: part_of(merged.data[key]) for key in SETTING if key in merged.data}
     for grid_number, grid in enumerate(sweep_grids):
-        tables = [_table(base, key, numbers, grid, issues) for key, numbers in _by_key(grid).items()]
+        axes_of_key: dict[str, list[int]] = {}
+        for number, axis in enumerate(grid.axes):
+            for key in dict.fromkeys(path_words(effect.path)[0] for effects in axis.effects for effect in effects):
+                axes_of_key.setdefault(key, []).append(number)
+        tables = [_table(base, key, numbers, grid, issues) for key, numbers in axes_of_key.items()]
         for chosen in product(*(range(len(axis.values)) for axis in grid.axes)):
-            if grid.without and _is_excepted(chosen, grid):
+            if any(all(chosen[axis] in numbers for axis, numbers in exception.items()) for exception in grid.without):
                 continue
             parts = dict(base)
             for pick, table in tables:
                 parts |= table[pick(chosen)]
             yield SweepPoint(parts, grid, grid_number, chosen)
-
-
-def _is_excepted(chosen: Sequence[int], grid: SweepGrid) -> bool:
-    """Whether the point with these value numbers is left out."""
-    return any(all(chosen[axis] in numbers for axis, numbers in exception.items()) for exception in grid.without)
-
-
-def _by_key(grid: SweepGrid) -> dict[str, list[int]]:
-    """Top-level key -> numbers of the axes with a value that sets something under it."""
-    axes_by_key: dict[str, list[int]] = {}
-    for number, axis in enumerate(grid.axes):
-        for key in dict.fromkeys(path_words(effect.path)[0] for effects in axis.effects for effect in effects):
-            axes_by_key.setdefault(key, []).append(number)
-    return axes_by_key
 
 
 def _table(
@@ -93,8 +82,11 @@ def _table(
     issue_by_path: dict[str, Issue] = {}
     for combination in product(*(range(len(axis.values)) for axis in axes)):
         raw = base[key].raw if key in base else None
-        effects = _effects(axes, combination, key)
-        for effect in effects:
+        pairs = zip(axes, combination, strict=True)
+        effects = [
+            effect for axis, number in pairs for effect in axis.effects[number] if path_words(effect.path)[0] == key
+        ]
+        for effect in sorted(effects, key=lambda effect: len(path_words(effect.path))):  # what is set whole comes first
             try:
                 raw = set_path(raw, effect.path, effect.value)
             except Flawed as error:
@@ -103,10 +95,3 @@ def _table(
         table[combination if len(combination) > 1 else combination[0]] = part
     issues += issue_by_path.values()
     return itemgetter(*numbers), table
-
-
-def _effects(axes: Sequence[SweepAxis], combination: Sequence[int], key: str) -> list[Effect]:
-    """What these values set under ``key``, shorter paths first."""
-    effects = (effect for axis, number in zip(axes, combination, strict=True) for effect in axis.effects[number])
-    below_key = (effect for effect in effects if path_words(effect.path)[0] == key)
-    return sorted(below_key, key=lambda effect: len(path_words(effect.path)))

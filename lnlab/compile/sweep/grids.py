@@ -68,7 +68,17 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
     """One grid, of those of its axes that can be set."""
     written = {path: values for path, values in grid.items() if path != EXCEPT}
     axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
-    issues += _set_twice(axes)
+    swept = {axis.path: axis.location for axis in axes}
+    for axis in axes:
+        if axis.path == METHOD:
+            issues += [
+                Issue(
+                    "duplicate", (), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them"
+                ).at(swept[effect.path])
+                for name, effects in zip(axis.values, axis.effects, strict=True)
+                for effect in effects
+                if effect.path in swept
+            ]
     if not written:
         issues.append(
             Issue("missing", where, "a grid without axes", "write {path: [value, ...]}").at(merged.location(where))
@@ -77,7 +87,14 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
     for number, partial in enumerate(grid.get(EXCEPT, ())):
         exception_issues = _issues_of_exception(partial, written, (*where, EXCEPT, number), merged)
         issues += exception_issues
-        without += [] if exception_issues else [_value_numbers(partial, axes)]
+        if not exception_issues:  # a value that was pinned away has no number, so that nothing is left out for it
+            without.append(
+                {
+                    i: frozenset(n for n, value in enumerate(axis.values) if _is_excepted(value, partial[axis.path]))
+                    for i, axis in enumerate(axes)
+                    if axis.path in partial
+                }
+            )
     return SweepGrid(tuple(axes), tuple(without))
 
 
@@ -127,21 +144,6 @@ def _method_axis(
     return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
 
-def _set_twice(axes: Sequence[SweepAxis]) -> list[Issue]:
-    """Paths that a grid sweeps although one of its methods sets them."""
-    swept = {axis.path: axis.location for axis in axes}
-    return [
-        Issue("duplicate", (), f"'{effect.path}' is swept, and the method '{name}' sets it", "keep one of them").at(
-            swept[effect.path]
-        )
-        for axis in axes
-        if axis.path == METHOD
-        for name, effects in zip(axis.values, axis.effects, strict=True)
-        for effect in effects
-        if effect.path in swept
-    ]
-
-
 def _remedy_of_path(path: str, known: Sequence[str] = SETTING) -> str | None:
     """What to write instead of a path that sets nothing; None where it is one that does."""
     words = path_words(path)
@@ -180,12 +182,3 @@ def _is_excepted(value: Json, exception: Json) -> bool:
     """Whether this value of an axis is what an exception names (or one of a list that it names)."""
     values = exception if isinstance(exception, list) else [exception]
     return canonical(value) in {canonical(candidate) for candidate in [*values, exception]}
-
-
-def _value_numbers(partial: Mapping[str, Json], axes: Sequence[SweepAxis]) -> dict[int, frozenset[int]]:
-    """An exception as value numbers of axis numbers; a value that was pinned away is none of them."""
-    return {
-        number: frozenset(i for i, value in enumerate(axis.values) if _is_excepted(value, partial[axis.path]))
-        for number, axis in enumerate(axes)
-        if axis.path in partial
-    }

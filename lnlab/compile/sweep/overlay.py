@@ -4,7 +4,7 @@ At a path that some grid sweeps, a value pins the axis to itself, and a list is 
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
@@ -156,7 +156,12 @@ def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
         if change.path == METHOD:
             merged.issues += [] if METHOD in swept else [_NO_METHOD.at(change.location)]
         elif change.path not in swept or not isinstance(change.value, list):
-            _set_value(merged, change)
+            first = path_words(change.path)[0]
+            try:
+                merged.data[first] = set_path(merged.data.get(first), change.path, change.value)
+                merged.changes.append(change)
+            except Flawed as error:
+                merged.issues += [flaw.below(change.path).at(change.location) for flaw in error.issues]
     merged.issues += [flaw.at(change.location) for change in moving if (flaw := _without_effect(change, merged, grids))]
 
 
@@ -183,24 +188,19 @@ def _change_method(merged: MergedSpec, change: _Change) -> None:
 
 
 def _list_grids(merged: MergedSpec) -> None:
-    """Put a sweep of named grids as a list of grids, whose names and places are remembered."""
-    if "sweep" not in merged.data:
-        return
-    sweep = merged.data["sweep"]
+    """Put the sweep as a list of grids, an axis with a single word, number or truth value as a list of one.
+
+    The names of grids and where they stand are remembered. ``method: all`` is every method, in the order of the spec,
+    unless one is called so.
+    """
+    sweep = merged.data.get("sweep")
     if isinstance(sweep, dict) and any(isinstance(grid, dict) for grid in sweep.values()):
         merged.grid_names = tuple(sweep)
         merged.origins = {("sweep", number): ("sweep", name) for number, name in enumerate(sweep)}
         sweep = list(sweep.values())
-    merged.data |= {"sweep": _with_list_axes(sweep, list(methods_of(merged.data)))}
-
-
-def _with_list_axes(sweep: Json, methods: list[str]) -> Json:
-    """The sweep, where an axis with a single word, number or truth value has a list of one.
-
-    ``method: all`` is every method, in the order of the spec, unless one is called so.
-    """
     if not isinstance(sweep, list):
-        return sweep
+        return
+    methods = list(methods_of(merged.data))
 
     def listed(axis: str, values: Json) -> Json:
         if axis == METHOD and values in (ALL, [ALL]) and methods and ALL not in methods:
@@ -208,19 +208,10 @@ def _with_list_axes(sweep: Json, methods: list[str]) -> Json:
         single = isinstance(values, str | int | float) and axis != EXCEPT  # a bool is an int
         return [values] if single else values
 
-    return [
+    merged.data["sweep"] = [
         {axis: listed(axis, values) for axis, values in grid.items()} if isinstance(grid, dict) else grid
         for grid in sweep
     ]
-
-
-def _set_value(merged: MergedSpec, change: _Change) -> None:
-    first = path_words(change.path)[0]
-    try:
-        merged.data[first] = set_path(merged.data.get(first), change.path, change.value)
-        merged.changes.append(change)
-    except Flawed as error:
-        merged.issues += [flaw.below(change.path).at(change.location) for flaw in error.issues]
 
 
 def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
@@ -232,8 +223,16 @@ def grids_of(data: dict[str, Json]) -> list[dict[str, Json]]:
 
 def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, Json]]) -> Issue | None:
     """The flaw of a change that every point of the sweep overwrites, itself or with a path above it."""
-    set_by_grids = [set(grid) | _set_by_methods(grid, merged) for grid in grids]
-    covering = [path for path in _prefixes(change.path) if grids and all(path in paths for paths in set_by_grids)]
+    set_by_grids = []
+    for grid in grids:
+        # A pin decides which methods the grid has; a path that one of them leaves alone is not set by all.
+        names = merged.pins[METHOD].value if METHOD in grid and METHOD in merged.pins else grid.get(METHOD)
+        known = methods_of(merged.data)
+        overlays = [known.get(str(name), {}) for name in (names if isinstance(names, list) else [names])]
+        set_by_grids.append(set(grid).union(set.intersection(*map(set, overlays)) if overlays else ()))
+    words = path_words(change.path)
+    above = [".".join(words[:n]) for n in range(1, len(words) + 1)]
+    covering = [path for path in above if grids and all(path in paths for paths in set_by_grids)]
     if not covering or any(change.path in grid for grid in grids):
         return None
     if any(covering[0] in grid for grid in grids):
@@ -243,36 +242,17 @@ def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, J
     return Issue("no-effect", (), what, "change the methods, or leave it out of them")
 
 
-def _set_by_methods(grid: Mapping[str, Json], merged: MergedSpec) -> set[str]:
-    """The paths that all methods of a grid set; a pin decides which methods these are."""
-    known = methods_of(merged.data)
-    names = merged.pins[METHOD].value if METHOD in grid and METHOD in merged.pins else grid.get(METHOD)
-    overlays = [known.get(str(name), {}) for name in (names if isinstance(names, list) else [names])]
-    return set.intersection(*map(set, overlays)) if overlays else set()
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    """The path and all that it lies below, the shortest first."""
-    words = path_words(path)
-    return (".".join(words[:n]) for n in range(1, len(words) + 1))
-
-
 def pin_sentences(merged: MergedSpec) -> tuple[str, ...]:
     """What the overlays did to the axes, for ``lnlab plan``."""
     sentences = []
     for path, change in merged.pins.items():
         values = change.value if isinstance(change.value, list) else [change.value]
-        written = list(
-            dict.fromkeys(_value_text(value) for grid in grids_of(merged.data) for value in _listed(grid.get(path)))
-        )
+        swept = [grid[path] for grid in grids_of(merged.data) if isinstance(grid.get(path), list)]
+        written = dict.fromkeys(_value_text(value) for values_of_grid in swept for value in values_of_grid)
         new = ", ".join(map(_value_text, values))
         verb = "takes the values" if isinstance(change.value, list) else "is pinned to"
         sentences.append(f"{path} {verb} {new} ({change.by}); the sweep says {', '.join(written)}")
     return tuple(sentences)
-
-
-def _listed(values: Json) -> list[Json]:
-    return values if isinstance(values, list) else []
 
 
 def _value_text(value: Json) -> str:

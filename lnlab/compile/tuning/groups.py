@@ -37,27 +37,20 @@ class TuningGroup:
 
     def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Issue]]:
         """The setting of this group with another value, or None and what is wrong with it."""
-        return resolver.setting(interned_parts(self._put(value)))
-
-    def _put(self, value: Json) -> ResolvedSetting:
         setting: ResolvedSetting = self.setting
         for path in Reader(setting).long_forms(self.path):
             key = path_words(path)[0]
             setting = {**setting, key: set_path(setting[key], path, value)}
-        return setting
+        return resolver.setting(interned_parts(setting))
 
 
 def tuning_groups(settings: Sequence[InternedSetting], methods: Sequence[Json], path: str) -> list[TuningGroup]:
     """The groups of a sweep, in its order."""
     groups: dict[tuple[Json, ...], TuningGroup] = {}
     for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
-        group = groups.setdefault(_group_key(setting, method, path), TuningGroup(path, method, number, setting))
+        paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
+        without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
+        besides = (method, *{**setting.texts, **without}.values())
+        group = groups.setdefault(besides, TuningGroup(path, method, number, setting))
         group.candidates.append((Reader(setting).at(path), number))
     return list(groups.values())
-
-
-def _group_key(setting: InternedSetting, method: Json, path: str) -> tuple[Json, ...]:
-    """What identifies a setting besides its value at ``path``."""
-    paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
-    parts = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
-    return (method, *{**setting.texts, **parts}.values())

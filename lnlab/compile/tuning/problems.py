@@ -20,7 +20,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.registry import Flawed
 from lnlab.select.planned import PlannedRuns, PlannedSelection
-from lnlab.select.variants import Members, Variants
+from lnlab.select.variants import Variants
 from lnlab.setting import path_words
 from lnlab.specfile.values import kind_label
 
@@ -98,37 +98,37 @@ def plan_tuning(select: ResolvedSelect, sweep: ResolvedSweep, axes: Axes) -> Tun
         Flawed: what is wrong with it, now that the settings are known.
     """
     groups = tuning_groups(sweep.settings, sweep.methods, select.path)
-    others = {group.first: _other_axes(axes.point(group.setting, group.method), select.path) for group in groups}
-    points = _in_short(others)
+    points = _other_axes(groups, axes, select.path)
     if select.alone:
-        problems = tuple(_separate_problems(groups, points))
+        problems = [TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups]
     else:
-        problems = tuple(_shared_problems(select, groups, points, sweep))
+        problems = _shared_problems(select, groups, points, sweep)
     flaws = [*_flaws_of_candidates(select, problems, sweep), *_flaws_of_multiples(select, problems, axes.registries)]
     if flaws:
         raise Flawed(*dict.fromkeys(flaws))
-    return TuningPlan(select, problems, axes.registries)
+    return TuningPlan(select, tuple(problems), axes.registries)
 
 
-def _other_axes(point: Mapping[str, Json], path: str) -> dict[str, Json]:
-    """The axes besides the one that is chosen; a choice that contains the chosen parameter is without it."""
+def _other_axes(groups: Sequence[TuningGroup], axes: Axes, path: str) -> dict[int, dict[str, Json]]:
+    """The axes of each group besides the one that is chosen, by the number of its first setting.
+
+    A choice that contains the chosen parameter is without it, and stands by its kind where kinds tell the values of its
+    axis apart.
+    """
     words = path_words(path)
-    return {
-        axis: _without(value, words[len(path_words(axis)) :])
-        if words[: len(path_words(axis))] == path_words(axis)
-        else value
-        for axis, value in point.items()
-        if axis != path
-    }
-
-
-def _in_short(points: Mapping[int, dict[str, Json]]) -> dict[int, dict[str, Json]]:
-    """The points, a choice by its kind where kinds tell the values of its axis apart."""
-    values: dict[str, dict[str, Json]] = {}
-    for point in points.values():
+    points: dict[int, dict[str, Json]] = {}
+    distinct: dict[str, dict[str, Json]] = {}
+    for group in groups:
+        point = axes.point(group.setting, group.method)
+        for axis in point:
+            above = path_words(axis)
+            if words[: len(above)] == above:
+                point[axis] = _without(point[axis], words[len(above) :])
+        point.pop(path, None)
+        points[group.first] = point
         for axis, value in point.items():
-            values.setdefault(axis, {})[canonical(value)] = value
-    short = {axis for axis, distinct in values.items() if len(set(map(kind_label, distinct.values()))) == len(distinct)}
+            distinct.setdefault(axis, {})[canonical(value)] = value
+    short = {axis for axis, values in distinct.items() if len(set(map(kind_label, values.values()))) == len(values)}
     return {
         number: {
             axis: value["kind"] if axis in short and isinstance(value, dict) and "kind" in value else value
@@ -146,16 +146,18 @@ def _without(value: Json, words: Sequence[str]) -> Json:
     return remaining if len(words) == 1 else {**remaining, words[0]: _without(value[words[0]], words[1:])}
 
 
-def _separate_problems(groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]]) -> Iterator[TuningProblem]:
-    """Each group decides for itself."""
-    return (TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups)
-
-
 def _shared_problems(
     select: ResolvedSelect, groups: Sequence[TuningGroup], points: Mapping[int, dict[str, Json]], sweep: ResolvedSweep
 ) -> list[TuningProblem]:
     """One problem for each combination of the values of ``by``: the group that ``of`` selects decides for all of it."""
-    selected = _deciding(select, sweep)
+    variants = Variants(sweep.settings, sweep.methods)
+    of = select.of or {}
+    context = PlannedRuns(
+        variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
+    )
+    if issues := PlannedSelection(context, of).issues:
+        raise Flawed(*(issue.below(SELECT, "of") for issue in issues))
+    selected = variants.selected(of)
     agreeing: dict[str, list[TuningGroup]] = {}
     for group in groups:
         agreeing.setdefault(canonical([points[group.first][axis] for axis in select.by]), []).append(group)
@@ -171,18 +173,6 @@ def _shared_problems(
     if flaws:
         raise Flawed(*flaws)
     return problems
-
-
-def _deciding(select: ResolvedSelect, sweep: ResolvedSweep) -> Members:
-    """The numbers of the settings that ``of`` selects."""
-    variants = Variants(sweep.settings, sweep.methods)
-    of = select.of or {}
-    context = PlannedRuns(
-        variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
-    )
-    if flaws := PlannedSelection(context, of).issues:
-        raise Flawed(*(flaw.below(SELECT, "of") for flaw in flaws))
-    return variants.selected(of)
 
 
 def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Issue:

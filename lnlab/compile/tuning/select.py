@@ -53,12 +53,17 @@ def resolve_select(
     if text is None:
         return None, []
     axes = list(dict.fromkeys(path for grid in grids_of(merged.data) for path in grid))
-    flaws = [*_flaws_of_paths(text, axes), *_flaws_of_fields(text, axes, reading.experiment)]
+    flaws = list(_flaws(text, axes, reading.experiment))
     rules = _rules(text)
     path = next((path for path in rules if path in axes and path != METHOD), "")
     rule: Choice = {}
     if path:
-        flaws += _flaws_of_grids(path, merged.data["sweep"])
+        for number, grid in enumerate(merged.data["sweep"]):
+            if isinstance(grid, dict) and path not in grid:  # whether its runs have the chosen value is undefined
+                what = f"this grid has no '{path}', which is chosen"
+                flaws.append(
+                    Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
+                )
         try:
             rule = resolve_choice(registries["rule"], rules[path])
         except Flawed as error:
@@ -77,8 +82,8 @@ def _rules(text: SelectText) -> dict[str, Json]:
     return dict(text.model_extra or {})
 
 
-def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Issue]:
-    """Exactly one axis is chosen."""
+def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Issue]:
+    """What is wrong with the paths that are named, of which there must be one, and with the fields beside them."""
     named = list(_rules(text))
     if not named:
         yield Issue("missing", (SELECT,), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
@@ -97,30 +102,18 @@ def _flaws_of_paths(text: SelectText, axes: list[str]) -> Iterator[Issue]:
         yield Issue(
             "conflict", (SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them"
         )
-
-
-def _flaws_of_fields(text: SelectText, axes: list[str], experiment: Experiment) -> Iterator[Issue]:
-    """What is wrong with the fields besides the path."""
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
         what = f"seed {both[0]} chooses, and is judged too"
         yield Issue("conflict", (SELECT, "seeds"), what, "tune on seeds that are not judged")
-    others = [axis for axis in axes if axis not in _rules(text)]
+    others = [axis for axis in axes if axis not in named]
     for number, axis in enumerate(text.by):
         if axis not in others:
             what = "is what is chosen" if axis in axes else "is no axis of the sweep"
             yield Issue("unknown-name", (SELECT, "by", number), f"'{axis}' {what}", nearest(axis, others))
     for key in text.of or {}:
-        if key in _rules(text):
+        if key in named:
             yield Issue("conflict", (SELECT, "of", key), f"'{key}' is what is chosen", "pin the other axes")
         elif key in COLUMNS:
             yield Issue(
                 "conflict", (SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting"
             )
-
-
-def _flaws_of_grids(path: str, sweep: Json) -> Iterator[Issue]:
-    """Grids without candidates: it is undefined whether their runs have the chosen value."""
-    for number, grid in enumerate(sweep):
-        if isinstance(grid, dict) and path not in grid:
-            what = f"this grid has no '{path}', which is chosen"
-            yield Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
