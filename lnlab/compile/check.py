@@ -15,9 +15,8 @@ from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import Epochs
 from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.selectable import planned_runs
-from lnlab.compile.selection.answers import answer_issues
 from lnlab.compile.selection.axes import Axes
-from lnlab.compile.selection.citations import citation_issues, cited_inputs
+from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
 from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues

@@ -171,6 +171,7 @@ train: {steps: 40}
 probes:
   - {kind: hessian_spectrum, at: [init, end], draws: 2, steps: 4, batches: 1}
   - {kind: parameter_size, at: {every: 20}}
+  - {kind: displacement, at: {every: 40}}
 claims:
   - {id: a, says: b, kind: bound, of: OF, at_most: 3}
 """
@@ -183,6 +184,7 @@ claims:
         ("{quantity: parameter_rms, layer: 1, sublayer: feed_forward, tensor: w2}", "0, 20, 40"),
         ("{quantity: largest_eigenvalue, step: last}", ""),
         ("{quantity: largest_eigenvalue, step: 0}", ""),
+        ("{quantity: displacement}", ""),
         ("{quantity: final_nll}", ""),
         ("{quantity: nll, split: validation, step: last}", ""),
     ],
@@ -195,4 +197,4 @@ def test_a_number_of_several_steps_is_refused_before_it_is_computed(lnlab, workd
     else:
         assert found.code == 2
         assert f"is measured at the steps {steps}; pin step" in found.err
-        assert "steps.yaml:13:" in found.err
+        assert "steps.yaml:14:" in found.err

@@ -18,19 +18,28 @@ class Axes:
     def __init__(self, paths: Sequence[str], registries: Registries) -> None:
         self.paths = tuple(paths)
         self.registries = registries
-        self._keys = {path: _keys_read(path) for path in self.paths}
+        # The keys of a setting of which the value at a path is read: of every stack for a short form and a depth.
+        self._keys = {
+            path: (path_words(path)[0], *STACKS)
+            if path in DEPTHS or key_of_stack(path) is not None
+            else path_words(path)[:1]
+            for path in self.paths
+        }
         self._values: dict[tuple[str, ...], Json] = {}
 
     def point(self, setting: InternedSetting, method: Json = None) -> dict[str, Json]:
         """{axis: value}. Where stacks disagree at a short form: the value of each; where there is no value: None."""
-        return {path: method if path == METHOD else self._value(setting, path) for path in self.paths}
-
-    def _value(self, setting: InternedSetting, path: str) -> Json:
-        """The value at a path, read once of settings that are equal in what it is read of."""
-        place = (path, *(setting.texts.get(key, "") for key in self._keys[path]))
-        if place not in self._values:
-            self._values[place] = self._read(setting, path)
-        return self._values[place]
+        point = {}
+        for path in self.paths:
+            if path == METHOD:
+                point[path] = method
+                continue
+            # Read once of settings that are equal in what it is read of.
+            place = (path, *(setting.texts.get(key, "") for key in self._keys[path]))
+            if place not in self._values:
+                self._values[place] = self._read(setting, path)
+            point[path] = self._values[place]
+        return point
 
     def _read(self, setting: ResolvedSetting, path: str) -> Json:
         reader = Reader(setting)
@@ -67,9 +76,3 @@ class Axes:
             registry = registry[value["kind"]].nested.get(word) if registry else None
             value = children(value)[word]
         return registry
-
-
-def _keys_read(path: str) -> tuple[str, ...]:
-    """The keys of a setting of which the value at a path is read: of every stack for a short form and a depth."""
-    first = path_words(path)[0]
-    return (first, *STACKS) if path in DEPTHS or key_of_stack(path) is not None else (first,)

@@ -1,4 +1,4 @@
-"""Do the claims exist that claims cite of other experiments? And the files of verdicts that a plan depends on.
+"""Do the claims exist that claims cite of other experiments, and those that an answer was written for?
 
 What a cited report says is read when claims are judged; here it is a file whose content joins the digest of the plan.
 An experiment that has no report yet is no mistake: its verdicts are missing, and the claim is not testable.
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lnlab.compile.digests import Input, absent_input, input_of
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.selection.inheritance import claim_ids, with_claims_written_out
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
@@ -18,10 +18,10 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Flawed
 from lnlab.specfile.citations import EVIDENCE, VERDICTS_NAME, citations_of, find_verdicts, specs_at_hand
+from lnlab.specfile.experiment import Experiment
 from lnlab.specfile.load import SpecDocument, load_spec
 
-_Ids = Mapping[str, Json]
-"""Id of a claim -> its kind."""
+WHILE = "while"
 
 
 def citation_issues(
@@ -29,34 +29,35 @@ def citation_issues(
 ) -> list[Issue]:
     """What is wrong with the citations of claims: an experiment, a profile or a claim that does not exist."""
     known = specs_at_hand(document.path)
-    ids = {}
-    issues = _unknown_relatives(merged, known)
-    for request in (*requests.claims, *requests.requires):
-        for citation in citations_of({**request.choice, "requires": ()}):
-            name = citation.spec
-            if name not in known and find_verdicts(document.path, citation).is_file():
-                continue
-            try:
-                if (name, citation.profile) not in ids:
-                    ids[name, citation.profile] = _ids(name, citation.profile, known, document, registries)
-                _refuse_unknown(ids[name, citation.profile], name, citation.claim)
-            except Flawed as error:
-                where = (EVIDENCE, name)
-                location = merged.location((*request.path, *where))
-                issues += [issue.below(*request.name, *where).at(location) for issue in error.issues]
-    return issues
-
-
-def _unknown_relatives(merged: MergedSpec, known: Mapping[str, Path]) -> list[Issue]:
-    """Experiments that the page would name as related, and that do not exist."""
     related = merged.data.get("related")
-    return [
+    issues = [
         Issue("unknown-key", ("related",), f"{UNKNOWN} '{name}': there is no such spec", nearest(name, known)).at(
             merged.location(("related", name))
         )
         for name in (related if isinstance(related, dict) else ())
         if name not in known
     ]
+    kinds: dict[tuple[str, str], dict[str, Json]] = {}
+    for request in (*requests.claims, *requests.requires):
+        for citation in citations_of({**request.choice, "requires": ()}):
+            name, claim = citation.spec, citation.claim
+            if name not in known and find_verdicts(document.path, citation).is_file():
+                continue
+            try:
+                if (name, citation.profile) not in kinds:
+                    kinds[name, citation.profile] = _claim_kinds(name, citation.profile, known, document, registries)
+                ids = kinds[name, citation.profile]
+                if claim not in ids:
+                    what = f"no claim of '{name}' is called '{claim}'"
+                    raise Flawed(Issue("unknown-name", (), what, nearest(claim, ids)))
+                if ids[claim] == "cited":
+                    what = f"the claim '{claim}' of '{name}' cites others itself"
+                    raise Flawed(Issue("conflict", (), what, "cite those"))
+            except Flawed as error:
+                where = (EVIDENCE, name)
+                location = merged.location((*request.path, *where))
+                issues += [issue.below(*request.name, *where).at(location) for issue in error.issues]
+    return issues
 
 
 def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[Input, ...]:
@@ -77,7 +78,9 @@ def cited_verdicts(inputs: Iterable[Input]) -> list[Input]:
     return [file for file in inputs if Path(file.path).name == VERDICTS_NAME]
 
 
-def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocument, registries: Registries) -> _Ids:
+def _claim_kinds(
+    name: str, profile: str, known: Mapping[str, Path], document: SpecDocument, registries: Registries
+) -> dict[str, Json]:
     """The claims of an experiment, each with its kind.
 
     Raises:
@@ -107,13 +110,21 @@ def _ids(name: str, profile: str, known: Mapping[str, Path], document: SpecDocum
     return {str(claim["id"]): claim.get("kind") for claim in claims if isinstance(claim, dict) and "id" in claim}
 
 
-def _refuse_unknown(ids: _Ids, name: str, claim: str) -> None:
-    """See to it that a claim exists, and judges runs of its own.
-
-    Raises:
-        Flawed: it does not.
-    """
-    if claim not in ids:
-        raise Flawed(Issue("unknown-name", (), f"no claim of '{name}' is called '{claim}'", nearest(claim, ids)))
-    if ids[claim] == "cited":
-        raise Flawed(Issue("conflict", (), f"the claim '{claim}' of '{name}' cites others itself", "cite those"))
+def answer_issues(
+    experiment: Experiment, merged: MergedSpec, document: SpecDocument, registries: Registries
+) -> list[Issue]:
+    """Verdicts that an answer names of claims which the spec has in none of its profiles."""
+    with_own_claims = [name for name, lines in experiment.profiles.items() if "report" in lines]
+    known = set(claim_ids(merged))
+    for profile in (None, *with_own_claims):
+        known.update(claim_ids(with_claims_written_out(merge_spec(document, profile, []), registries)))
+    single = isinstance(merged.data.get("answer"), dict)
+    issues: list[Issue] = []
+    for number, answer in enumerate(experiment.answer):
+        for claim in answer.while_.keys() - known:
+            place = ("answer", WHILE, claim) if single else ("answer", number, WHILE, claim)
+            flaw = Issue(
+                "unknown-key", place[:-1], f"{UNKNOWN} '{claim}': there is no such claim", nearest(claim, known)
+            )
+            issues.append(flaw.at(merged.location(place)))
+    return issues

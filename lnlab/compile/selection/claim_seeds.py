@@ -1,9 +1,8 @@
 """Seeds of single claims: on which seeds each variant runs, where claims are judged on others than the experiment's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
-from lnlab.keys import Json
 from lnlab.select.selection import value_list
 from lnlab.select.variants import Members, Variants
 from lnlab.specfile.experiment import Experiment
@@ -44,14 +43,8 @@ def _members(request: ResolvedRequest, variants: Variants, against: Mapping[str,
     members = frozenset[int]()
     for selection in selections:
         members |= variants.selected(selection)
-        if (reference := _reference(selection, against)) is not None:
+        names = value_list(selection.get("quantity"))
+        by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
+        if (reference := selection.get(REFERENCE, by_default)) is not None:
             members = members.union(*(variants.selected(group.conditions) for group in parse_reference(reference)))
     return members
-
-
-def _reference(selection: Mapping[str, Json], against: Mapping[str, str]) -> Json:
-    """What the quantity of a selection is measured against, besides what is selected; None: nothing."""
-    if REFERENCE in selection:
-        return selection[REFERENCE]
-    names: Sequence[Json] = value_list(selection.get("quantity"))
-    return BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None

@@ -33,13 +33,11 @@ def flaws_of_criterion(
     if isinstance(text.law, int | float) and not isinstance(text.law, bool):
         if not facts.law or choice.get("exact"):
             yield Issue("no-effect", ("law",), f"a claim of kind {choice['kind']} has no such value", "leave it out")
-        elif (own := _named_value(choice)) is not None and own[1] != text.law:
-            yield Issue(
-                "no-effect",
-                ("law",),
-                f"{own[0]} names {own[1]:g} already",
-                f"leave it out, or say {own[0]}: {text.law:g}",
-            )
+        else:
+            for word in ("equals", "exponent"):
+                if choice.get(word) not in (None, text.law):
+                    what = f"{word} names {choice[word]:g} already"
+                    yield Issue("no-effect", ("law",), what, f"leave it out, or say {word}: {text.law:g}")
     yield from _flaws_of_margin(text, choice, facts.no_effect)
     if isinstance(looks, tuple) and seeds > looks[-1]:
         what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
@@ -54,20 +52,6 @@ def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
     return choice.get("at_least"), choice.get("at_most")
 
 
-def _names_all_or_nothing(of: Json, registries: Registries) -> bool:
-    """Whether a selection names a quantity of which a run has all or none."""
-    known = registries["quantity"].entries if "quantity" in registries else {}
-    names = [name for name in value_list((of or {}).get("quantity")) if name in known]
-    return any(known[name].facts.bimodal is not None for name in names)
-
-
-def _names_fraction(of: Json, registries: Registries) -> bool:
-    """Whether a selection names a quantity between 0 and 1."""
-    known = registries["quantity"].entries if "quantity" in registries else {}
-    names = value_list((of or {}).get("quantity"))
-    return any(name in FRACTIONS or (name in known and known[name].facts.fraction) for name in names)
-
-
 def _flaws_of_about(
     text: ClaimText, choice: Choice, possible: tuple[str, ...], registries: Registries
 ) -> Iterator[Issue]:
@@ -77,20 +61,17 @@ def _flaws_of_about(
         what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
         yield Issue("no-effect", ("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
         return
-    of = choice.get("of")
-    bounded = choice["kind"] == "bound" and _names_fraction(of, registries)
+    names = value_list((choice.get("of") or {}).get("quantity"))
+    known = registries["quantity"].entries if "quantity" in registries else {}
+    derived = [known[name].facts for name in names if name in known]
+    fraction = any(name in FRACTIONS for name in names) or any(facts.fraction for facts in derived)
     reason = reason_against_mean(
-        all_or_nothing=_names_all_or_nothing(of, registries),
-        near_bound=bounded and near_a_bound(accepted_edges(choice)),
+        all_or_nothing=any(facts.bimodal is not None for facts in derived),
+        near_bound=choice["kind"] == "bound" and fraction and near_a_bound(accepted_edges(choice)),
     )
     others = [about for about in ("share", "median") if about in possible]
     if text.about == "mean" and reason and others:
         yield Issue("conflict", ("about",), reason, f"write {' or '.join(others)}")
-
-
-def _named_value(choice: Mapping[str, Json]) -> tuple[str, float] | None:
-    """The parameter that names a value already, with it."""
-    return next(((word, choice[word]) for word in ("equals", "exponent") if choice.get(word) is not None), None)
 
 
 def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Issue]:

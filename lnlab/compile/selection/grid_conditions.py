@@ -60,13 +60,10 @@ class Grids:
                 conditions[path] = values[0] if len(values) == 1 else values
         others = self.variants.selected(conditions) - set(members)
         if others:
-            differing = ", ".join(sorted({name for n in others for name in self._names_of(n)}))
+            differing = ", ".join(sorted({self.names[grid] for n in others for grid in self.sweep.grids[n]}))
             what = f"the axes do not tell the runs of '{names}' from those of {differing}"
             raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
         return conditions
-
-    def _names_of(self, number: int) -> set[str]:
-        return {self.names[grid] for grid in self.sweep.grids[number]}
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:
@@ -84,7 +81,7 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
         remaining = []
         for request in named:
             try:
-                remaining.append(_without_grid(request, grids))
+                remaining.append(replace(request, choice=_choice_without_grid(request.choice, grids)))
             except Flawed as error:
                 for flaw in error.issues:
                     location = merged.location((*request.path, *flaw.path))
@@ -111,10 +108,6 @@ def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experime
         claim.model_copy(update={"requires": tuple(map(without_grid, claim.requires))}) for claim in experiment.claims
     )
     return experiment.model_copy(update={"claims": claims})
-
-
-def _without_grid(request: ResolvedRequest, grids: Grids) -> ResolvedRequest:
-    return replace(request, choice=_choice_without_grid(request.choice, grids))
 
 
 def _choice_without_grid(stated: Mapping[str, Json], grids: Grids) -> Choice:

@@ -77,7 +77,9 @@ class _Claims:
         if not isinstance(section, dict) or not isinstance(own, dict):
             return claim, {}
         if not self._takes("of", claim):
-            return self._with_edges(claim, section, place)
+            if "edges" in claim or "edges" not in section or not self._takes("edges", claim):
+                return claim, {}
+            return {**claim, "edges": section["edges"]}, {("edges",): (*place, "edges")}
         stated: dict[str, tuple[Json, Where]] = {}
         if "quantity" in section:
             stated["quantity"] = (section["quantity"], (*place, "quantity"))
@@ -108,19 +110,18 @@ class _Claims:
         x = section.get("x", parameter.default if parameter else None)
         return x if isinstance(x, str) and (x in COLUMNS or path_words(x)[0] in (*SETTING, METHOD, TIMES)) else None
 
-    def _with_edges(
-        self, claim: dict[str, Json], section: dict[str, Json], place: Where
-    ) -> tuple[dict[str, Json], dict[Where, Where]]:
-        """A claim that reads no rows, with the edges of its section if it is about edges."""
-        if "edges" in claim or "edges" not in section or not self._takes("edges", claim):
-            return claim, {}
-        return {**claim, "edges": section["edges"]}, {("edges",): (*place, "edges")}
-
     def _takes(self, parameter: str, claim: dict[str, Json]) -> bool:
         """Whether the kind of a claim has a parameter; of an unknown kind only that it reads rows is assumed."""
         known = self.registries.get("claim")
         entry = known.entries.get(str(claim.get("kind"))) if known is not None else None
         return parameter in entry.keywords if entry is not None else parameter == "of"
+
+
+def claim_ids(merged: MergedSpec) -> list[str]:
+    """The ids that the claims of a spec have, flawed or not, once they are written out."""
+    claims = merged.data.get("claims")
+    ids = [claim.get("id") for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
+    return [word for word in ids if isinstance(word, str)]
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:
@@ -156,7 +157,11 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
         yield claim
         return
     grid = claim.get("of", {}).get(GRID)
-    values = [_values(axis, chosen, data, names, grid) for axis, chosen in axes.items()]
+    swept = [own for own, name in zip_longest(grids_of(dict(data)), names) if grid is None or name in value_list(grid)]
+    values = [
+        [value for own in swept for value in value_list(own.get(axis, []))] if chosen == ALL else value_list(chosen)
+        for axis, chosen in axes.items()
+    ]
     plain = {key: value for key, value in claim.items() if key != FOR_EACH}
     for point in product(*values):
         labels = {axis: value_label(value) for axis, value in zip(axes, point, strict=True)}
@@ -165,26 +170,10 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
             single["id"] = f"{claim['id']}[{', '.join(labels.values())}]"
         for key in ("says", "source"):
             if isinstance(text := claim.get(key), str):
-                single[key] = _filled(text, labels)
+                for axis, word in labels.items():
+                    text = text.replace(f"{{{axis}}}", word)
+                single[key] = text
         yield single
-
-
-def _values(axis: str, chosen: Json, data: Mapping[str, Json], names: Sequence[str], grid: Json) -> list[Json]:
-    """The values of ``for_each`` at an axis: as listed, or all that the grids have."""
-    if chosen != ALL:
-        return value_list(chosen)
-    return [
-        value
-        for swept, name in zip_longest(grids_of(dict(data)), names)
-        if grid is None or name in value_list(grid)
-        for value in value_list(swept.get(axis, []))
-    ]
-
-
-def _filled(text: str, labels: Mapping[str, str]) -> str:
-    for axis, word in labels.items():
-        text = text.replace(f"{{{axis}}}", word)
-    return text
 
 
 def _with_named_requirements(claims: list[Json]) -> list[Json]:

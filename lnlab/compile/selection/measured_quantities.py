@@ -5,10 +5,11 @@ from contextlib import suppress
 from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.resolve.epochs import probe_count, probe_steps
+from lnlab.compile.selection.probe_times import MOST_MEASUREMENTS
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.registry import Entry
 from lnlab.specfile.columns import EVALUATED, EVALUATION, RECORDED
-from lnlab.specfile.moments import due_steps
 
 
 def splits_of(requests: ResolvedRequests, *, trained: bool) -> dict[str, tuple[str, ...]]:
@@ -51,17 +52,17 @@ def measured_at_several_steps(
         kind = probe.choice["kind"]
         if kind == EVALUATION or (isinstance(probe.at, dict) and "epochs" in probe.at):
             continue
+        entry = registries["probe"][kind]
+        names = list(entry.facts.quantities or ())
+        if entry.facts.table == "spectra":  # what it stores of each state is read as the numbers of a spectrum
+            names = [entry.name for entry in _derived(registries) if entry.facts.table == "spectra"]
         with suppress(ValueError):  # a step beyond the end is told where it stands
-            for name in _at_each_step(registries["probe"][kind], registries):
-                steps.setdefault(name, set()).update(due_steps(probe.at, shortest))
+            if probe_count(entry, probe.at, shortest, None) > MOST_MEASUREMENTS:
+                continue  # refused as too many, and not written out to say so
+            due = probe_steps(entry, probe.at, shortest, None)
+            for name in names:
+                steps.setdefault(name, set()).update(due)
     return {name: tuple(sorted(found)) for name, found in steps.items() if len(found) > 1}
-
-
-def _at_each_step(probe: Entry[Any], registries: Registries) -> list[str]:
-    """The quantities that a probe gives of each state: those that it stores, and the numbers of a spectrum."""
-    if probe.facts.table == "spectra":
-        return [entry.name for entry in _derived(registries) if entry.facts.table == "spectra"]
-    return list(probe.facts.quantities or ())
 
 
 def stated_facts(registries: Registries, fact: str) -> dict[str, Any]:

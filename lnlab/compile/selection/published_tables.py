@@ -53,24 +53,21 @@ def _flaws_of_cells(cells: Mapping[str, Json], context: PlannedRuns) -> Iterator
                     nearest(word, map(kind_label, known or ())),
                 )
         for path, condition in table["where"].items():
-            yield from (flaw.below("tables", number, "where") for flaw in _flaws_of_value(path, condition, context))
-
-
-def _flaws_of_value(path: str, condition: Json, context: PlannedRuns) -> Iterator[Issue]:
-    if path in COLUMNS:
-        return
-    known = _values(path, context)
-    if known is None:
-        yield context.unknown_key(path).below(path)
-        return
-    if condition == []:
-        yield NO_VALUE.below(path)
-    for alternative in value_list(condition):
-        if alternative is not None and not any(matches(value, alternative) for value in known):
-            word = kind_label(alternative)
-            yield Issue(
-                "empty-selection", (path,), f"no run has {path} = {word}", nearest(word, map(kind_label, known))
-            )
+            if path in COLUMNS:
+                continue
+            flaws: list[Issue] = []
+            values = _values(path, context)
+            if values is None:
+                flaws.append(context.unknown_key(path).below(path))
+            elif condition == []:
+                flaws.append(NO_VALUE.below(path))
+            else:
+                for alternative in value_list(condition):
+                    if alternative is not None and not any(matches(value, alternative) for value in values):
+                        word = kind_label(alternative)
+                        remedy = nearest(word, map(kind_label, values))
+                        flaws.append(Issue("empty-selection", (path,), f"no run has {path} = {word}", remedy))
+            yield from (flaw.below("tables", number, "where") for flaw in flaws)
 
 
 def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Issue]:
@@ -79,27 +76,26 @@ def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) ->
     for table in cells["tables"]:
         for path, value in table["where"].items():
             known.setdefault(path, []).append(value)
-    for name, rules in guesses.items():
-        for number, rule in enumerate(rules):
-            for path, condition in rule["where"].items():
-                flaw = _flaw_of_guess(path, condition, known, cells["across"])
-                if flaw is not None:
-                    yield flaw.below("guesses", name, number, "where")
-
-
-def _flaw_of_guess(path: str, condition: Json, known: Mapping[str, list[Json]], across: str) -> Issue | None:
-    if path not in known:
-        return Issue(
-            "unknown-key", (path,), f"{UNKNOWN} '{path}': no column of the tables says it", nearest(path, known)
-        )
-    if condition == []:
-        return NO_VALUE.below(path)
-    axis = f"{path}, the axis named in `across`" if path == across else path
-    for alternative in value_list(condition):
-        if alternative not in known[path]:
-            what = f"{kind_label(alternative)} is not a value of {axis}, in any column of the tables"
-            return Issue("unknown-name", (path,), what, nearest(kind_label(alternative), map(kind_label, known[path])))
-    return None
+    across = cells["across"]
+    named = (
+        (("guesses", name, number, "where"), path, condition)
+        for name, rules in guesses.items()
+        for number, rule in enumerate(rules)
+        for path, condition in rule["where"].items()
+    )
+    for place, path, condition in named:
+        if path not in known:
+            what = f"{UNKNOWN} '{path}': no column of the tables says it"
+            yield Issue("unknown-key", (*place, path), what, nearest(path, known))
+            continue
+        if condition == []:
+            yield NO_VALUE.below(*place, path)
+            continue
+        axis = f"{path}, the axis named in `across`" if path == across else path
+        foreign = [kind_label(value) for value in value_list(condition) if value not in known[path]]
+        for word in foreign[:1]:
+            what = f"{word} is not a value of {axis}, in any column of the tables"
+            yield Issue("unknown-name", (*place, path), what, nearest(word, map(kind_label, known[path])))
 
 
 def _values(path: str, context: PlannedRuns) -> list[Json] | None:
@@ -110,24 +106,22 @@ def _values(path: str, context: PlannedRuns) -> list[Json] | None:
     values: list[Json] = [value for value, _ in context.variants.at(path)]
     if (unchanged := context.unchanged()) is not None:
         values += [value for value, _ in unchanged.at(path)]
-    values += _written_values(path, context.spec)
+    spec = context.spec
+    methods = methods_of(spec)
+    if path == METHOD:
+        values += methods
+    else:
+        profiles = spec.get("profiles")
+        lines_of_profiles = profiles.values() if isinstance(profiles, dict) else ()
+        overlays = [lines for lines in lines_of_profiles if isinstance(lines, dict)]
+        parts: list[Mapping[str, Json]] = [spec, *overlays, *methods.values()]
+        parts += [method for overlay in overlays for method in methods_of(overlay).values()]
+        parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
+        written = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
+        values += [alternative for value in written for alternative in value_list(value)]
     if not values and path not in COLUMNS:
         return None
     return list({kind_label(value): value for value in values}.values())
-
-
-def _written_values(path: str, spec: Mapping[str, Json]) -> list[Json]:
-    """Every value that the spec, its methods or its profiles write at a path."""
-    methods = methods_of(spec)
-    if path == METHOD:
-        return list(methods)
-    profiles = spec.get("profiles")
-    overlays = [lines for lines in profiles.values() if isinstance(lines, dict)] if isinstance(profiles, dict) else []
-    parts: list[Mapping[str, Json]] = [spec, *overlays, *methods.values()]
-    parts += [methods for overlay in overlays for methods in methods_of(overlay).values()]
-    parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
-    values = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
-    return [alternative for value in values for alternative in value_list(value)]
 
 
 def _below(part: Mapping[str, Json], key: str, path: str) -> Json:

@@ -1,14 +1,13 @@
 """Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from pydantic import ValidationError
 
 from lnlab.compile.resolve.choices import Registries, resolve_choice
 from lnlab.compile.selection.criteria import flaws_of_criterion
-from lnlab.compile.selection.graph_edges import flaws_of_edges
-from lnlab.compile.selection.inheritance import FOR_EACH
+from lnlab.compile.selection.inheritance import FOR_EACH, claim_ids
 from lnlab.compile.selection.published_tables import flaws_of_tables
 from lnlab.compile.selection.references import flaws_of_reference
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
@@ -42,7 +41,7 @@ PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
 def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
     """Resolve every probe, section and claim; what is wrong with any of them is in ``issues``."""
     requests = ResolvedRequests()
-    known = _ids(merged.data.get("claims"))
+    known = claim_ids(merged)
     for number, probe in enumerate(reading.experiment.probes):
         request = _resolve_request(
             requests, "probe", kind_and_parameters(probe), reading.path(("probes", number)), merged, registries
@@ -77,47 +76,54 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             looks = claim.looks or reading.experiment.looks
             for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
                 requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
-        for position, name, requirement, criterion in _requirements(claim, path, merged):
-            required = _resolve_request(requests, "claim", requirement, position, merged, registries, name)
-            requests.requires += [required] if required else []
-            for flaw in _flaws_of_required(criterion, required, registries) if required else ():
-                requests.issues.append(flaw.below(*name).at(merged.location((*position, *flaw.path))))
+        _resolve_requirements(requests, claim, path, merged, registries)
     for request in (*requests.sections, *requests.claims):
-        for flaw in flaws_of_edges(request.choice, known):
+        for flaw in _flaws_of_edges(request.choice, known):
             requests.issues.append(flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))))
     return requests
 
 
-def _ids(claims: Json) -> list[str]:
-    """The ids that claims have, flawed or not."""
-    ids = [claim.get("id") for claim in claims if isinstance(claim, dict)] if isinstance(claims, list) else []
-    return [word for word in ids if isinstance(word, str)]
+def _flaws_of_edges(choice: Choice, claims: Collection[str]) -> Iterator[Issue]:
+    """Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them."""
+    nodes = choice.get("nodes")
+    for number, edge in enumerate(choice.get("edges") or ()):
+        for end, name in enumerate(edge["arrow"]):
+            if nodes is not None and name not in nodes:
+                yield Issue(
+                    "unknown-name", ("edges", number, "arrow", end), f"no node is called '{name}'", nearest(name, nodes)
+                )
+        for role in ("observed", "cut"):
+            if edge[role] not in claims:
+                yield Issue(
+                    "unknown-name",
+                    ("edges", number, role),
+                    f"no claim is called '{edge[role]}'",
+                    nearest(edge[role], claims),
+                )
 
 
-def _flaws_of_required(
-    criterion: dict[str, Json], required: ResolvedRequest, registries: Registries
-) -> Iterator[Issue]:
-    """What is wrong with the common fields of a test that a claim requires."""
-    try:
-        text = ClaimText.model_validate({"id": "it", "says": "it", "kind": required.choice["kind"], **criterion})
-    except ValidationError as error:
-        yield from parameter_issues(error, criterion, ClaimText.model_fields, "a requirement")
-        return
-    yield from flaws_of_criterion(text, required.choice, registries, 1, 0)
-
-
-def _requirements(
-    claim: ClaimText, path: Where, merged: MergedSpec
-) -> Iterator[tuple[Where, Where, Choice, dict[str, Json]]]:
-    """What a claim requires (one mapping or a list of them), each with its path and name, and its common fields."""
-    single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)
+def _resolve_requirements(
+    requests: ResolvedRequests, claim: ClaimText, path: Where, merged: MergedSpec, registries: Registries
+) -> None:
+    """Resolve the tests that a claim requires: their kinds, and the common fields that they may have."""
+    single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)  # one mapping, which has no number
     for i, requirement in enumerate(claim.requires):
         below: Where = ("requires",) if single else ("requires", i)
+        position, name = (*path, *below), ("claims", claim.id, *below)
         named = isinstance(requirement.get("says"), str)
         beside = (*CRITERION_FIELDS, *(["says"] if named else []))
         choice = {word: value for word, value in requirement.items() if word not in beside}
+        required = _resolve_request(requests, "claim", choice, position, merged, registries, name)
+        if required is None:
+            continue
+        requests.requires.append(required)
         criterion = {word: requirement[word] for word in CRITERION_FIELDS if word in requirement}
-        yield (*path, *below), ("claims", claim.id, *below), choice, criterion
+        try:
+            text = ClaimText.model_validate({"id": "it", "says": "it", "kind": required.choice["kind"], **criterion})
+            flaws = list(flaws_of_criterion(text, required.choice, registries, 1, 0))
+        except ValidationError as error:
+            flaws = list(parameter_issues(error, criterion, ClaimText.model_fields, "a requirement"))
+        requests.issues += [flaw.below(*name).at(merged.location((*position, *flaw.path))) for flaw in flaws]
 
 
 def _resolve_request(
