@@ -71,7 +71,18 @@ def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> by
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ReportError(Issue("damaged", where, _cause(folder, parents, error), _REMEDY)) from error
+        what = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        path = folder
+        for parent in parents:  # the system does not say which folder on the way is a link
+            path = path / parent
+            with suppress(OSError):
+                if path.is_symlink():
+                    what = f"is reached over a link, {path.name}, and a report has none"
+                    break
+                if not path.is_dir():
+                    what = f"cannot be read: {path.name} is no folder"
+                    break
+        raise ReportError(Issue("damaged", where, what, _REMEDY)) from error
 
 
 def _open_below(folder: Path, parents: list[str], last: str, where: str) -> int:
@@ -102,19 +113,6 @@ def _open_by_path(folder: Path, parents: list[str], last: str, where: str) -> in
 def _require_regular(mode: int, where: str) -> None:
     if not stat.S_ISREG(mode):
         raise ReportError(Issue("damaged", where, f"is {_kind(mode)} and no file of a report", _REMEDY))
-
-
-def _cause(folder: Path, parents: list[str], error: OSError) -> str:
-    """Why a file cannot be read: a link on the way, or what the operating system says."""
-    path = folder
-    for parent in parents:
-        path = path / parent
-        with suppress(OSError):
-            if path.is_symlink():
-                return f"is reached over a link, {path.name}, and a report has none"
-            if not path.is_dir():
-                return f"cannot be read: {path.name} is no folder"
-    return f"cannot be read: {(error.strerror or str(error)).lower()}"
 
 
 def list_files(folder: Path) -> tuple[list[str], list[ForeignEntry]]:

@@ -15,14 +15,11 @@ from urllib.parse import quote
 import polars as pl
 from markupsafe import Markup
 
-from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
-from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
@@ -124,20 +121,17 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
     Raises:
         ReportError: there is no report in ``root``.
     """
-    questions = _folders(root) if root.is_dir() else []
-    chosen = [folder for question in questions if (folder := _chosen_report(question, profiles))]
+    chosen = []
+    for question in _folders(root) if root.is_dir() else []:
+        subfolders = {path.name: path for path in _folders(question)}
+        folders = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
+        folders += () if profiles else (question, *subfolders.values())
+        # one that lost its tables or its page is a report, too, and its card says so
+        chosen += [f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()][:1]
     if not chosen:
         of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
         raise ReportError(Issue("not-found", str(root), f"holds no report{of_profile}", "write one with lnlab report"))
     return [_card(root, folder) for folder in chosen]
-
-
-def _chosen_report(question: Path, profiles: Sequence[str]) -> Path | None:
-    """The folder of the report that stands for a question; one that lost its tables or its page is one, too."""
-    subfolders = {path.name: path for path in _folders(question)}
-    preferred = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
-    folders = (*preferred, *(() if profiles else (question, *subfolders.values())))
-    return next((f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()), None)
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -151,19 +145,37 @@ def _card(root: Path, folder: Path) -> Card:
     card = Card(shown_path(folder.relative_to(root).parts[0]), place, page)
     try:
         facts, results, verdicts = read_folder(folder)
+        says = {verdict.claim: verdict.says for verdict in verdicts}
+        numbered = list(enumerate(verdicts, 1))
+        paper = linked_citations(facts.source.get("cite", ""))
+        address = web_address(facts.source.get("url", ""))
+        if address and address not in {known for _, known in paper}:
+            paper = [*paper, *([("; ", None)] if paper else []), (address, address)]
+        tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
+        with using_words(facts.words):
+            topics = dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)])
         return replace(
             card,
             spec=facts.path,
             title=facts.title,
             question=facts.question,
             profile=facts.profile,
-            answers=tuple(_answer(answer, verdicts) for answer in answers_of_profile(facts)),
-            verdicts=_groups(verdicts),
+            answers=tuple(
+                CardAnswer(
+                    fill_answer(answer["says"], verdicts),
+                    tuple(says.get(claim, claim) for claim in outdated_claims(answer, verdicts)),
+                )
+                for answer in answers_of_profile(facts)
+            ),
+            verdicts=tuple(
+                VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word))
+                for word in _sorted_words({v.verdict for v in verdicts})
+            ),
             sentences=sentences_of(facts, verdicts),
             thumbnail=_thumbnail(root, folder),
-            paper=_paper(facts),
+            paper=tuple(paper),
             methods=_methods(results),
-            topics=_topics(facts, results, verdicts),
+            topics=tuple(topics),
             related=facts.related,
         )
     except _UNREADABLE as error:
@@ -174,19 +186,6 @@ def _card(root: Path, folder: Path) -> Card:
 def _address(path: Path) -> str:
     """The address of a file from the index: its bytes, those that an address cannot hold escaped."""
     return quote(os.fsencode(path.as_posix()))
-
-
-def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict]) -> CardAnswer:
-    sentences = {verdict.claim: verdict.says for verdict in verdicts}
-    outdated = tuple(sentences.get(claim, claim) for claim in outdated_claims(answer, verdicts))
-    return CardAnswer(fill_answer(answer["says"], verdicts), outdated)
-
-
-def _groups(verdicts: Sequence[Verdict]) -> tuple[VerdictGroup, ...]:
-    """The claims by verdict."""
-    numbered = list(enumerate(verdicts, 1))
-    words = _sorted_words({v.verdict for v in verdicts})
-    return tuple(VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word)) for word in words)
 
 
 def _sorted_words(words: Iterable[str]) -> list[str]:
@@ -203,14 +202,6 @@ def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
             if size := _SIZE.search(drawing[:2048]):
                 return Thumbnail(_address(path.relative_to(root)), int(size[1]), int(size[2]))
     return None
-
-
-def _paper(facts: ReportFacts) -> tuple[tuple[str, str | None], ...]:
-    """The citation in pieces, and the address of the source where the citation does not lead there."""
-    pieces = linked_citations(facts.source.get("cite", ""))
-    if not (address := web_address(facts.source.get("url", ""))) or address in {known for _, known in pieces}:
-        return tuple(pieces)
-    return (*pieces, *((("; ", None),) if pieces else ()), (address, address))
 
 
 def _methods(results: Results) -> tuple[str, ...]:
@@ -230,12 +221,6 @@ def _methods(results: Results) -> tuple[str, ...]:
         for axis, value, label in compared
     )
     return tuple(dict.fromkeys(names))
-
-
-def _topics(facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
-    with using_words(facts.words):
-        return tuple(dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)]))
 
 
 def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:

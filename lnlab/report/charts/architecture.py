@@ -84,31 +84,27 @@ def _marks(panel: ArchitecturePanel) -> Iterator[dict[str, Any]]:
     """Lines first, so that boxes cover their ends."""
     path = main_path(panel.flow)
     places = _places(panel.flow, path)
-    for node in path:
-        for source in panel.flow[node].inputs:
-            if source in path and path.index(node) == path.index(source) + 1:
-                corners = [places[source], places[node]]
+    for reader in path:
+        for source in panel.flow[reader].inputs:
+            if source in path and path.index(reader) == path.index(source) + 1:
+                corners = [places[source], places[reader]]
             else:
-                corners = _way_past(panel.flow, source, path, places, places[node])
-            yield from _line(f"{source}-{node}", corners, panel.flow[node])
+                corners = _way_past(panel.flow, source, path, places, places[reader])
+            yield from _line(f"{source}-{reader}", corners, panel.flow[reader])
     top = places[path[-1]]
     yield from _line("out", [top, (top[0], top[1] + 1)], FlowNode("input", ""))
-    for operation, middle in zip(panel.flow, places, strict=True):
-        yield from _operation(operation, *middle)
+    for node, (x, y) in zip(panel.flow, places, strict=True):
+        if node.operation in _BOXES:
+            fill, half_height = _BOXES[node.operation]
+            # of a parameter the box is as wide as its name, which may be long
+            named = node.operation in ("factor", "shift")
+            half_width = _MARGIN + _HALF_LETTER * len(node.label) if named else _HALF_WIDTH
+            ends = {"x": x - half_width, "x2": x + half_width, "y": y - half_height, "y2": y + half_height}
+            yield {"mark": "box", **ends, "fill": fill}
+        elif node.operation == "sum":
+            yield {"mark": "circle", "x": x, "y": y}
+        yield {"mark": "text", "x": x, "y": y - (_DROP if node.operation == "input" else 0), "label": node.label}
     yield {"mark": "note", "x": 0, "y": -0.75, "label": panel.note}
-
-
-def _operation(node: FlowNode, x: float, y: float) -> Iterator[dict[str, Any]]:
-    """A box or a circle, and the word in it."""
-    if node.operation in _BOXES:
-        fill, half_height = _BOXES[node.operation]
-        named = node.operation in ("factor", "shift")
-        half_width = _MARGIN + _HALF_LETTER * len(node.label) if named else _HALF_WIDTH
-        ends = {"x": x - half_width, "x2": x + half_width, "y": y - half_height, "y2": y + half_height}
-        yield {"mark": "box", **ends, "fill": fill}
-    elif node.operation == "sum":
-        yield {"mark": "circle", "x": x, "y": y}
-    yield {"mark": "text", "x": x, "y": y - (_DROP if node.operation == "input" else 0), "label": node.label}
 
 
 def _places(flow: Dataflow, path: Sequence[int]) -> list[tuple[float, float]]:

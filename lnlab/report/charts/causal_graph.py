@@ -71,22 +71,7 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
     columns, rows = (max(getattr(node, name) for node in nodes) for name in ("column", "row"))
     x = alt.Scale(domain=[-0.5, columns + 0.5], nice=False, zero=False)
     y = alt.Scale(domain=[rows + 0.5, -0.5], nice=False, zero=False)
-    layers = [*_arrows(edges, x, y), *_boxes(nodes, x, y), *_labels(edges, x, y)]
-    spec: dict[str, Json] = (alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1))).to_dict()
-    return {**spec, "config": dict(THEME)}
-
-
-def _x(field: str, scale: alt.Scale) -> alt.X:
-    return alt.X(f"{field}:Q", scale=scale, axis=None)
-
-
-def _y(field: str, scale: alt.Scale) -> alt.Y:
-    return alt.Y(f"{field}:Q", scale=scale, axis=None)
-
-
-def _arrows(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
-    """Lines, and the heads at their ends."""
-    lines: list[dict[str, Any]] = [
+    corners: list[dict[str, Any]] = [
         {
             "edge": edge.number,
             "place": place,
@@ -100,13 +85,53 @@ def _arrows(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[
     ]
     colour = alt.Color("colour:N", scale=None, legend=None)
     dashes = alt.Scale(domain=list(OUTCOMES), range=[list(dash) for _, dash in OUTCOMES.values()])
-    dash = alt.StrokeDash("outcome:N", scale=dashes, legend=None)
-    line = alt.Chart(alt.InlineData(lines)).mark_line(strokeWidth=2)
-    place = {"detail": "edge:N", "order": "place:Q"}
-    yield line.encode(x=_x("x", x), y=_y("y", y), color=colour, strokeDash=dash, **place)
-    heads = [{**corner, "y": corner["y"] - 0.035} for corner in lines if corner["place"] == 3]
-    head = alt.Chart(alt.InlineData(heads)).mark_point(shape="triangle-down", size=70, filled=True)
-    yield head.encode(x=_x("x", x), y=_y("y", y), color=colour)
+    lines = (
+        alt.Chart(alt.InlineData(corners))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=_x("x", x),
+            y=_y("y", y),
+            color=colour,
+            strokeDash=alt.StrokeDash("outcome:N", scale=dashes, legend=None),
+            detail="edge:N",
+            order="place:Q",
+        )
+    )
+    ends = [{**corner, "y": corner["y"] - 0.035} for corner in corners if corner["place"] == 3]
+    head = alt.Chart(alt.InlineData(ends)).mark_point(shape="triangle-down", size=70, filled=True)
+    boxes = [
+        {
+            "label": _LINE_BREAK.join(words),
+            "x": node.column,
+            "left": node.column - _HALF_WIDTH,
+            "right": node.column + _HALF_WIDTH,
+            "y": node.row - (len(words) - 1) / 2 * _LINE / _ROW,  # a text of several lines is placed by its first
+            "top": node.row - _HALF_HEIGHT,
+            "bottom": node.row + _HALF_HEIGHT,
+        }
+        for node in nodes
+        if (words := wrap(node.label, _LINE_LETTERS, break_long_words=False, break_on_hyphens=False))
+    ]
+    base = alt.Chart(alt.InlineData(boxes))
+    box = base.mark_rect(fill="#f7f5ef", stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
+    text = base.mark_text(fontSize=12.5, lineBreak=_LINE_BREAK, lineHeight=_LINE, color=TEXT_COLOUR, baseline="middle")
+    layers = [
+        lines,
+        head.encode(x=_x("x", x), y=_y("y", y), color=colour),
+        box.encode(x=_x("left", x), x2="right:Q", y=_y("top", y), y2="bottom:Q"),
+        text.encode(x=_x("x", x), y=_y("y", y), text="label:N"),
+        *_labels(edges, x, y),
+    ]
+    spec: dict[str, Json] = (alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1))).to_dict()
+    return {**spec, "config": dict(THEME)}
+
+
+def _x(field: str, scale: alt.Scale) -> alt.X:
+    return alt.X(f"{field}:Q", scale=scale, axis=None)
+
+
+def _y(field: str, scale: alt.Scale) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=scale, axis=None)
 
 
 def _corners(edge: GraphEdge) -> list[tuple[float, float]]:
@@ -123,27 +148,6 @@ def _side(edge: GraphEdge) -> int:
     return (edge.effect.column > edge.cause.column) - (edge.effect.column < edge.cause.column)
 
 
-def _boxes(nodes: Sequence[GraphNode], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
-    boxes = [
-        {
-            "label": _LINE_BREAK.join(lines),
-            "x": node.column,
-            "left": node.column - _HALF_WIDTH,
-            "right": node.column + _HALF_WIDTH,
-            "y": node.row - (len(lines) - 1) / 2 * _LINE / _ROW,
-            "top": node.row - _HALF_HEIGHT,
-            "bottom": node.row + _HALF_HEIGHT,
-        }
-        for node in nodes
-        if (lines := wrap(node.label, _LINE_LETTERS, break_long_words=False, break_on_hyphens=False))
-    ]
-    base = alt.Chart(alt.InlineData(boxes))
-    box = base.mark_rect(fill="#f7f5ef", stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
-    yield box.encode(x=_x("left", x), x2="right:Q", y=_y("top", y), y2="bottom:Q")
-    text = base.mark_text(fontSize=12.5, lineBreak=_LINE_BREAK, lineHeight=_LINE, color=TEXT_COLOUR, baseline="middle")
-    yield text.encode(x=_x("x", x), y=_y("y", y), text="label:N")
-
-
 def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
     """Beside the end of each arrow its number and its two verdicts, on the side on which no other arrow ends."""
     on_the_left = set()
@@ -155,7 +159,16 @@ def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[
         there = [edge for edge in edges if (edge.number in on_the_left) == left]
         widths = (2 * _SYMBOL, _SYMBOL, 0) if left else (0, _NUMBER, _NUMBER + _SYMBOL)
         for part in range(3):
-            rows = [_label(edge, part) for edge in there]
+            rows = []
+            for edge in there:
+                across, down = _corners(edge)[3]
+                mark = edge.marks[max(part - 1, 0)]
+                row = {"x": across, "y": down - 0.14, "words": mark.words}
+                if part == 0:  # the number leads where the intervention does
+                    row |= {"text": str(edge.number), "address": edge.marks[1].address, "colour": TEXT_COLOUR}
+                else:
+                    row |= {"text": mark.symbol, "address": mark.address, "colour": mark.colour}
+                rows.append(row)
             marked = alt.Chart(alt.InlineData(rows)).mark_text(
                 align="right" if left else "left",
                 baseline="middle",
@@ -173,13 +186,3 @@ def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[
                     tooltip=alt.Tooltip("words:N", title="edge"),
                     color=alt.Color("colour:N", scale=None, legend=None),
                 )
-
-
-def _label(edge: GraphEdge, part: int) -> dict[str, Json]:
-    """The number of an edge, or one of its verdicts; the number leads where the intervention does."""
-    across, down = _corners(edge)[3]
-    mark = edge.marks[max(part - 1, 0)]
-    place = {"x": across, "y": down - 0.14, "words": mark.words}
-    if part == 0:
-        return {**place, "text": str(edge.number), "address": edge.marks[1].address, "colour": TEXT_COLOUR}
-    return {**place, "text": mark.symbol, "address": mark.address, "colour": mark.colour}

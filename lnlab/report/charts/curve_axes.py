@@ -112,12 +112,10 @@ def _cuts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
                 continue
             furthest = (max if up else min)(value for _, value in places)
             at = next((i for i in range(1, len(places)) if beyond[i] != beyond[i - 1]), None)
-            x = places[0][0] if at is None else _crossing(places[at - 1], places[at], edge, log=y.log)
+            x = places[0][0]
+            if at is not None:  # where the drawn line, straight on this axis, meets the end of the axis
+                (x1, y1), (x2, y2) = places[at - 1 : at + 1]
+                start, end, level = (math.log(value) if y.log else value for value in (y1, y2, edge))
+                x = x1 + (x2 - x1) * (level - start) / (end - start)
             cuts.append({"series": name, "x": x, "value": edge, "up": up, "furthest": furthest})
     return cuts
-
-
-def _crossing(a: tuple[float, float], b: tuple[float, float], edge: float, *, log: bool) -> float:
-    """The x at which the drawn line from one point to another meets an end of the axis."""
-    start, end, level = (math.log(value) if log else value for value in (a[1], b[1], edge))
-    return a[0] + (b[0] - a[0]) * (level - start) / (end - start)

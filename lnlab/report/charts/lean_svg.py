@@ -29,22 +29,36 @@ def lean_svg(svg: str, description: str = "") -> str:
     """
     root = ElementTree.fromstring(svg)  # noqa: S314 - written by our own converter
     _prune(root)
+
+    def rounded(number: re.Match[str]) -> str:
+        text = f"{float(number[0]):.{_DECIMALS}f}".rstrip("0").rstrip(".")
+        return "0" if text == "-0" else text
+
+    def hexadecimal(colour: re.Match[str]) -> str:
+        return "#" + "".join(f"{int(channel):02x}" for channel in colour.groups())
+
     for element in root.iter():
         for name in _INTERACTIVE:
             element.attrib.pop(name, None)
         for name in _COORDINATES:
             if name in element.attrib:
-                element.set(name, _NUMBER.sub(_rounded, element.attrib[name]))
+                element.set(name, _NUMBER.sub(rounded, element.attrib[name]))
         for name in ("fill", "stroke"):
             if name in element.attrib:
-                element.set(name, _COLOUR.sub(_hexadecimal, element.attrib[name]))
+                element.set(name, _COLOUR.sub(hexadecimal, element.attrib[name]))
         if element.tag == _PATH and "stroke" not in element.attrib:
             element.attrib.pop("stroke-width", None)
         if element.get("opacity") == "1":
             del element.attrib["opacity"]
         if element.get("transform") == "translate(0,0)":
             del element.attrib["transform"]
-    _share_font(root)
+    # the font that most texts have stands at the root, once
+    if fonts := [element.attrib["font-family"] for element in root.iter() if "font-family" in element.attrib]:
+        common = max(dict.fromkeys(fonts), key=fonts.count)
+        for element in root.iter():
+            if element.get("font-family") == common:
+                del element.attrib["font-family"]
+        root.set("font-family", common)
     if description:
         root.set("role", "img")
         text = Element(f"{{{_SVG}}}desc")
@@ -59,34 +73,8 @@ def _prune(element: Element) -> None:
         return
     for child in list(element):
         _prune(child)
-        if _is_unseen(child):
+        # a path needs a fill or a stroke of its own, as no group has any
+        unpainted = child.tag == _PATH and not child.attrib.keys() & {"fill", "stroke"}
+        empty = child.tag == _GROUP and len(child) == 0
+        if unpainted or empty or child.get("opacity") == "0" or child.get("display") == "none":
             element.remove(child)
-
-
-def _is_unseen(element: Element) -> bool:
-    """Whether an element paints nothing: a path needs a fill or a stroke of its own, as no group has any."""
-    if element.tag == _PATH and not element.attrib.keys() & {"fill", "stroke"}:
-        return True
-    empty = element.tag == _GROUP and len(element) == 0
-    return empty or element.get("opacity") == "0" or element.get("display") == "none"
-
-
-def _rounded(match: re.Match[str]) -> str:
-    text = f"{float(match[0]):.{_DECIMALS}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
-
-
-def _hexadecimal(match: re.Match[str]) -> str:
-    return "#" + "".join(f"{int(channel):02x}" for channel in match.groups())
-
-
-def _share_font(root: Element) -> None:
-    """The font that most texts have stands at the root, once."""
-    fonts = [element.attrib["font-family"] for element in root.iter() if "font-family" in element.attrib]
-    if not fonts:
-        return
-    common = max(dict.fromkeys(fonts), key=fonts.count)
-    for element in root.iter():
-        if element.get("font-family") == common:
-            del element.attrib["font-family"]
-    root.set("font-family", common)

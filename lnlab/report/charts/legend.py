@@ -71,13 +71,14 @@ def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True)
 def mark_shape(style: SeriesStyle) -> alt.ShapeValue:
     """The shape of the marks of each series, without a scale and so without a legend of its own."""
     conditions = [
-        {"test": f"datum.series === {_quoted(name)}", "value": shape}
+        {"test": f"datum.series === {quoted(name)}", "value": shape}
         for name, shape in zip(style.series, style.shapes, strict=True)
     ]
     return alt.ShapeValue(value="circle", condition=conditions)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A text as a string in an expression of Vega."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
 
 

@@ -30,8 +30,11 @@ def to_svg(spec: Mapping[str, Json]) -> str:
     """
     description = without_control_characters(str(spec.get("description", "")))
     drawing, marks = with_stand_ins(spec)
-    svg = _convert(vl_convert.vegalite_to_svg, drawing).translate(marks)
-    return _renumber(lean_svg(svg, description))
+    svg = lean_svg(_convert(vl_convert.vegalite_to_svg, drawing).translate(marks), description)
+    for number, old in enumerate(dict.fromkeys(_ID.findall(svg)), 1):
+        svg = svg.replace(f'id="{old}"', f'id="d{number}"').replace(f"url(#{old})", f"url(#d{number})")
+        svg = svg.replace(f'href="#{old}"', f'href="#d{number}"')
+    return svg
 
 
 def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
@@ -72,15 +75,6 @@ def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
         ) from error
 
 
-def _renumber(text: str) -> str:
-    """Ids of definitions in order of appearance, and every reference to them."""
-    names = {old: f"d{number}" for number, old in enumerate(dict.fromkeys(_ID.findall(text)), 1)}
-    for old, new in names.items():
-        text = text.replace(f'id="{old}"', f'id="{new}"').replace(f"url(#{old})", f"url(#{new})")
-        text = text.replace(f'href="#{old}"', f'href="#{new}"')
-    return text
-
-
 @lru_cache(maxsize=2)
 def vega_bundle(snippet: str) -> str:
     """One script: Vega, Vega-Lite and Vega-Embed of the version that drew the figures, then ``snippet``.
@@ -102,14 +96,13 @@ def spec_text(spec: Mapping[str, Json], empty: Sequence[str] = ()) -> str:
         empty: the data sets whose rows are left out, as a table beside it holds them.
     """
     parts = {name: _compact(part) for name, part in spec.items() if name != "datasets"}
-    rows_written = {name: () if name in empty else rows for name, rows in sorted(spec["datasets"].items())}
-    datasets = (f"{json.dumps(name)}: {_rows_text(rows)}" for name, rows in rows_written.items())
+    datasets = []
+    for name, rows in sorted(spec["datasets"].items()):
+        written = [] if name in empty else list(map(_compact, rows))
+        text = "[\n" + ",\n".join(written) + "\n]" if written else "[]"
+        datasets.append(f"{json.dumps(name)}: {text}")
     parts["datasets"] = "{\n" + ",\n".join(datasets) + "\n}"
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {part}" for name, part in sorted(parts.items())) + "\n}\n"
-
-
-def _rows_text(rows: Sequence[Mapping[str, Json]]) -> str:
-    return "[\n" + ",\n".join(map(_compact, rows)) + "\n]" if rows else "[]"
 
 
 def _compact(part: Json) -> str:

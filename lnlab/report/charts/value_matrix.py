@@ -6,6 +6,7 @@ from itertools import pairwise
 import altair as alt
 
 from lnlab.keys import Json
+from lnlab.report.charts.legend import quoted
 from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR, THEME
 
 _CELL_WIDTH, _CELL_HEIGHT, _WIDTH = 96, 30, 640
@@ -28,7 +29,8 @@ def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values
     steps = [(a + b) / 2 for a, b in pairwise(levels)]
     last = len(HEATMAP_COLOURS) - 1
     shades = [round(place * last / max(len(levels) - 1, 1)) for place in range(len(levels))]
-    words = "".join(f"datum.value === {place} ? {_quoted(name)} : " for place, name in enumerate(columns))
+    labels = [quoted(name.replace("\n", " ")) for name in columns]
+    words = "".join(f"datum.value === {place} ? {label} : " for place, label in enumerate(labels))
     x = alt.X(
         "x:O",
         scale=alt.Scale(domain=list(range(len(columns))), padding=0.04),
@@ -57,7 +59,3 @@ def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values
     width = min(_WIDTH, _CELL_WIDTH * len(columns))
     spec: dict[str, Json] = alt.layer(cells, numbers).properties(width=width, height=_CELL_HEIGHT * len(rows)).to_dict()
     return {**spec, "config": dict(THEME)}
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", " ") + "'"

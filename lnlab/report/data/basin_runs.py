@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -106,6 +106,12 @@ def tuning_runs(
     counts = seeds.group_by("series", "line", "x", maintain_order=True).agg(
         gone=pl.col("value").is_infinite().sum(), runs=pl.len()
     )
+    chosen = []
+    for name, decision in zip(names, relevant, strict=True):
+        of_value = pl.col("series").eq(name) & pl.col("x").eq(float(decision.value))
+        # one whose median is infinite has no point
+        medians = points.filter(of_value).drop_nulls("estimate").select("x", "estimate")
+        chosen += [{"series": name, "x": x, "y": y} for x, y in medians.iter_rows()]
     tuning_seeds = number_ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
     return SweepRuns(
         seeds=seeds,
@@ -116,7 +122,7 @@ def tuning_runs(
         missing="",
         rows={},
         dots=f"tuning runs (seeds {tuning_seeds}, which are not judged), rings mark what was chosen",
-        chosen=list(_chosen(zip(names, relevant, strict=True), points)),
+        chosen=chosen,
     )
 
 
@@ -187,10 +193,3 @@ def _names(decisions: Sequence[Decision]) -> tuple[str, ...]:
         or SINGLE_SERIES
         for decision in decisions
     )
-
-
-def _chosen(named_decisions: Iterable[tuple[str, Decision]], points: pl.DataFrame) -> Iterator[dict[str, Json]]:
-    """The points of the chosen candidates; one whose median is infinite has none."""
-    for name, decision in named_decisions:
-        point = points.filter(pl.col("series").eq(name) & pl.col("x").eq(float(decision.value))).drop_nulls("estimate")
-        yield from ({"series": name, "x": x, "y": y} for x, y in point.select("x", "estimate").iter_rows())

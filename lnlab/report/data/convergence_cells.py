@@ -42,8 +42,6 @@ _OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them
 _NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "frozen_batch": "frozen BatchNorm", "none": "no norm"}
 CellAddress = tuple[str, str, float]
 """A table, a column and a rate."""
-_JudgedCurves = Mapping[str, tuple[LossRecord, Judgement]]
-"""By run: its loss curve and the verdict of the convergence rule."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +126,31 @@ def convergence_cells(
     """The cells of columns, table by table, each with the runs that ``where`` selects; the largest rate first."""
     criteria = convergence_criteria(where)
     rule, mode = convergences.builder(convergences.resolve(criteria["rule"])), criteria.get("statistics")
-    judged_curves: dict[str, tuple[LossRecord, Judgement]] = {}
+    judged_curves: dict[str, tuple[LossRecord, Judgement]] = {}  # by run
     for course in loss_records(results):
         if course.split == criteria["split"] and mode in (None, course.statistics):
             judged_curves[course.run] = (course, rule(course.curve))
     judged_curves = {run: pair for run, pair in judged_curves.items() if pair[1].why != "short"}
-    return [cell for column in columns for cell in _cells(column, judged_curves)]
+    cells = []
+    for column in columns:
+        printed = column.printed.cells if isinstance(column, ReproducedColumn) else {}
+        majorities = majority_cells(column)
+        for rate in reversed(column.rates):
+            runs = column.runs.filter(pl.col("rate") == rate).sort("seed")
+            seeds = runs.select("run", "seed").iter_rows()
+            judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
+            cells.append(
+                ConvergenceCell(
+                    table=column.table,
+                    word=column.word,
+                    rate=rate,
+                    printed=printed.get(rate),
+                    majority=majorities[rate],
+                    runs=runs,
+                    judged=judged,
+                )
+            )
+    return cells
 
 
 def own_columns(results: Results, where: Mapping[str, Json], across: str | None) -> list[RatesColumn]:
@@ -187,28 +204,6 @@ def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Jso
         return tables.index(column.printed.table), places.get(column.printed.word, len(places))
 
     return sorted(reproduced_columns(results, printed, where), key=order)
-
-
-def _cells(column: RatesColumn, judged_curves: _JudgedCurves) -> list[ConvergenceCell]:
-    printed = column.printed.cells if isinstance(column, ReproducedColumn) else {}
-    majorities = majority_cells(column)
-    cells = []
-    for rate in reversed(column.rates):
-        runs = column.runs.filter(pl.col("rate") == rate).sort("seed")
-        seeds = runs.select("run", "seed").iter_rows()
-        judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
-        cells.append(
-            ConvergenceCell(
-                table=column.table,
-                word=column.word,
-                rate=rate,
-                printed=printed.get(rate),
-                majority=majorities[rate],
-                runs=runs,
-                judged=judged,
-            )
-        )
-    return cells
 
 
 def cell_name(cell: ConvergenceCell) -> str:

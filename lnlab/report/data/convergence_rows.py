@@ -21,17 +21,17 @@ def loss_rows(results: Results, quantity: str, split: str) -> pl.DataFrame:
 
 def thinned_losses(results: Results) -> pl.DataFrame:
     """The training losses at no more than ``_MOST`` steps a run, the extremes among them; idempotent."""
-    return results.once("thinned_losses", _thinned_losses)
 
+    def thinned(results: Results) -> pl.DataFrame:
+        rows = loss_rows(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
+        long = pl.len().over("run") > _MOST
+        marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
+        if marked.is_empty():
+            return rows
+        thinned_rows = thin_points(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
+        return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
 
-def _thinned_losses(results: Results) -> pl.DataFrame:
-    rows = loss_rows(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
-    long = pl.len().over("run") > _MOST
-    marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
-    if marked.is_empty():
-        return rows
-    thinned_rows = thin_points(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
-    return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
+    return results.once("thinned_losses", thinned)
 
 
 def convergence_source_rows(

@@ -7,7 +7,7 @@ before the layer; every other word that is called is a norm, and every other nam
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,7 +87,13 @@ def _add(tree: ast.expr, nodes: list[FlowNode]) -> int:
         case ast.Name(id=name) if name in _INPUTS:
             node = FlowNode("input", name)
         case ast.BinOp(op=ast.Add()):
-            node = _sum(list(_terms(tree)), nodes)
+            terms = list(_terms(tree))
+            parameters = [term.id for term in terms if isinstance(term, ast.Name) and term.id not in _INPUTS]
+            signals = [term for term in terms if not (isinstance(term, ast.Name) and term.id in parameters)]
+            places = tuple(_add(term, nodes) for term in signals)
+            if parameters and (len(parameters) != 1 or len(places) != 1):
+                raise _problem(f"the formula adds {', '.join(parameters)} to more or less than one signal")
+            node = FlowNode("shift", f"+ {parameters[0]}", places) if parameters else FlowNode("sum", "+", places)
         case ast.BinOp(left=ast.Name(id=factor), op=ast.Mult(), right=signal) if factor not in _INPUTS:
             node = FlowNode("factor", f"× {_GREEK.get(factor, factor)}", (_add(signal, nodes),))
         case ast.Call(func=ast.Name(id=function), args=[signal]):
@@ -99,17 +105,6 @@ def _add(tree: ast.expr, nodes: list[FlowNode]) -> int:
         return nodes.index(node)
     nodes.append(node)
     return len(nodes) - 1
-
-
-def _sum(terms: Sequence[ast.expr], nodes: list[FlowNode]) -> FlowNode:
-    parameters = [term.id for term in terms if isinstance(term, ast.Name) and term.id not in _INPUTS]
-    signals = [term for term in terms if not (isinstance(term, ast.Name) and term.id in parameters)]
-    places = tuple(_add(term, nodes) for term in signals)
-    if not parameters:
-        return FlowNode("sum", "+", places)
-    if len(parameters) != 1 or len(places) != 1:
-        raise _problem(f"the formula adds {', '.join(parameters)} to more or less than one signal")
-    return FlowNode("shift", f"+ {parameters[0]}", places)
 
 
 def _terms(tree: ast.expr) -> Iterator[ast.expr]:

@@ -70,7 +70,15 @@ def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json
     rows = labelled.with_columns(
         pl.when((middle > 0) & middle.is_finite()).then(row).alias("line"), pl.col("step").alias("x")
     )
-    drawn_steps = _drawn_steps(rows)
+    # all steps, or as many as a page can draw, evenly spread, with the first and the last
+    steps = rows["x"].unique().sort().to_list()
+    of_step = max(rows["panel"].n_unique() * rows["line"].drop_nulls().n_unique(), 1)
+    most = min(MAX_HISTOGRAM_STEPS, MAX_POINTS // of_step)
+    if most < 2 <= len(steps):
+        what = f"{of_step:,} rows in all panels together, and a page can draw {MAX_POINTS // 2:,}"
+        raise ReportError(Issue("too-large", "where", what, "select fewer variants, or more octaves in a row"))
+    places = np.linspace(0, len(steps) - 1, most).round().astype(int) if len(steps) > most else range(len(steps))
+    drawn_steps = [steps[place] for place in places]
     drawn_rows = rows.filter(pl.col("x").is_in(drawn_steps))
     seeds = _shares(drawn_rows)
     counts = drawn_rows.group_by("_panel", *_PLACE, "left", "right").agg(pl.col("count").sum())
@@ -86,22 +94,10 @@ def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json
         medians=pl.DataFrame(medians, schema=schema, orient="row"),
         zeros=_largest_shares(drawn_rows, pl.col("right") == 0),
         odd={name: share for name, share in _largest_shares(drawn_rows, ~pl.col("right").is_finite()).items() if share},
-        dropped=rows["x"].n_unique() - len(drawn_steps),
+        dropped=len(steps) - len(drawn_steps),
         missing=missing_runs_sentence(runs),
         rows={"histograms": drawn_rows.select(histograms.columns)},
     )
-
-
-def _drawn_steps(rows: pl.DataFrame) -> list[int]:
-    """The steps that are drawn: all, or as many as fit on a page, evenly spread, with the first and the last."""
-    steps = rows["x"].unique().sort().to_list()
-    cells = max(rows["panel"].n_unique() * rows["line"].drop_nulls().n_unique(), 1)
-    most = min(MAX_HISTOGRAM_STEPS, MAX_POINTS // cells)
-    if most < 2 <= len(steps):
-        what = f"{cells:,} rows in all panels together, and a page can draw {MAX_POINTS // 2:,}"
-        raise ReportError(Issue("too-large", "where", what, "select fewer variants, or more octaves in a row"))
-    places = np.linspace(0, len(steps) - 1, most).round().astype(int) if len(steps) > most else range(len(steps))
-    return [steps[place] for place in places]
 
 
 def _shares(rows: pl.DataFrame) -> pl.DataFrame:

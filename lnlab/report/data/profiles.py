@@ -159,17 +159,13 @@ def _note(lines: Mapping[str, pl.DataFrame], lost: Mapping[str, tuple[int, int]]
     """What of a panel's lines is not drawn: ``exactly 0`` if it is so of all, else by line."""
     lines_by_state: dict[str, list[str]] = {}
     for line, rows in lines.items():
-        if why := "{} of {} finished".format(*lost[line]) if line in lost else _state(rows["value"]):
+        why = "{} of {} finished".format(*lost[line]) if line in lost else ""
+        for word, mask in ((INFINITE, ~rows["value"].is_finite()), (ZERO, rows["value"] == 0)):
+            if not why and mask.any():
+                why = word if mask.all() else f"{word} in part"
+        if why:
             lines_by_state.setdefault(why, []).append(line)
     if len(lines_by_state) == 1 and [*lines] == next(iter(lines_by_state.values())):
         return next(iter(lines_by_state))
     brief = {line: first if (first := line.partition(" ")[0]).isdigit() else line for line in lines}  # 16 for 16 layers
     return "; ".join(f"{', '.join(brief[line] for line in names)}: {why}" for why, names in lines_by_state.items())
-
-
-def _state(values: pl.Series) -> str:
-    """Whether a line, or part of it, is zero or not finite."""
-    for word, mask in ((INFINITE, ~values.is_finite()), (ZERO, values == 0)):
-        if mask.any():
-            return word if mask.all() else f"{word} in part"
-    return ""

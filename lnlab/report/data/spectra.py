@@ -110,7 +110,19 @@ def collect_spectra(
     measured_steps = most if isinstance(most, int) else 0
     only_steps = measured_steps > 1 and names == (SINGLE_SERIES,)
     if measured_steps > 1:
-        rows, names, families = _by_step(rows, names, families, only_ends=measured_steps > MOST_STEPS_DRAWN)
+        # a series for each variant and step
+        step = pl.col("step")
+        if measured_steps > MOST_STEPS_DRAWN:
+            rows = rows.filter((step == step.min().over("run")) | (step == step.max().over("run")))
+        split = rows.select("series", "line", "step").unique().sort("line", "step")
+        variants, moments = split["series"].to_list(), [moment_in_words(at) for at in split["step"]]
+        families = tuple(families[names.index(name)] for name in variants)
+        names = tuple(m if v == SINGLE_SERIES else f"{v} {m}" for v, m in zip(variants, moments, strict=True))
+        place = pl.int_range(pl.len()).cast(rows.schema["line"])
+        split = split.with_columns(of_step=pl.Series(names, dtype=pl.String), place=place)
+        columns = rows.columns
+        rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
+        rows = rows.with_columns(series="of_step", line="place").select(columns)
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
@@ -126,26 +138,6 @@ def collect_spectra(
         measured_steps=measured_steps,
         only_steps=only_steps,
     )
-
-
-def _by_step(
-    rows: pl.DataFrame, names: tuple[str, ...], families: tuple[int, ...], *, only_ends: bool
-) -> tuple[pl.DataFrame, tuple[str, ...], tuple[int, ...]]:
-    """The rows with a series for each variant and step, and the names and families of these."""
-    step = pl.col("step")
-    if only_ends:
-        rows = rows.filter((step == step.min().over("run")) | (step == step.max().over("run")))
-    split = rows.select("series", "line", "step").unique().sort("line", "step")
-    places = split.rows()
-    moments = [moment_in_words(at) for _, _, at in places]
-    series = [m if name == SINGLE_SERIES else f"{name} {m}" for (name, _, _), m in zip(places, moments, strict=True)]
-    split = split.with_columns(
-        of_step=pl.Series(series, dtype=pl.String), place=pl.int_range(pl.len()).cast(rows.schema["line"])
-    )
-    columns = rows.columns
-    rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
-    rows = rows.with_columns(series="of_step", line="place").select(columns)
-    return rows, tuple(series), tuple(families[names.index(name)] for name, _, _ in places)
 
 
 _Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]

@@ -104,7 +104,17 @@ def collect_training_curves(
     names = tuple(unfinished.get(name, name) for name in names)
     labels, labelled_runs = (f.with_columns(pl.col("series").replace(unfinished)) for f in (labels, labelled_runs))
     selected_rows = selected.rows.with_columns(pl.col("value") / per)
-    placed, splits = _by_split(_with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x))
+    placed = _with_x(results, selected_rows.join(labelled_runs, on="run", maintain_order="left"), x)
+    # a panel is a split, in the order of the vocabulary; a probe's numbers have none
+    known = VOCABULARY["split"]
+    split = pl.col("split") if "split" in placed.columns else pl.lit(None, pl.String)
+    present = set(placed.select(split.alias("split"))["split"].drop_nulls())
+    splits = tuple(word for word in known if word in present)
+    order = split.replace_strict(known, range(len(known)), default=len(known), return_dtype=pl.Int32)
+    placed = placed.with_columns(
+        panel=split if len(present) > 1 else pl.lit(None, pl.String),
+        _split=order,
+    )
     refuse_duplicates(placed, x)
     diverged = (pl.col("status") == "diverged").fill_null(value=False)
     of_unfinished = pl.col("series").is_in(list(unfinished.values()))
@@ -182,16 +192,6 @@ def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFra
         return pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "step": pl.Int64, "value": pl.Float64})
     rows = curves.filter((pl.col("quantity") == quantity) & pl.col("run").is_in(runs["run"].unique().implode()))
     return rows.sort("step", maintain_order=True).unique("run", keep="last", maintain_order=True)
-
-
-def _by_split(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The rows with their split as ``panel``, and the splits in order; a probe's numbers have none."""
-    known = VOCABULARY["split"]
-    split = pl.col("split") if "split" in rows.columns else pl.lit(None, pl.String)
-    present = set(rows.select(split.alias("split"))["split"].drop_nulls())
-    panel = split if len(present) > 1 else pl.lit(None, pl.String)
-    order = split.replace_strict(known, range(len(known)), default=len(known), return_dtype=pl.Int32).alias("_split")
-    return rows.with_columns(panel.alias("panel"), order), tuple(word for word in known if word in present)
 
 
 def _drawable(rows: pl.DataFrame, *, log: bool) -> pl.DataFrame:

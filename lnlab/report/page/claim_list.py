@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -125,68 +124,40 @@ def claim_groups(
     """
     scope = common_scope(verdicts)
     papers = cited_papers(facts.source.get("cite", ""))
-    cited = {verdict.claim: _cited_claims(evidence, verdict.claim, root) for verdict in verdicts}
-    rows = [
-        _row(n, v, facts, scope, papers=papers, sections=sections.get(v.claim, ()), cited=cited[v.claim])
-        for n, v in enumerate(verdicts, 1)
-    ]
-    by_claim = {row.verdict.claim: row for row in rows}
+    by_claim: dict[str, ClaimRow] = {}
+    for number, verdict in enumerate(verdicts, 1):
+        cited = tuple(
+            CitedClaim(
+                spec=row["spec"],
+                says=row["says"] or row["claim"],
+                verdict=row["verdict"] or "missing",
+                estimate=nonbreaking(format_interval(row["estimate"], row["low"], row["high"]))
+                if row["verdict"]
+                else str(row["reason"]),
+                address=cited_address(row, root),
+            )
+            for row in evidence.filter(citing=verdict.claim).iter_rows(named=True)
+        )
+        if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
+            aside = f"{verdict.reason}."
+        else:
+            sentences = (verdict.reason, "" if verdict.scope == scope else verdict.scope)
+            aside = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)
+        by_claim[verdict.claim] = ClaimRow(
+            number=number,
+            verdict=verdict,
+            estimate=estimate_in_words(verdict),
+            dots=verdict_strip(verdict),
+            because=facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
+            label=verdict_label(verdict),
+            law=law_text(verdict),
+            level=level_text(verdict),
+            looks=look_lines(facts.looks.get(verdict.claim, ())),
+            criterion=criterion_text(verdict),
+            aside=aside,
+            source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
+            sections=tuple(sections.get(verdict.claim, ())),
+            cited=cited,
+        )
     groups = grouped_by_role(facts, verdicts)
     return [(heading, [by_claim[verdict.claim] for verdict in group]) for heading, group in groups.items()]
-
-
-def _cited_claims(evidence: pl.DataFrame, claim: str, root: str | None) -> tuple[CitedClaim, ...]:
-    """The claims of other experiments that one cites, in order; each with the address of its page."""
-    return tuple(
-        CitedClaim(
-            spec=row["spec"],
-            says=row["says"] or row["claim"],
-            verdict=row["verdict"] or "missing",
-            estimate=_cited_estimate(row),
-            address=cited_address(row, root),
-        )
-        for row in evidence.filter(citing=claim).iter_rows(named=True)
-    )
-
-
-def _cited_estimate(row: Mapping[str, Any]) -> str:
-    """The estimate with its interval, or why the report of the claim could not be read."""
-    if not row["verdict"]:
-        return str(row["reason"])
-    return nonbreaking(format_interval(row["estimate"], row["low"], row["high"]))
-
-
-def _row(
-    number: int,
-    verdict: Verdict,
-    facts: ReportFacts,
-    common: str,
-    *,
-    papers: Mapping[str, str],
-    sections: Sequence[tuple[int, str]],
-    cited: tuple[CitedClaim, ...],
-) -> ClaimRow:
-    return ClaimRow(
-        number=number,
-        verdict=verdict,
-        estimate=estimate_in_words(verdict),
-        dots=verdict_strip(verdict),
-        because=facts.because.get(verdict.claim, {}).get(verdict.verdict, ""),
-        label=verdict_label(verdict),
-        law=law_text(verdict),
-        level=level_text(verdict),
-        looks=look_lines(facts.looks.get(verdict.claim, ())),
-        criterion=criterion_text(verdict),
-        aside=_aside(verdict, common),
-        source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
-        sections=tuple(sections),
-        cited=cited,
-    )
-
-
-def _aside(verdict: Verdict, common: str) -> str:
-    """What decided, and where the claim holds if that is not said above the list."""
-    if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
-        return f"{verdict.reason}."
-    sentences = (verdict.reason, "" if verdict.scope == common else verdict.scope)
-    return " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences if s)

@@ -12,7 +12,7 @@ from lnlab.report.charts import render
 from lnlab.report.compose import ReportPart, error_line
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.rounding import rounded_frame, rounded_json
-from lnlab.report.section import Figure, Table
+from lnlab.report.section import Figure
 from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
 
@@ -51,28 +51,24 @@ def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
         n_tables = sum(len(s.tables) for s in drawn) + 1
         try:
             charts, tables = (part.section.charts, part.section.tables) if part.section else ((), ())
-            figures = tuple(_drawn_figure(n, chart) for n, chart in enumerate(charts, n_figures))
-            grids = tuple(_numbered_table(n, table) for n, table in enumerate(tables, n_tables))
-            drawn.append(DrawnPart(part, figures, grids))
+            figures: list[DrawnFigure] = []
+            for n, chart in enumerate(charts, n_figures):
+                stem, spec = f"figure-{n}", spec_with_data(chart)
+                behind = f"What figure {n} shows."
+                grid = reader_grid(chart.points, chart.headings, behind, f"tables/{stem}.csv", stem)
+                figures.append(DrawnFigure(n, stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=grid))
+            grids: list[Grid] = []
+            for n, table in enumerate(tables, n_tables):
+                stem, caption = f"table-{n}", f"Table {n}. {table.caption}"
+                file = f"tables/{stem}.csv"
+                if table.grid is None:  # the caption then says how many rows are not shown
+                    grids.append(reader_grid(table.rows, table.headings, caption, file, stem))
+                else:
+                    grids.append(replace(table.grid, caption=caption, file=file, stem=stem))
+            drawn.append(DrawnPart(part, tuple(figures), tuple(grids)))
         except (LabError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
             drawn.append(DrawnPart(replace(part, section=None, error=error_line(error))))
     return drawn
-
-
-def _numbered_table(number: int, table: Table) -> Grid:
-    stem = f"table-{number}"
-    caption = f"Table {number}. {table.caption}"
-    if table.grid is None:
-        return reader_grid(table.rows, table.headings, caption, f"tables/{stem}.csv", stem)
-    return replace(table.grid, caption=caption, file=f"tables/{stem}.csv", stem=stem)
-
-
-def _drawn_figure(number: int, chart: Figure) -> DrawnFigure:
-    stem = f"figure-{number}"
-    spec = spec_with_data(chart)
-    caption = f"What figure {number} shows."
-    table = reader_grid(chart.points, chart.headings, caption, f"tables/{stem}.csv", stem)
-    return DrawnFigure(number=number, stem=stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=table)
 
 
 def spec_with_data(chart: Figure) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from lnlab.claims.claim import Measure, Verdict
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
 from lnlab.report.charts import line_charts
-from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.charts.axes import linear_axis, logarithmic_axis
 from lnlab.report.figures.drawing import Diagram, diagram_data
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Section
@@ -92,11 +92,19 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
     others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
     levels = f" (95 %{'; ' if others else ''}{', '.join(others)})"
     seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
-    points = pl.DataFrame([_row(v, x) for v in group], schema=_POINTS, orient="row")
+    rows = []
+    for verdict in group:  # an unbounded end stops where the axis does
+        ends = (verdict.estimate, verdict.low, verdict.high)
+        clipped = [None if v is None or math.isnan(v) else min(max(v, x.domain[0]), x.domain[1]) for v in ends]
+        low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
+        high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
+        rows.append((verdict.claim, verdict.verdict, *clipped, low, high))
     marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
     verdict_texts = "; ".join(f"{v.claim}: {verdict_label(v)}" for v in group)
     return Diagram(
-        data=diagram_data(points, pl.DataFrame(seeds, schema=_SEEDS, orient="row")),
+        data=diagram_data(
+            pl.DataFrame(rows, schema=_POINTS, orient="row"), pl.DataFrame(seeds, schema=_SEEDS, orient="row")
+        ),
         drawn=line_charts.forest_chart([v.claim for v in group], x, marks),
         log_scale=x.log,
         subject=f"Claims about {title}",
@@ -108,17 +116,3 @@ def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
         finding=verdict_texts,
         headings=_HEADINGS,
     )
-
-
-def _row(verdict: Verdict, x: Axis) -> tuple[object, ...]:
-    estimate_and_bounds = [_clipped(v, x) for v in (verdict.estimate, verdict.low, verdict.high)]
-    low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
-    high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
-    return (verdict.claim, verdict.verdict, *estimate_and_bounds, low, high)
-
-
-def _clipped(value: float | None, x: Axis) -> float | None:
-    """An unbounded end stops where the axis does."""
-    if value is None or math.isnan(value):
-        return None
-    return min(max(value, x.domain[0]), x.domain[1])

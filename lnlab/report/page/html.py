@@ -2,10 +2,9 @@
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -15,13 +14,12 @@ from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, counted_word, verdict_label
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.keys import Json
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
-from lnlab.report.page.claim_list import ClaimRow, claim_groups, roles_sentence
+from lnlab.report.page.claim_list import claim_groups, roles_sentence
 from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
@@ -150,9 +148,19 @@ def render_page(
         figure["source"] = ""  # drawn by the script of the page alone
     fold_repeated_sentences(figure for part in parts for figure in part["figures"])
     hero = next((part for part in parts if part["figures"] or any(table.view for table in part["standing"])), None)
-    groups = claim_groups(facts, verdicts, _sections_of_claims(verdicts, parts), results.evidence, root)
+    sections: dict[str, list[tuple[int, str]]] = {}  # number and title of each that shows a claim
+    for part in parts:
+        for claim in part["claims"]:
+            sections.setdefault(claim, []).append((part["number"], part["title"] or part["heading"]))
+    groups = claim_groups(facts, verdicts, sections, results.evidence, root)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
-    answers = [_answer(answer, verdicts, rows) for answer in answers_of_profile(facts)]
+    answers = [
+        {
+            "says": fill_answer(answer["says"], verdicts),
+            "changed": [(rows.get(c), c, answer["while"][c]) for c in outdated_claims(answer, verdicts)],
+        }
+        for answer in answers_of_profile(facts)
+    ]
     shown = [(str(part["title"]), str(part["heading"])) for part in parts if not part["error"]]
     made = "" if answers else made_answer(shown, verdicts, value_names(results), facts.question)
     if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
@@ -198,24 +206,6 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
-
-
-def _sections_of_claims(
-    verdicts: Sequence[Verdict], parts: Sequence[Mapping[str, Any]]
-) -> dict[str, list[tuple[int, str]]]:
-    """Number and title of every section that shows a claim, by claim."""
-    sections: dict[str, list[tuple[int, str]]] = {verdict.claim: [] for verdict in verdicts}
-    for part in parts:
-        for claim in part["claims"]:
-            if claim in sections:
-                sections[claim].append((part["number"], part["title"] or part["heading"]))
-    return sections
-
-
-def _answer(answer: Mapping[str, Json], verdicts: Sequence[Verdict], rows: Mapping[str, ClaimRow]) -> dict[str, Any]:
-    """The author's sentences with their numbers, and the claims whose verdict has changed since, each with its row."""
-    changed = [(rows.get(c), c, answer["while"][c]) for c in outdated_claims(answer, verdicts)]
-    return {"says": fill_answer(answer["says"], verdicts), "changed": changed}
 
 
 def _address(root: str | None, name: str, profile: str | None, is_there: Callable[[str], bool]) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lnlab.keys import Json
-from lnlab.report.page.figures import DrawnFigure, DrawnPart
+from lnlab.report.page.figures import DrawnPart
 from lnlab.report.theme import THEME
 
 _SENTENCE_END = re.compile(r"(?<=[.)]) (?=[A-Z])")
@@ -20,11 +20,34 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
     """A section as the templates take it; of a page that is a ``single`` file the drawings are inside."""
     part = drawn.part
     section = part.section
-    drawings = [_figure(figure, single=single) for figure in drawn.figures]
+    drawings: list[dict[str, Any]] = []
+    for figure in drawn.figures:
+        pixels = _SIZE.search(figure.svg)
+        width, height = pixels.groups() if pixels else ("", "")
+        # pixels that all panels take beside each other; a figure without panels fits any column
+        panels = figure.spec.get("facet", {}).get("sort", ()) if "columns" in figure.spec else ()
+        natural_width = len(panels) * figure.spec["spec"]["width"] if panels else 0
+        # the theme stands once in a page
+        config = {name: value for name, value in figure.spec.get("config", {}).items() if THEME.get(name) != value}
+        datasets = {name: _packed(rows) for name, rows in figure.spec["datasets"].items()}
+        data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
+        drawings.append(
+            {
+                "number": figure.number,
+                "stem": figure.stem,
+                "chart": figure.chart,
+                "table": figure.table,
+                "spec": {**figure.spec, "config": config, "datasets": datasets},
+                "wide": natural_width > _NARROW,
+                "source": data_uri if single else f"figures/{figure.stem}.svg",
+                "width": width,
+                "height": height,
+            }
+        )
     standing = [table for table in drawn.tables if table.view or not drawings]
     # how much of a row the section takes: all of it, half for a small table, else a column
     size = ""
-    if part.error or len(drawings) > 1 or any(figure["wide"] for figure in drawings):
+    if part.error or len(drawings) > 1 or any(drawing["wide"] for drawing in drawings):
         size = "wide"
     elif standing:
         small = all(table.view is None and len(table.headings) <= _FEW_COLUMNS for table in standing)
@@ -51,29 +74,6 @@ def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
         figure["caption"] = " ".join([first, *(sentence for sentence in others if sentence not in earlier)])
         figure["repeated"] = " ".join(sentence for sentence in others if sentence in earlier)
         earlier.update(others)
-
-
-def _figure(figure: DrawnFigure, *, single: bool) -> dict[str, Any]:
-    size = _SIZE.search(figure.svg)
-    width, height = size.groups() if size else ("", "")
-    # pixels that all panels take beside each other; a figure without panels fits any column
-    panels = figure.spec.get("facet", {}).get("sort", ()) if "columns" in figure.spec else ()
-    natural_width = len(panels) * figure.spec["spec"]["width"] if panels else 0
-    # the theme stands once in a page
-    config = {name: value for name, value in figure.spec.get("config", {}).items() if THEME.get(name) != value}
-    datasets = {name: _packed(rows) for name, rows in figure.spec["datasets"].items()}
-    data_uri = "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
-    return {
-        "number": figure.number,
-        "stem": figure.stem,
-        "chart": figure.chart,
-        "table": figure.table,
-        "spec": {**figure.spec, "config": config, "datasets": datasets},
-        "wide": natural_width > _NARROW,
-        "source": data_uri if single else f"figures/{figure.stem}.svg",
-        "width": width,
-        "height": height,
-    }
 
 
 def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:

@@ -137,7 +137,18 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
         updates = f", up to {count_noun(longest, 'update')}" if longest else ""
         variants = f", with {join_words(varied)}" if varied else ""
         text = f"Trained elsewhere, and recorded: models{size}{variants}{updates}."
-        said = [text, loss if counts else "", *_copies_elsewhere(results)]
+        said = [text, loss if counts else ""]
+        for (setting,), runs in results.runs.group_by("setting", maintain_order=True):
+            seeds = json.loads(str(setting)).get("copies")
+            if not seeds:
+                continue
+            of_run = results.axes.filter(pl.col("run") == runs["run"][0])
+            variant = join_words(f"{path_name(axis)} {label}" for axis, label in of_run.select("axis", "label").rows())
+            noun, verb = ("seeds", "count") if len(seeds) > 1 else ("seed", "counts")
+            of = f" of {variant}" if variant else ""
+            said.append(
+                f"The {noun} {number_ranges(seeds)}{of} had the numbers of an earlier one and {verb} with it once."
+            )
         return " ".join(sentence for sentence in said if sentence)
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
@@ -152,18 +163,6 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
             noun = "seeds" if len(seeds) > 1 else "seed"
             said.append(f"The {noun} {number_ranges(seeds)} of {label} had the parameters of an earlier one.")
     return " ".join(text for text in said if text)
-
-
-def _copies_elsewhere(results: Results) -> Iterator[str]:
-    """Of each variant the seeds whose numbers are those of another one."""
-    for (setting,), runs in results.runs.group_by("setting", maintain_order=True):
-        seeds = json.loads(str(setting)).get("copies")
-        if seeds:
-            of_run = results.axes.filter(pl.col("run") == runs["run"][0])
-            variant = join_words(f"{path_name(axis)} {label}" for axis, label in of_run.select("axis", "label").rows())
-            noun, verb = ("seeds", "count") if len(seeds) > 1 else ("seed", "counts")
-            of = f" of {variant}" if variant else ""
-            yield f"The {noun} {number_ranges(seeds)}{of} had the numbers of an earlier one and {verb} with it once."
 
 
 def measured_elsewhere(results: Results) -> bool:
@@ -217,23 +216,13 @@ def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Js
     cross_text = f" The decoder comes {cross}." if cross else ""
     kind = _plain_values(by_path, "model").replace("encoder_decoder", "encoder-decoder").replace("_", " ")
     text = f"The model is {indefinite_article(kind)} {kind} ({_params(by_path, 'model')}). {stacks_text}{cross_text}"
-    return f"{text}{_by_method_sentence(by_method)}"
-
-
-def _by_method_sentence(by_method: Sequence[str]) -> str:
-    """What differs by method, by the names of its pieces; nothing where nothing does."""
     names: dict[str, None] = {}
     for path in by_method:
         piece = next((p for p in _NAMES_OF_PIECES if _differs([path], p)), "")
         stack, _, rest = path.partition(".")
         of_stack = f"the {path_name(rest.split('.')[0])}" if stack in STACKS else path
         names[_NAMES_OF_PIECES.get(piece, of_stack)] = None
-    return f" Methods differ in {join_words(names)} (see the table)." if names else ""
-
-
-def _layers(by_path: Mapping[str, list[Json]], stack: str) -> str:
-    depths = by_path[f"{stack}.layers"]
-    return f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
+    return f"{text} Methods differ in {join_words(names)} (see the table)." if names else text
 
 
 def _stack(
@@ -243,7 +232,9 @@ def _stack(
         "" if _differs(by_method, f"{stack}.{piece}") else _choice(settings, f"{stack}.{piece}", noun)
         for piece, noun in (("attention", "attention"), ("norm", "norm"), ("placement", ""))
     )
-    text = ", ".join(filter(None, (_layers(by_path, stack), join_words(filter(None, (attention, norm))))))
+    depths = by_path[f"{stack}.layers"]
+    layers = f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
+    text = ", ".join(filter(None, (layers, join_words(filter(None, (attention, norm))))))
     placed = _values_in_words(by_path, f"{stack}.placement") if placement else ""
     return f"{text}, placed as {placed}" if placed else text
 
@@ -271,27 +262,23 @@ def _bracket(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _corpora(settings: Sequence[Mapping[str, Json]]) -> str:
-    """The corpora; a text or a table of one's own by its files, and without the parameters that were left open."""
-    texts: dict[str, None] = {}
-    for corpus in (setting.get("task", {}).get("corpus") for setting in settings):
-        if corpus is None:
-            continue
-        given = {k: v for k, v in corpus.items() if k not in ("kind", "file", "files") and v is not None}
-        named = _bracket(", ".join(f"{k} {format_value(v)}" for k, v in given.items()))
-        own = "the table " if "file" in corpus else "the text " if "files" in corpus else "the corpus "
-        texts[f"{own}{corpus_name(corpus)}{named}"] = None
-    return join_words(texts, "or")
-
-
 def _data(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], item: str) -> str:
     if "task" not in by_path:
         return ""
-    corpus = f" on {_corpora(settings)}" if "task.corpus" in by_path else ""
+    corpora: dict[str, None] = {}
+    for corpus in (setting.get("task", {}).get("corpus") for setting in settings):
+        if corpus is None:
+            continue
+        # a text or a table of one's own has the names of its files, and not the parameters that were left open
+        given = {k: v for k, v in corpus.items() if k not in ("kind", "file", "files") and v is not None}
+        named = _bracket(", ".join(f"{k} {format_value(v)}" for k, v in given.items()))
+        own = "the table " if "file" in corpus else "the text " if "files" in corpus else "the corpus "
+        corpora[f"{own}{corpus_name(corpus)}{named}"] = None
+    on = f" on {join_words(corpora, 'or')}" if "task.corpus" in by_path else ""
     tokens = f", tokenized by {_choice(settings, 'task.tokenizer')}" if "task.tokenizer" in by_path else ""
     parameters = _params(by_path, "task", ("task.corpus", "task.tokenizer"))
     kind = _plain_values(by_path, "task").replace("_", " ")
-    return f"The task is {kind}{_bracket(parameters)}{corpus}{tokens}. The loss is a mean over {item}s, in nats."
+    return f"The task is {kind}{_bracket(parameters)}{on}{tokens}. The loss is a mean over {item}s, in nats."
 
 
 def _training(
@@ -302,7 +289,13 @@ def _training(
         if "init" in by_path and not _differs(by_method, "init")
         else ""
     )
-    start += _numbers(by_path)
+    precision = by_path.get("train.precision", ["float32"])
+    if precision == ["bfloat16"]:
+        start += " Forward passes of updates are in bfloat16, and weights and all else in float32."
+    elif precision != ["float32"]:
+        start += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
+    if by_path.get("train.device", ["cpu"]) != ["cpu"]:
+        start += f" It was computed on {_plain_values(by_path, 'train.device')}."
     steps = by_path.get("train.steps", [0])
     if steps == [0]:
         return f"{start} Nothing is trained: every number is measured at initialization.".strip()
@@ -313,18 +306,6 @@ def _training(
     schedule = f", with the learning-rate schedule {factor}" if factor else ", at a constant learning rate"
     others = "" if len(updates) == len(steps) else " Other variants are measured at initialization and not trained."
     return f"{start} Training takes {length}{rate}{schedule}.{others}".strip()
-
-
-def _numbers(by_path: Mapping[str, list[Json]]) -> str:
-    """Precision and device, where they are not float32 and the CPU."""
-    formats = by_path.get("train.precision", ["float32"])
-    devices = by_path.get("train.device", ["cpu"])
-    text = ""
-    if formats == ["bfloat16"]:
-        text += " Forward passes of updates are in bfloat16, and weights and all else in float32."
-    elif formats != ["float32"]:
-        text += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
-    return text if devices == ["cpu"] else f"{text} It was computed on {_plain_values(by_path, 'train.device')}."
 
 
 def _interventions(by_path: Mapping[str, list[Json]]) -> str:

@@ -5,7 +5,7 @@ import re
 
 import polars as pl
 
-from lnlab.compile.decisions import Decision, decision_from_json
+from lnlab.compile.decisions import decision_from_json
 from lnlab.report.facts import ReportFacts
 from lnlab.report.page import methods
 from lnlab.report.table import Grid, reader_grid
@@ -27,14 +27,12 @@ def cited_source(facts: ReportFacts) -> str:
     """The paper with the figure, table or section that is meant, or nothing."""
     if not facts.source.get("cite"):
         return ""
-    places = [_place(part, facts.source[part]) for part in ("figure", "table") if facts.source.get(part)]
-    return ", ".join((facts.source["cite"], *places))
-
-
-def _place(part: str, place: str) -> str:
-    """``Figure 3``, ``Tables 1 to 6``; what is described and not numbered stands as it is."""
-    several = "s" if re.search(r" to | and |, \d", place) else ""
-    return f"{part.capitalize()}{several} {place}" if place[0].isdigit() else place
+    pieces = [facts.source["cite"]]
+    for part in ("figure", "table"):
+        if place := facts.source.get(part):  # what is described and not numbered stands as it is
+            several = "s" if re.search(r" to | and |, \d", place) else ""
+            pieces.append(f"{part.capitalize()}{several} {place}" if place[0].isdigit() else place)
+    return ", ".join(pieces)
 
 
 def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, str]]:
@@ -78,21 +76,17 @@ def decision_grid(facts: ReportFacts) -> Grid | None:
     """What was chosen on tuning seeds, and from what; None where nothing was."""
     if not facts.decisions:
         return None
-    choices = [decision_from_json(entry) for entry in facts.decisions]
-    rows = tuple(tuple((cell, False) for cell in _decision(decision)) for decision in choices)
-    return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), rows)
-
-
-def _decision(decision: Decision) -> tuple[str, ...]:
-    """One decision: each candidate with its score, a median over the tuning seeds."""
-    about = (
-        join_words(axis_value_name(axis, value, format_value(value)) for axis, value in decision.about.items())
-        or "every run"
-    )
-    scores = ((c.value, "diverged" if c.score is None else format_short(c.score)) for c in decision.candidates)
-    candidates = f"{', '.join(f'{format_value(value)}: {score}' for value, score in scores)} ({decision.statistic})"
-    why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
-    return decision.path, about, format_value(decision.value), why, candidates, number_ranges(decision.seeds)
+    rows = []
+    for decision in map(decision_from_json, facts.decisions):
+        about = join_words(axis_value_name(axis, value, format_value(value)) for axis, value in decision.about.items())
+        # of each candidate the score, a median over the tuning seeds
+        scores = ((c.value, "diverged" if c.score is None else format_short(c.score)) for c in decision.candidates)
+        candidates = f"{', '.join(f'{format_value(value)}: {score}' for value, score in scores)} ({decision.statistic})"
+        why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
+        seeds = number_ranges(decision.seeds)
+        rows.append((decision.path, about or "every run", format_value(decision.value), why, candidates, seeds))
+    grid_rows = tuple(tuple((cell, False) for cell in row) for row in rows)
+    return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), grid_rows)
 
 
 def command_lines(facts: ReportFacts) -> str:

@@ -67,6 +67,15 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
         if is_finite_number(verdict.low) and is_finite_number(verdict.high)
         else None
     )
+    labelled = []
+    for edge in edges:  # as the spec has it; one that no spec has written, such as 1/1.5, to three digits
+        text = format_value(edge)
+        labelled.append((place(edge), text if len(text) <= _LONGEST_LABEL else format_number(edge)))
+    scale = " on a logarithmic line" if log else ""
+    alt = f"The interval and the accepted range{scale}; no number of a single seed."
+    if seeds:
+        spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
+        alt = f"{count_noun(len(seeds), 'seed')}, {spread}, their interval and the accepted range{scale}."
     return VerdictStrip(
         seeds=tuple(place(v) for v in sorted(seeds)),
         estimate=place(verdict.estimate) if is_finite_number(verdict.estimate) else None,
@@ -75,25 +84,11 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
             place(verdict.region_low) if is_finite_number(verdict.region_low) else 0.0,
             place(verdict.region_high) if is_finite_number(verdict.region_high) else WIDTH,
         ),
-        edges=tuple((place(edge), _edge_label(edge)) for edge in edges),
-        alt=_alt(seeds, log),
+        edges=tuple(labelled),
+        alt=alt,
     )
-
-
-def _edge_label(edge: float) -> str:
-    """An edge as the spec has it; one that no spec has written, such as 1/1.5, to three digits."""
-    text = format_value(edge)
-    return text if len(text) <= _LONGEST_LABEL else format_number(edge)
 
 
 def is_finite_number(value: float | None) -> TypeGuard[float]:
     """Whether there is a number and it is finite."""
     return value is not None and math.isfinite(value)
-
-
-def _alt(seeds: list[float], log: bool) -> str:
-    scale = " on a logarithmic line" if log else ""
-    if not seeds:
-        return f"The interval and the accepted range{scale}; no number of a single seed."
-    spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
-    return f"{count_noun(len(seeds), 'seed')}, {spread}, their interval and the accepted range{scale}."
