@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -196,6 +196,22 @@ def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
             raise ValueError(f"table '{table}' has no column {sorted(unknown)}")
     columns = {name: [row.get(name) for row in all_rows] for name in names}
     return pl.DataFrame(columns, schema=table_schema(table))
+
+
+class LivePoint(NamedTuple):
+    """Where a training run is, between two commits.
+
+    Attributes:
+        step: updates made.
+        loss: of the next update's batch.
+        gradient_norm: of its gradient.
+        seconds: since the last commit.
+    """
+
+    step: int
+    loss: float
+    gradient_norm: float
+    seconds: float
 
 
 @dataclass(frozen=True)

@@ -99,12 +99,13 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
     """Show how far the runs are until every task has ended; return the signal that cancelled them, or 0."""
     shown: list[str] = []
     cancelled = False
+    watch = store.watch(stored)
     with counting_stops() as stops:
         while not tasks.done():
             if stops.count and not cancelled:
                 cancelled = True
                 tasks.cancel()
-            lines = list(watched_run(store, stored).lines())
+            lines = list(watched_run(stored, watch.look()).lines())
             if not manner.quiet and lines != shown:
                 manner.console.print("\n".join(lines), markup=False, highlight=False)
                 shown = lines

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     Show = Callable[[Event], None]
 
 SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_STEPS = 30.0
+"""Without a line, after which a log says where the units at work are."""
+_MOST_UNITS = 8
+"""Units at work that a log names at once."""
 _ENDED = ("finished", "failed")
 FINISHING_MESSAGE = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
 CHECKPOINTING_MESSAGE = (
@@ -38,13 +43,15 @@ def stopping_line(name: str) -> str:
 
 @dataclass
 class RunPace:
-    """How far a run is: units and cost done, and how the units ended."""
+    """How far a run is: units and cost done, how the units ended, and where those at work are."""
 
     units: int
     cost: float
     clock: Callable[[], float] = time.monotonic
     ended: Counter[str] = field(default_factory=Counter)
     spent: float = 0.0
+    training: dict[str, str] = field(default_factory=dict)
+    _parts: dict[str, tuple[int, float]] = field(default_factory=dict)
     begun: bool = False
     since: float = field(init=False)
 
@@ -56,6 +63,14 @@ class RunPace:
         if event.kind == "started" and not self.begun:
             self.begun = True
             self.since = self.clock()
+        if event.kind == "training":
+            self.training[event.unit] = f"step {event.step:,} of {event.steps:,}, loss {event.loss:.4g}"
+            # what is taken up again was not trained now: it counts once the unit has ended
+            first, _ = self._parts.setdefault(event.unit, (event.step, 0.0))
+            self._parts[event.unit] = first, event.cost * (event.step - first) / event.steps
+        if event.kind in (*_ENDED, "returned"):
+            self.training.pop(event.unit, None)
+            self._parts.pop(event.unit, None)
         if event.kind in _ENDED:
             self.ended[event.status] += 1
             self.spent += event.cost
@@ -66,9 +81,14 @@ class RunPace:
         return self.clock() - self.since
 
     @property
+    def reached(self) -> float:
+        """The cost of what has ended, and of the steps that units at work have made here."""
+        return self.spent + sum(part for _, part in self._parts.values())
+
+    @property
     def left(self) -> float | None:
-        """Seconds left at the rate so far; None before anything has ended."""
-        return self.elapsed * (self.cost - self.spent) / self.spent if self.spent else None
+        """Seconds left at the rate so far; None before anything has ended or any step is known."""
+        return self.elapsed * (self.cost - self.reached) / self.reached if self.reached else None
 
     def __str__(self) -> str:
         done = f"{self.ended.total()} of {format_count(self.units, 'unit')}"
@@ -83,18 +103,32 @@ class LineReporter:
     pace: RunPace
     console: Console
     last: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, event: "Event") -> None:
-        """Count a unit that has ended, and print a line if the last one is old enough."""
+        """Count a unit that has ended, and print a line if the last one is old enough.
+
+        Where no unit ends for long, print where those at work are.
+        """
         self.pace.follow(event)
         if event.kind == "stopping":
             self.console.print(stopping_line(event.text))
-        if event.kind not in _ENDED:
-            return
+        between = {"training": SECONDS_BETWEEN_STEPS} | dict.fromkeys(_ENDED, SECONDS_BETWEEN_LINES)
         now, left = self.pace.elapsed, self.pace.left
-        if now - self.last >= SECONDS_BETWEEN_LINES and left is not None:
-            self.last = now
+        if now - self.last < between.get(event.kind, inf):
+            return
+        if event.kind == "training":
+            pace = f", about {format_duration(left)} left" if left is not None else ""
+            shown = list(self.pace.training.items())[:_MOST_UNITS]
+            lines = [f"  {self.names.get(unit, unit)}: {where}" for unit, where in shown]
+            more = len(self.pace.training) - len(shown)
+            text = [f"{self.pace}; {format_duration(now)}{pace}", *lines, *([f"  and {more} more"] if more else [])]
+            self.console.print("\n".join(text), markup=False, highlight=False)
+        elif left is not None:
             self.console.print(f"{self.pace}; {format_duration(now)}, about {format_duration(left)} left")
+        else:
+            return
+        self.last = now
 
 
 @dataclass
@@ -114,15 +148,19 @@ class BarReporter:
             self.overall.console.print(stopping_line(event.text))
         elif event.kind == "started":
             self._begin(event)
+        elif event.kind == "training":
+            if event.worker in self.lines:
+                self.workers.update(self.lines[event.worker], training=self.pace.training[event.unit])
         elif event.worker in self.lines:
             self.workers.update(self.lines[event.worker], visible=False)
         description = "reading corpora" if event.kind == "preparing" else str(self.pace)
-        self.overall.update(self.overall.task_ids[0], completed=self.pace.spent, description=description)
+        self.overall.update(self.overall.task_ids[0], completed=self.pace.reached, description=description)
 
     def _begin(self, event: "Event") -> None:
         if event.worker not in self.lines:
-            self.lines[event.worker] = self.workers.add_task("", total=None)
-        self.workers.reset(self.lines[event.worker], description=f"  {self.names[event.unit]}", visible=True)
+            self.lines[event.worker] = self.workers.add_task("", total=None, training="")
+        name = f"  {self.names[event.unit]}"
+        self.workers.reset(self.lines[event.worker], description=name, visible=True, training="")
 
 
 def _silent(console: Console, event: "Event") -> None:
@@ -147,7 +185,7 @@ def progress_reporter(
     if quiet:
         yield partial(_silent, console)
     elif not console.is_terminal:
-        yield LineReporter(pace, console)
+        yield LineReporter(pace, console, names=names)
     else:
         bars = BarReporter(pace, names, overall=_overall_bar(console), workers=_worker_lines(console))
         bars.overall.add_task(str(pace), total=cost)
@@ -162,5 +200,7 @@ def _overall_bar(console: Console) -> Progress:
 
 
 def _worker_lines(console: Console) -> Progress:
-    clipped = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
-    return Progress(clipped, TimeElapsedColumn(), console=console)
+    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # a long name is clipped, and never the step
+    name = TextColumn("{task.description}", markup=False, table_column=rest)
+    step = TextColumn("{task.fields[training]}", markup=False, table_column=Column(no_wrap=True))
+    return Progress(name, step, TimeElapsedColumn(), console=console, expand=True)

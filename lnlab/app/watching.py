@@ -13,12 +13,61 @@ from lnlab.app.missing_work import ended_by_itself, run_names, status_counts_of_
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.running_work import RunningWork
-    from lnlab.store.store import Store
+    from lnlab.store.running_work import Look, RunningWork
     from lnlab.tables import Results
 
 SPARKLINE_WIDTH = 24
 _BARS = "▁▂▃▄▅▆▇█"
+
+
+SPIKE = {"loss": 1.5, "gradient norm": 5.0, "attention logit": 2.0}
+"""By curve how many times the median of what came before is a jump."""
+_BEFORE = 20
+"""Records that this median is of."""
+
+
+@dataclass(frozen=True)
+class WatchedCurve:
+    """One curve of a run.
+
+    Attributes:
+        name: of what.
+        steps: rising.
+        values: at these steps.
+        spike: the step of the last record that jumps; None: none does.
+    """
+
+    name: str
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+    spike: int | None
+
+    @classmethod
+    def of(cls, name: str, points: Iterable[tuple[int, float]]) -> "WatchedCurve":
+        """The curve through points, which rise in step."""
+        steps, values = (tuple(column) for column in zip(*points, strict=True))
+        return cls(name, steps, values, last_spike(steps, values, SPIKE[name]))
+
+    def __str__(self) -> str:
+        """``loss 5.31 █▆▄▂``, and ``!`` where it jumps or has jumped."""
+        verb = "jumps" if self.spike == self.steps[-1] else "jumped"
+        mark = "" if self.spike is None else f" ! {verb} at step {self.spike:,}"
+        return f"{self.name} {self.values[-1]:.4g} {sparkline(self.values)}{mark}"
+
+
+def last_spike(steps: Sequence[int], values: Sequence[float], factor: float) -> int | None:
+    """The step of the last value above ``factor`` times the median of the 20 finite ones before it, or not finite.
+
+    None: there is no such value, or fewer than two stand before it.
+    """
+    import polars as pl
+
+    sizes = pl.Series(values, dtype=pl.Float64).abs()
+    finite = sizes.is_finite()
+    known = pl.select(pl.when(finite).then(sizes)).to_series()
+    before = known.shift(1).rolling_median(_BEFORE, min_samples=2)
+    jumps = (before.is_not_null() & (~finite | (sizes > factor * before).fill_null(value=False))).arg_true()
+    return int(steps[jumps[-1]]) if len(jumps) else None
 
 
 @dataclass(frozen=True)
@@ -28,10 +77,10 @@ class RunningUnit:
     Attributes:
         trajectory: its key.
         name: its axes and seed.
-        done: training steps that are committed.
+        done: training steps made, as far as the worker has said.
         steps: of the whole trajectory; 0 where it is measured without training.
-        seconds: that the committed steps took.
-        losses: their training losses.
+        seconds: that these steps took.
+        curves: loss, gradient norm and largest attention logit, as far as recorded.
         host: machine of the worker.
         pid: process of the worker.
     """
@@ -41,26 +90,27 @@ class RunningUnit:
     done: int
     steps: int
     seconds: float
-    losses: tuple[float, ...]
+    curves: tuple[WatchedCurve, ...]
     host: str
     pid: int
 
     @property
     def steps_per_second(self) -> float | None:
-        """The rate of the committed steps; None before any."""
+        """The rate of these steps; None before any."""
         return self.done / self.seconds if self.done and self.seconds else None
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object, its rate included."""
         return asdict(self) | {"steps_per_second": self.steps_per_second}
 
-    def __str__(self) -> str:
-        """``placement=post, seed 1: step 120 of 400, 2.1 a second, loss 5.31 █▆▄▂``."""
+    def lines(self) -> Iterator[str]:
+        """``seed 1: step 120 of 400, 2.1 a second, loss 5.31 █▆▄▂``, then a line for each other curve."""
         rate = self.steps_per_second
         parts = [f"step {self.done:,} of {self.steps:,}"] if self.steps else ["measuring"]
         parts += [f"{rate:.3g} a second"] if rate else []
-        parts += [f"loss {self.losses[-1]:.4g} {sparkline(self.losses)}"] if self.losses else []
-        return f"{self.name}: {', '.join(parts)}"
+        parts += [str(curve) for curve in self.curves if curve.name == "loss"]
+        yield f"{self.name}: {', '.join(parts)}"
+        yield from (f"  {curve}" for curve in self.curves if curve.name != "loss")
 
 
 @dataclass(frozen=True)
@@ -83,12 +133,17 @@ class WatchedRun:
     running: tuple[RunningUnit, ...]
     seconds_left: float | None
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self.left
+
     def lines(self) -> Iterator[str]:
-        """What a reader sees: the experiment, then a line for each trajectory at work."""
+        """What a reader sees: the experiment, then lines for each trajectory at work."""
         counts = ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in self.statuses.items())
         pace = f", about {format_duration(self.seconds_left)} left" if self.seconds_left is not None else ""
         yield f"{self.name}: {self.units - self.left} of {format_count(self.units, 'unit')}{pace}; runs: {counts}"
-        yield from (f"  {unit}" for unit in self.running)
+        yield from (f"  {line}" for unit in self.running for line in unit.lines())
         if self.left and not self.running:
             yield "  no worker is at it; lnlab run goes on with it"
 
@@ -97,36 +152,24 @@ class WatchedRun:
         return {**asdict(self), "running": [unit.to_json() for unit in self.running]}
 
 
-def watched_run(store: "Store", stored: "StoredPlan") -> WatchedRun:
-    """How far the runs of a stored plan are now.
-
-    Raises:
-        StoreError: the store cannot be read, or the plan is damaged.
-    """
-    results = store.results(stored.digest, rows=False)
-    lacking = [key for key, miss in store.lacks(stored).items() if not ended_by_itself(miss)]
-    units = running_units(store, lacking, results)
-    total = results.runs["trajectory"].n_unique()
-    statuses = status_counts_of_runs(results, [unit.trajectory for unit in units])
+def watched_run(stored: "StoredPlan", look: "Look") -> WatchedRun:
+    """How far the runs of a stored plan are, as a look says."""
+    at_work = {work.trajectory for work in look.running}
+    left = [key for key, miss in look.lacking.items() if key in at_work or not ended_by_itself(miss)]
+    units = running_units(look)
     return WatchedRun(
         name=stored.name,
-        units=total,
-        left=len(lacking),
-        statuses=statuses,
+        units=look.results.runs["trajectory"].n_unique(),
+        left=len(left),
+        statuses=status_counts_of_runs(look.results, at_work),
         running=units,
-        seconds_left=_seconds_left(results, lacking, units),
+        seconds_left=_seconds_left(look.results, left, units),
     )
 
 
-def running_units(store: "Store", lacking: Iterable[str], results: "Results") -> tuple[RunningUnit, ...]:
-    """Those of the trajectories ``lacking`` something that a worker is at, each under the name of its longest run.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    from lnlab.store.running_work import running_work
-
-    return tuple(_unit(work, results) for work in running_work(store.root, lacking))
+def running_units(look: "Look") -> tuple[RunningUnit, ...]:
+    """The trajectories that a worker is at, each under the name of its longest run."""
+    return tuple(_unit(work, look.results) for work in look.running)
 
 
 def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
@@ -151,17 +194,16 @@ def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
 def _unit(running: "RunningWork", results: "Results") -> RunningUnit:
     runs = results.runs.filter(results.runs["trajectory"] == running.trajectory).sort("steps")
     run, steps = runs.select("run", "steps").row(-1)
-    holder = running.holder
-    host = holder.host.partition(" ")[0]
+    curves = (WatchedCurve.of(name, points) for name, points in running.curves.items() if points)
     return RunningUnit(
         trajectory=running.trajectory,
         name=run_names(runs, results.axes.filter(results.axes["run"] == run))[run],
         done=running.steps,
         steps=steps,
         seconds=running.seconds,
-        losses=running.losses,
-        host=host,
-        pid=holder.pid,
+        curves=tuple(curves),
+        host=running.holder.host.partition(" ")[0],
+        pid=running.holder.pid,
     )
 
 

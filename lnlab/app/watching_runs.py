@@ -1,42 +1,30 @@
-"""Recorded runs while they go on: how far each is, its curves as sparklines, and where one of them jumps."""
+"""Runs while they go on, recorded and computed, in folders, stores and specs: how far each is, and where a curve jumps.
 
-from collections.abc import Iterator, Sequence
+A look reads what is new since the one before.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
 from pathlib import Path
-from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.app.watching import sparkline
-from lnlab.recorded.folder import RUN_FILE
+from lnlab.app.request import open_store
+from lnlab.app.watching import WatchedCurve, WatchedRun, watched_run
+from lnlab.errors import LabError
+from lnlab.issues import Issue
+from lnlab.recorded.folder import RUN_FILE, TAIL_FILE
 from lnlab.recorded.runs import RecordedRun, read_run, run_label
 
-SPIKE = {"loss": 1.5, "gradient norm": 5.0, "attention logit": 2.0}
-"""By curve how many times the median of what came before is a jump."""
-_BEFORE = 20
-"""Records that this median is of."""
+if TYPE_CHECKING:
+    from lnlab.store.plans import StoredPlan
+    from lnlab.store.running_work import PlanWatch
+    from lnlab.store.store import Store
 
-
-@dataclass(frozen=True)
-class WatchedCurve:
-    """One curve of a run.
-
-    Attributes:
-        name: of what.
-        values: in the order of the steps.
-        spike: the step of the last record, if it jumps; else None.
-    """
-
-    name: str
-    values: tuple[float, ...]
-    spike: int | None
-
-    def __str__(self) -> str:
-        """``loss 5.31 █▆▄▂``, and ``!`` where it jumps."""
-        mark = "" if self.spike is None else f" ! jumps at step {self.spike}"
-        return f"{self.name} {self.values[-1]:.4g} {sparkline(self.values)}{mark}"
+_OF_STORE = ("plans", "trajectories")
+"""Folders that a store has."""
+_SPECS = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -59,6 +47,11 @@ class WatchedRecording:
     steps: int | None
     curves: tuple[WatchedCurve, ...]
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is to come."""
+        return self.status != "running"
+
     def lines(self) -> Iterator[str]:
         """The run, then a line for each curve."""
         of = f" of {self.steps:,}" if self.steps else ""
@@ -70,18 +63,77 @@ class WatchedRecording:
         return asdict(self)
 
 
-def watched_recordings(folders: Sequence[Path]) -> list[WatchedRecording]:
-    """The recorded runs in folders: each is one of a run, or holds such.
+class Watch:
+    """Looks at all runs below some places, again and again.
 
-    Raises:
-        LabError: a run cannot be read.
+    Args:
+        places: folders of recorded runs, stores, specs, and folders that hold any of them.
+        store: where specs keep their runs; None: as their project says.
     """
-    runs = [path for folder in folders for path in (folder, *sorted(folder.glob("*"))) if (path / RUN_FILE).is_file()]
-    return [_watched(path, read_run(path)) for path in dict.fromkeys(runs)]
+
+    def __init__(self, places: Sequence[Path], store: Path | None = None) -> None:
+        self._places = tuple(places)
+        self._store = store
+        self._plans: dict[tuple[Path, str], PlanWatch] = {}
+        self._recordings: dict[Path, tuple[object, WatchedRecording]] = {}
+
+    def look(self) -> list[WatchedRecording | WatchedRun]:
+        """Recorded runs, then computed ones by plan, as far as they are.
+
+        Raises:
+            LabError: there is none; or a run or a store cannot be read.
+        """
+        recordings = [self._recording(path) for path in self._recorded_folders()]
+        plans = {(store.root, stored.digest): (store, stored) for store, stored in self._stored_plans()}
+        runs: list[WatchedRecording | WatchedRun] = [*recordings]
+        for key, (store, stored) in plans.items():
+            if key not in self._plans:
+                self._plans[key] = store.watch(stored)
+            runs.append(watched_run(stored, self._plans[key].look()))
+        if not runs:
+            names = ", ".join(place.as_posix() for place in self._places)
+            what = f"no run is in {names}, recorded or computed"
+            raise LabError(
+                Issue("not-found", "lnlab watch", what, "name folders of lnlab.Recorder, a store, or a spec")
+            )
+        return runs
+
+    def _recorded_folders(self) -> Iterable[Path]:
+        folders = [place for place in self._places if place.is_dir()]
+        return dict.fromkeys(
+            path for folder in folders for path in (folder, *sorted(folder.glob("*"))) if (path / RUN_FILE).is_file()
+        )
+
+    def _recording(self, path: Path) -> WatchedRecording:
+        files = [path / RUN_FILE, path / TAIL_FILE, *sorted(path.glob("part-*.parquet"))]
+        state = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
+        if path not in self._recordings or self._recordings[path][0] != state:
+            self._recordings[path] = state, _watched(path, read_run(path))
+        return self._recordings[path][1]
+
+    def _stored_plans(self) -> "Iterator[tuple[Store, StoredPlan]]":
+        """The newest plan of each experiment in a store, or of a spec."""
+        from lnlab.store.plans import plans_newest_first
+        from lnlab.store.store import Store
+
+        for place in self._places:
+            if place.suffix in _SPECS and place.is_file():
+                specs, stores = [place], []
+            else:
+                specs = [path for path in sorted(place.glob("*")) if path.suffix in _SPECS and path.is_file()]
+                held = (place, *sorted(path for path in place.glob("*") if path.is_dir()))
+                stores = [Store(path.absolute()) for path in held if any((path / name).is_dir() for name in _OF_STORE)]
+            asked = [(store, None) for store in stores] + [(open_store(self._store, spec), spec) for spec in specs]
+            for store, spec in asked:
+                newest: dict[object, StoredPlan] = {}
+                for stored in plans_newest_first(store.root):
+                    if spec is None or Path(stored.spec) == spec.absolute():
+                        newest.setdefault((stored.spec, stored.profile, stored.overrides), stored)
+                yield from ((store, stored) for stored in newest.values())
 
 
 def _watched(path: Path, run: RecordedRun) -> WatchedRecording:
-    curves = []
+    curves: list[tuple[str, pl.DataFrame]] = []
     stored = run.tables.get("curves")
     if stored is not None:
         losses = stored.filter(pl.col("quantity") == "loss").sort("step")
@@ -94,13 +146,5 @@ def _watched(path: Path, run: RecordedRun) -> WatchedRecording:
         logits = sites.filter(pl.col("quantity") == "attention_logit_max").group_by("step")
         curves += [("gradient norm", whole), ("attention logit", logits.agg(pl.col("value").max()).sort("step"))]
     status = "running" if run.status == "interrupted" and run.reason == "was not closed" else run.status
-    shown = tuple(_curve(name, rows) for name, rows in curves if not rows.is_empty())
+    shown = tuple(WatchedCurve.of(name, rows.iter_rows()) for name, rows in curves if not rows.is_empty())
     return WatchedRecording(path.as_posix(), run_label(run), status, done=run.done, steps=run.steps, curves=shown)
-
-
-def _curve(name: str, rows: pl.DataFrame) -> WatchedCurve:
-    values = rows["value"].to_list()
-    before = [abs(value) for value in values[-_BEFORE - 1 : -1] if isfinite(value)]
-    last = values[-1]
-    jumps = len(before) > 1 and (not isfinite(last) or abs(last) > SPIKE[name] * median(before))
-    return WatchedCurve(name, tuple(values), rows["step"][-1] if jumps else None)

@@ -18,6 +18,7 @@ from lnlab.issues import Issue
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
+    from lnlab.store.running_work import PlanWatch
     from lnlab.store.store import Store
 
 STATUS_EXAMPLE = "Example: [bold]lnlab status specs/xiong_fig3.yaml[/bold]"
@@ -37,8 +38,8 @@ def status_of_store(
     """Show what the store holds.
 
     For each experiment: what is done, missing and failed, and why. Units at work, on this machine or another that
-    shares the store, are shown with their training loss as far as it is kept, which is once a minute
-    (lnlab run --save-every).
+    shares the store, are shown with their training loss, and whether that, the gradient's norm or an attention logit
+    jumps.
     """
     store = open_store(folder, spec)
     if spec is not None:
@@ -71,11 +72,16 @@ def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: flo
     from rich.text import Text
 
     console = out()
+    watches: dict[str, PlanWatch] = {}
     in_place = console.is_terminal and not as_json
     with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
         while True:
             plans = _selected_plans(store, spec, profile, all_versions=False)
-            watched = [run for run in (watched_run(store, stored) for stored in plans) if run.left]
+            for stored in plans:
+                if stored.digest not in watches:
+                    watches[stored.digest] = store.watch(stored)
+            looks = (watched_run(stored, watches[stored.digest].look()) for stored in plans)
+            watched = [run for run in looks if run.left]
             text = "\n".join(line for run in watched for line in run.lines()) or "nothing is left to do"
             if live is not None:
                 live.update(Text(text), refresh=True)
@@ -106,9 +112,8 @@ def _selected_plans(
 
 def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
     """One experiment as plain values."""
-    results = store.results(stored.digest, rows=False)
-    lacking = store.lacks(stored)
-    units = running_units(store, lacking, results)
+    look = store.watch(stored).look()
+    results, lacking, units = look.results, look.lacking, running_units(look)
     running = {unit.trajectory for unit in units}
     # What nobody works on, and another run of the spec would give it; a unit that ended by itself stays as it is.
     waiting = [miss.reason for key, miss in lacking.items() if key not in running and not ended_by_itself(miss)]
@@ -133,8 +138,8 @@ def _print_experiment(experiment: dict[str, Any]) -> None:
     counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
     what = "tuning run" if experiment["undecided"] else "run"
     out().print(f"{name}: {format_count(sum(experiment['runs'].values()), what)}: {counts}")
-    for unit in experiment["running"]:
-        out().print(f"  {unit}")
+    for line in (line for unit in experiment["running"] for line in unit.lines()):
+        out().print(f"  {line}")
     for failure in experiment["failures"]:
         status = failure["status"].replace("_", " ")
         out().print(f"  {failure['run']}: {status}: {failure['reason']} (lnlab why {failure['key'][:12]})")

@@ -9,6 +9,7 @@ from math import inf
 from lnlab.compile.work import Trajectory
 from lnlab.execute.interrupts import signal_name
 from lnlab.execute.unit import Answer, Event
+from lnlab.tables import LivePoint
 
 OnEvent = Callable[[Event], None]
 
@@ -82,6 +83,23 @@ class ProgressReporter:
         if not self.summary.interrupted:
             self.summary.interrupted = number
             self.report("stopping", text=signal_name(number))
+
+    def training(self, flight: InFlightUnit, point: LivePoint) -> None:
+        """Report where a unit is."""
+        self.on_event(
+            Event(
+                "training",
+                worker=f"worker {flight.slot}",
+                unit=flight.unit.key,
+                cost=flight.cost,
+                done=self.summary.ended.total(),
+                total=self.total,
+                busy=self.summary.busy,
+                step=point.step,
+                steps=flight.unit.steps,
+                loss=point.loss,
+            )
+        )
 
     def report(
         self, kind: str, flight: InFlightUnit | None = None, answer: Answer | None = None, text: str = ""

@@ -6,7 +6,7 @@ failed. If the pool itself breaks, a new one goes on with what has no record.
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -24,6 +24,7 @@ from lnlab.execute.unit import (
     BUSY,
     CORPUS,
     SAVE_EVERY,
+    SHOW_EVERY,
     STORE,
     Answer,
     Assignment,
@@ -34,6 +35,7 @@ from lnlab.execute.unit import (
 from lnlab.execute.worker import outcome, prepare, work
 from lnlab.keys import canonical
 from lnlab.registry import Roots
+from lnlab.tables import LivePoint
 
 DEATHS = 3
 """A unit that has killed this many workers has failed."""
@@ -58,6 +60,7 @@ def sweep(
     timeout: float | None = None,
     save_every: float = SAVE_EVERY,
     on_event: OnEvent = ignore_event,
+    live: Callable[[str], LivePoint | None] | None = None,
     open_executor: OpenExecutor | None = None,
 ) -> SweepSummary:
     """Do all units, on this machine or where the executor has its workers.
@@ -72,6 +75,7 @@ def sweep(
         timeout: seconds after which a unit is stopped.
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
+        live: key -> where the worker of a unit was last; None: nobody wants to know.
         open_executor: opens the executor; by default processes of this machine.
 
     Raises:
@@ -95,6 +99,7 @@ def sweep(
             reporter=reporter,
             stops=stops,
             timeout=timeout,
+            live=live,
         )
         try:
             scheduler.prepare()
@@ -121,11 +126,13 @@ class _Scheduler:
     reporter: ProgressReporter
     stops: Stops
     timeout: float | None
+    live: Callable[[str], LivePoint | None] | None = None
     in_flight: dict[Any, InFlightUnit] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
     losses: Counter[str] = field(default_factory=Counter)
     fatal: Answer | None = None
     _terminated: bool = False
+    _looked_at: float = 0.0
 
     def prepare(self) -> None:
         """Have every distinct corpus read before any work, at once in as many workers as there are."""
@@ -153,12 +160,23 @@ class _Scheduler:
             if self.in_flight:
                 for future in wait(self.in_flight, TICK, FIRST_COMPLETED).done:
                     self._handle_result(future, self.in_flight.pop(future))
+                self._report_steps()
             elif self.queue:
                 time.sleep(min(TICK, self.queue.wait_time()) if self.executor.ready() else TICK)
             self._handle_stop_requests()
         self._handle_stop_requests()
         if self.fatal is not None:
             self.fatal.raise_if_fatal()
+
+    def _report_steps(self) -> None:
+        """Report where the units at work are, once a second."""
+        if self.live is None or time.monotonic() - self._looked_at < SHOW_EVERY:
+            return
+        self._looked_at = time.monotonic()
+        for flight in {flight.slot: flight for flight in reversed(self.in_flight.values())}.values():
+            point = self.live(flight.unit.key) if flight.unit.steps else None
+            if point is not None:
+                self.reporter.training(flight, point)
 
     @property
     def _stopping(self) -> bool:

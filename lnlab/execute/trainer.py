@@ -24,13 +24,13 @@ from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import updates_per_epoch
 from lnlab.execute.tensor_images import images_of, tensor_differences
-from lnlab.execute.unit import SAVE_EVERY, WorkUnit
+from lnlab.execute.unit import SAVE_EVERY, SHOW_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
 from lnlab.probes.probe import State
 from lnlab.specfile.columns import NEXT_UPDATE_CURVES, RECORDED
 from lnlab.specfile.moments import due_steps
-from lnlab.tables import Row
+from lnlab.tables import LivePoint, Row
 
 WORTH_KEEPING = 5.0
 """Seconds of training that are worth a state at their end, from which more steps would go on; fewer where states are
@@ -78,6 +78,7 @@ class Trainer:
     _rows: list[Row] = field(default_factory=list)
     _epoch_recorded_at: int | None = None
     _saved_at: float = field(default_factory=time.monotonic)
+    _shown_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         train = self.trajectory.setting["train"]
@@ -139,7 +140,11 @@ class Trainer:
                 self._saved_at = time.monotonic()
                 self._segment_start = self.state.step
             gradient = updates.gradient()
-            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=float(gradient.norm))
+            norm = float(gradient.norm)
+            self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=norm)
+            if (now := time.monotonic()) - self._shown_at > SHOW_EVERY:
+                self.unit.show(LivePoint(self.state.step, gradient.loss, norm, now - self._saved_at))
+                self._shown_at = now
             if isfinite(gradient.loss):
                 self.last_finite_loss = gradient.loss
             if ending := self._rule(self.curves):

@@ -11,13 +11,16 @@ from lnlab.errors import CorpusError, StoreError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.registry import Roots
-from lnlab.tables import Resumed, Row
+from lnlab.tables import LivePoint, Resumed, Row
 
 LoadRegistries = Callable[[], Registries]
 """Brings the registries into a worker; must survive pickling."""
 
 SAVE_EVERY = 60.0
 """Seconds of training between two saved states."""
+
+SHOW_EVERY = 1.0
+"""Seconds between two points of a training run that readers see before they are committed, and between two looks."""
 
 BUSY, CORPUS, STORE = "busy", "corpus", "store"
 """Answers that are no status: another process works on the unit; its corpus is absent; the store cannot be written."""
@@ -55,6 +58,10 @@ class WorkUnit(Sink, Protocol):
 
     def save(self, step: int, content: bytes, facts: Json) -> None:
         """Save a state."""
+        ...
+
+    def show(self, point: LivePoint) -> None:
+        """Let readers see where training is."""
         ...
 
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
@@ -122,8 +129,8 @@ class Event:
 
     Attributes:
         kind: ``preparing`` (corpora are read), ``started``, ``finished``, ``failed`` (any other end), ``returned``
-            (queued again: its worker died, or another lnlab works on it), ``stopping`` (after a signal,
-            whose name is the text).
+            (queued again: its worker died, or another lnlab works on it), ``training`` (it has come to another
+            step), ``stopping`` (after a signal, whose name is the text).
         worker: a name that stays with one worker, or nothing.
         unit: key of the trajectory, or nothing.
         status: how the unit ended.
@@ -134,6 +141,9 @@ class Event:
         done: units that have ended, of ``total``.
         total: units.
         busy: share of the workers' time so far that was spent on units that have ended.
+        step: updates that a unit which is training has made, of ``steps``.
+        steps: updates of that unit.
+        loss: its training loss there.
     """
 
     kind: str
@@ -147,6 +157,9 @@ class Event:
     done: int = 0
     total: int = 0
     busy: float = 0.0
+    step: int = 0
+    steps: int = 0
+    loss: float = 0.0
 
 
 def ignore_event(event: Event) -> None:

@@ -54,7 +54,7 @@ def join_results(root: Path, plan: Mapping[str, pl.DataFrame], *, rows: bool = T
     Raises:
         StoreError: this user may not read the store.
     """
-    requests = _requests_of(plan["runs"], plan["needs"])
+    requests = requests_of(plan["runs"], plan["needs"])
     while True:
         contents = dict(StoreReader(root).read_all(requests.by_trajectory))
         try:
@@ -326,7 +326,7 @@ def _evaluations(needs: pl.DataFrame) -> pl.DataFrame:
     return joined.select(*keys, "measurement").unique(keys, maintain_order=True)
 
 
-def _requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
+def requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
     """What a plan asks of each trajectory.
 
     What several trajectories need (their initial state is one) is the request of the first of them, as in the plan.
@@ -346,7 +346,7 @@ def _requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
 def trajectory_requests(runs: pl.DataFrame, needs: pl.DataFrame) -> dict[str, TrajectoryRequest]:
     """Trajectory -> what all its runs request of it."""
     requests = {}
-    for trajectory, by_steps in _requests_of(runs, needs).by_trajectory.items():
+    for trajectory, by_steps in requests_of(runs, needs).by_trajectory.items():
         measurements = {key: step for keys in by_steps.values() for key, step in keys.items()}
         requests[trajectory] = TrajectoryRequest(max(by_steps), measurements)
     return requests

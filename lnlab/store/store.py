@@ -1,5 +1,6 @@
 """The store as everybody else sees it."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from lnlab.keys import Json
 from lnlab.store import files, packing, plans, verdicts
 from lnlab.store.join import join_results, trajectory_requests
 from lnlab.store.leases import LEASE_PERIOD
+from lnlab.store.live import last_point
 from lnlab.store.missing_work import MissingWork, TrajectoryRequest, find_missing_work
 from lnlab.store.packs import Packs
 from lnlab.store.plans import StoredPlan
@@ -21,8 +23,9 @@ from lnlab.store.records.checksummed import CorruptFile
 from lnlab.store.records.layout import plan_folder, sizes_below, trajectory_folder
 from lnlab.store.records.records import StoreReader
 from lnlab.store.records.states import state_at
+from lnlab.store.running_work import PlanWatch
 from lnlab.store.unit import StoreUnit, UnitOpener
-from lnlab.tables import Results
+from lnlab.tables import LivePoint, Results
 
 if TYPE_CHECKING:
     from lnlab.compile.plan import Plan, Trajectory
@@ -81,16 +84,30 @@ class Store:
         Raises:
             StoreError: the store cannot be read, or the plan is damaged.
         """
-        if held := self.unsaved.get(stored.digest):
-            tables = held.tables
-        else:
-            try:
-                tables = plans.plan_tables(self.root, stored)
-            except CorruptFile as error:
-                raise StoreError(
-                    Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
-                ) from error
+        tables = self._tables(stored)
         return find_missing_work(self.root, trajectory_requests(tables["runs"], tables["needs"]))
+
+    def watch(self, stored: StoredPlan) -> PlanWatch:
+        """How far the runs of a plan are, for one look or many.
+
+        Raises:
+            StoreError: the plan is damaged.
+        """
+        return PlanWatch(self.root, self._tables(stored))
+
+    def live(self, trajectory: str) -> LivePoint | None:
+        """Where the worker of a trajectory was a second ago; None: it has said nothing since its last commit."""
+        return last_point(self.root, trajectory)
+
+    def _tables(self, stored: StoredPlan) -> Mapping[str, pl.DataFrame]:
+        if held := self.unsaved.get(stored.digest):
+            return held.tables
+        try:
+            return plans.plan_tables(self.root, stored)
+        except CorruptFile as error:
+            raise StoreError(
+                Issue("unreadable", "", str(error), "run the spec again: what is finished is kept")
+            ) from error
 
     def state(self, trajectory: str, step: int) -> bytes | None:
         """The saved state of a trajectory after ``step`` updates, if it is there and intact."""

@@ -12,6 +12,7 @@ from lnlab.errors import StoreError
 from lnlab.keys import Json, digest_bytes
 from lnlab.store import files
 from lnlab.store.leases import LEASE_PERIOD, Lease, acquire_lease
+from lnlab.store.live import append_point, remove_points
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import (
     LEASE_FILE,
@@ -25,7 +26,7 @@ from lnlab.store.records.layout import (
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
-from lnlab.tables import Resumed, Row, encode_parquet, frame
+from lnlab.tables import LivePoint, Resumed, Row, encode_parquet, frame
 
 MAX_OUTPUT_LINES, MAX_OUTPUT_BYTES = 50, 64 * 1024
 """How many lines of a worker's output are stored, and how many bytes at most."""
@@ -143,6 +144,10 @@ class StoreUnit:
         """
         save_state(self.folder.parent, SavedState(step, content, facts))
 
+    def show(self, point: LivePoint) -> None:
+        """Let readers see where training is; nothing counts before it is committed."""
+        append_point(self.folder, point)
+
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
         """Make everything written so far visible, and begin the next stretch under the same lease.
 
@@ -184,6 +189,7 @@ class StoreUnit:
             self.lease.release()
 
     def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:
+        remove_points(self.folder)
         tables = {"outcomes": frame("outcomes", [outcome])}
         tables |= {table: pl.concat(parts, rechunk=True) for table, parts in self._frames.items()}
         digests = {}

@@ -3,6 +3,7 @@
 import json
 import math
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -11,8 +12,14 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from lnlab.app.watching import RunningUnit, WatchedRun, _seconds_left, sparkline
+from lnlab.app.watching import RunningUnit, WatchedCurve, WatchedRun, _seconds_left, last_spike, sparkline
 from lnlab.cli import main
+from lnlab.store.plans import plan_tables
+from lnlab.store.records.record import Record
+from lnlab.store.records.records import StoreReader
+from lnlab.store.running_work import PlanWatch
+from lnlab.store.store import Store
+from lnlab.tables import LivePoint
 
 TRAINING = """\
 lnlab: 2
@@ -44,7 +51,7 @@ def test_a_sparkline_has_a_bar_for_the_mean_of_each_window(values, width, line):
 
 
 def unit(seconds=0.0, **fields):
-    return RunningUnit("key", "seed 1", 0, 0, seconds, (), "here", 1)
+    return RunningUnit("key", "seed 1", 0, 0, seconds, curves=(), host="here", pid=1)
 
 
 def results(*runs):
@@ -69,12 +76,43 @@ def test_no_time_left_is_guessed_where_nothing_has_finished_or_nobody_works():
     assert _seconds_left(results(("a", 100, 10.0, "finished"), ("e", 0, None, None)), ["e"], [unit()]) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ((), None),
+        ((1.0, 9.0), None),  # one value before it says nothing
+        ((1.0, 1.0, 1.4), None),
+        ((1.0, 1.0, 1.6), 20),
+        ((1.0, 1.0, 1.6, 1.0, 1.0), 20),
+        ((1.0, 1.0, 1.6, 1.0, 1.0, math.nan), 50),
+        ((1.0, 1.0, math.inf, 1.0), 20),
+        ((1.0, math.nan, 9.0, 9.0), 30),  # 9.0 is above 1.5 times the median of 1.0 and 9.0
+        ((-1.0, 1.0, -4.0), 20),
+        (tuple([1.0] * 30 + [4.0] * 30), 400),  # the level counts as usual once it fills half of the 20 before
+        (tuple([3.0] + [1.0] * 20 + [2.0]), 210),
+    ],
+)
+def test_a_jump_is_above_what_the_median_of_the_twenty_before_allows(values, step):
+    by_hand = None
+    for i, value in enumerate(values):
+        before = sorted(abs(v) for v in values[max(0, i - 20) : i] if math.isfinite(v))
+        if len(before) > 1 and (not math.isfinite(value) or abs(value) > 1.5 * statistics.median(before)):
+            by_hand = 10 * i
+    assert last_spike([10 * i for i in range(len(values))], values, 1.5) == by_hand
+    assert by_hand == step
+
+
 def test_lines_say_what_is_at_work_and_that_nobody_is():
-    training = RunningUnit("key", "seed 1", 120, 400, 60.0, (4.0, 3.0), "here", 1)
+    curves = (
+        WatchedCurve.of("loss", [(118, 4.0), (119, 3.0)]),
+        WatchedCurve.of("gradient norm", [(117, 1.0), (118, 1.0), (119, 8.0)]),
+    )
+    training = RunningUnit("key", "seed 1", 120, 400, 60.0, curves, "here", 1)
     watched = WatchedRun("xiong_fig3", 10, 4, {"finished": 6, "running": 1}, (training,), 90.0)
     assert list(watched.lines()) == [
         "xiong_fig3: 6 of 10 units, about 1 min 30 s left; runs: 6 finished, 1 running",
         "  seed 1: step 120 of 400, 2 a second, loss 3 █▁",
+        "    gradient norm 8 ▁▁█ ! jumps at step 119",
     ]
     idle = WatchedRun("xiong_fig3", 10, 4, {"finished": 6}, (), None)
     assert list(idle.lines())[1] == "  no worker is at it; lnlab run goes on with it"
@@ -87,33 +125,98 @@ def status(spec, store, capsys):
     return experiment
 
 
-def test_status_shows_units_at_work_with_their_losses_and_none_once_the_run_is_stopped(tmp_path, capsys):
+def watched(place, store, capsys):
+    capsys.readouterr()
+    assert main(["watch", str(place), "--store", str(store), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    return run
+
+
+def test_units_at_work_are_shown_inside_a_checkpoint_and_none_once_the_run_is_stopped(tmp_path, capsys):
     spec, store = tmp_path / "training.yaml", tmp_path / "store"
     spec.write_text(TRAINING)
-    options = ["--store", str(store), "--workers", "1", "--save-every", "0.3", "-q"]
+    options = ["--store", str(store), "--workers", "1", "--save-every", "3600", "-q"]
     run = subprocess.Popen([sys.executable, "-m", "lnlab", "run", str(spec), *options], start_new_session=True)
     try:
         until, running = time.monotonic() + 200, []
-        while time.monotonic() < until and run.poll() is None and not (running and running[0]["losses"]):
+        while time.monotonic() < until and run.poll() is None and not (running and running[0]["done"]):
             time.sleep(0.2)
             running = status(spec, store, capsys)["running"] if list(store.glob("plans/*/plan.json")) else []
         (at_work,) = running
         assert 0 < at_work["done"] < at_work["steps"] == 100_000
-        assert len(at_work["losses"]) == at_work["done"]
+        loss, norm = at_work["curves"]
+        assert (loss["name"], norm["name"]) == ("loss", "gradient norm")
+        assert loss["steps"][-1] == norm["steps"][-1] == at_work["done"]
+        assert 0 < loss["values"][-1] < 10
+        assert norm["values"][-1] > 0
+        for place in (spec, store, tmp_path):  # the spec, its store, and the folder of both
+            later = watched(place, store, capsys)
+            assert later["name"] == "training"
+            assert later["running"][0]["done"] >= at_work["done"]
+            assert (later["units"], later["left"]) == (2, 2)
         assert at_work["steps_per_second"] == pytest.approx(at_work["done"] / at_work["seconds"])
         assert status(spec, store, capsys)["runs"] == {"missing": 1, "running": 1}
     finally:
         run.send_signal(signal.SIGTERM)
         run.wait(timeout=120)
+    assert not list(store.glob("trajectories/*/*/*/live.jsonl"))
     stopped = status(spec, store, capsys)
     assert stopped["running"] == []
     assert stopped["runs"] == {"interrupted": 1, "missing": 1}
 
 
-def test_watching_a_store_in_which_nothing_is_left_ends_at_once(tmp_path, capsys):
-    spec = tmp_path / "short.yaml"
+@pytest.fixture(scope="module")
+def short_run(tmp_path_factory):
+    """A folder with a spec of two runs of two updates, and its store."""
+    folder = tmp_path_factory.mktemp("short")
+    spec = folder / "short.yaml"
     spec.write_text(TRAINING.replace("100000", "2").replace("50000", "2"))
-    assert main(["run", str(spec), "--store", str(tmp_path / "store"), "-q"]) == 0
+    assert main(["run", str(spec), "--store", str(folder / "store"), "-q"]) == 0
+    return folder
+
+
+def test_watching_a_store_in_which_nothing_is_left_ends_at_once(short_run, capsys):
     capsys.readouterr()
-    assert main(["status", str(spec), "--store", str(tmp_path / "store"), "--watch"]) == 0
+    assert main(["status", str(short_run / "short.yaml"), "--store", str(short_run / "store"), "--watch"]) == 0
     assert capsys.readouterr().out == "nothing is left to do\n"
+    assert main(["watch", str(short_run), "--store", str(short_run / "store")]) == 0
+    assert capsys.readouterr().out == "short: 2 of 2 units; runs: 2 finished\n"
+
+
+def point(step, loss=1.0, norm=1.0, seconds=1.0):
+    return LivePoint(step, loss, norm, seconds)
+
+
+def test_a_look_reads_what_is_new(short_run, monkeypatch):
+    """Committed stretches are read once, and of a live file the lines behind those that were read."""
+    root = short_run / "store"
+    store = Store(root)
+    stored = store.last()
+    tables = plan_tables(root, stored)
+    longer = {**tables, "runs": tables["runs"].with_columns(steps=pl.lit(9, pl.Int64))}  # both lack seven updates
+    read = []
+    monkeypatch.setattr(Record, "read", lambda record, name, of=Record.read: read.append(name) or of(record, name))
+    watch = PlanWatch(root, longer)
+    assert len(watch.look().lacking) == 2
+    assert read
+    key = tables["runs"]["trajectory"][0]
+    unit = store.open_unit(key)
+    unit.show(point(2, 3.0))
+    (work,) = watch.look().running
+    assert [step for step, _ in work.curves["loss"]] == [0, 1, 2]
+    assert work.curves["loss"][-1] == (2, 3.0)
+    read.clear()
+    unit.show(point(5, 2.0, 7.0, seconds=4.0))
+    with (unit.folder / "live.jsonl").open("a") as file:
+        file.write("[7, 1.0,")  # a line that is being written
+    (work,) = watch.look().running
+    assert work.curves["loss"][-1] == (5, 2.0)
+    assert work.curves["gradient norm"][-1] == (5, 7.0)
+    assert (work.steps, read) == (5, [])
+    assert store.live(key) == point(5, 2.0, 7.0, seconds=4.0)
+    unit.abandon()
+    assert store.live(key) is None
+    settled = PlanWatch(root, tables)
+    settled.look()
+    monkeypatch.setattr(StoreReader, "_read_folder", lambda *_: pytest.fail("read again"))
+    assert settled.look().results.runs["status"].to_list() == ["finished", "finished"]

@@ -57,6 +57,43 @@ def test_plain_lines_are_seconds_apart_and_name_what_failed():
     ]
 
 
+def training(step: int, unit: str = "a", cost: float = 10.0, worker: str = "worker 1") -> Event:
+    return Event("training", worker=worker, unit=unit, cost=cost, step=step, steps=1000, loss=5.3125)
+
+
+def test_steps_inside_a_unit_count_and_what_was_done_before_does_not():
+    clock = Clock()
+    pace = RunPace(units=2, cost=20.0, clock=clock)
+    pace.follow(started())
+    pace.follow(training(500))  # taken up at step 500
+    clock.now += 50
+    pace.follow(training(750))
+    assert pace.reached == pytest.approx(2.5)
+    assert pace.left == pytest.approx(50 * 17.5 / 2.5)
+    pace.follow(ended(cost=10.0))
+    assert (pace.reached, pace.training) == (10.0, {})
+
+
+def test_a_log_says_where_units_are_every_half_minute_where_none_ends():
+    clock = Clock()
+    written = io.StringIO()
+    pace = RunPace(units=3, cost=30.0, clock=clock)
+    lines = LineReporter(pace, Console(file=written, width=200), names={"a": "lr=[red]1, seed 1", "b": "seed 2"})
+    lines(started())
+    for second in range(70):
+        clock.now += 1
+        lines(training(second))
+        lines(training(2 * second, unit="b", worker="worker 2"))
+    assert written.getvalue().splitlines() == [
+        "0 of 3 units; 30 s, about 17 min 9 s left",
+        "  lr=[red]1, seed 1: step 29 of 1,000, loss 5.312",
+        "  seed 2: step 56 of 1,000, loss 5.312",
+        "0 of 3 units; 1 min 0 s, about 16 min 9 s left",
+        "  lr=[red]1, seed 1: step 59 of 1,000, loss 5.312",
+        "  seed 2: step 116 of 1,000, loss 5.312",
+    ]
+
+
 def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
     written = io.StringIO()
     console = Console(file=written, width=60, force_terminal=True, no_color=True)
@@ -66,6 +103,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
         console.print(show.overall)
         show(started("worker 1", "a"))
         show(started("worker 2", "b"))
+        show(training(120, unit="b", worker="worker 2", cost=1.0))
         console.print(show.overall, show.workers)
         show(ended("diverged"))
         show(Event("stopping", text="Ctrl-C"))
@@ -73,7 +111,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
     for words in (
         "reading corpora",
         "model.layers=6 [bold], seed 1",
-        "…",
+        "… step 120 of 1,000, loss 5.312 ",
         "1 of 2 units, 1 diverged",
         FINISHING_MESSAGE[:40],
     ):
@@ -83,6 +121,7 @@ def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
 def test_quiet_is_silent_until_the_user_wants_to_stop(capsys):
     with shown.progress_reporter({"a": "a"}, 1.0, console=err(), quiet=True) as show:
         show(started())
+        show(training(10))
         show(ended())
     assert capsys.readouterr() == ("", "")
     show(Event("stopping", text="Ctrl-C"))

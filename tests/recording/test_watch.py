@@ -6,6 +6,8 @@ import pytest
 import torch
 
 import lnlab
+from lnlab.app import watching_runs
+from lnlab.app.watching_runs import Watch
 from lnlab.cli import main
 
 
@@ -48,4 +50,17 @@ def test_as_json_and_a_single_run(runs, capsys):
 def test_it_ends_where_all_runs_have_and_names_what_is_none(runs, tmp_path, capsys):
     assert main(["watch", str(runs / "b"), "--every", "0.1"]) == 0
     assert main(["watch", str(tmp_path)]) == 2
-    assert "no recorded run is in" in capsys.readouterr().err
+    assert "no run is in" in capsys.readouterr().err
+
+
+def test_recorded_and_computed_runs_below_one_folder_and_what_did_not_change_is_not_read_again(runs, monkeypatch):
+    watch = Watch([runs, runs / "a"])
+    assert [run.name for run in watch.look()] == ["lr 0.01, seed 1", "lr 0.02, seed 1"]
+    monkeypatch.setattr(watching_runs, "read_run", lambda path: pytest.fail(f"{path} is read again"))
+    assert len(watch.look()) == 2
+    monkeypatch.undo()
+    with (runs / "a" / "tail.jsonl").open("a") as file:
+        block = {"source": "s", "table": "curves", "columns": {"split": "train", "quantity": "loss", "value": [99.0]}}
+        file.write(json.dumps({"number": 1000, "step": 9, "blocks": [block]}) + "\n")
+    (a, _) = watch.look()
+    assert (a.done, a.curves[0].spike) == (9, 9)

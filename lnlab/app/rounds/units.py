@@ -107,6 +107,7 @@ def compute_units(
             costs=costs,
             save_every=manner.save_every,
             on_event=follow,
+            live=None if manner.quiet else at_root.live,
             open_executor=open_executor,
         )
     keep_peaks(store.root, stored.digest, peaks)

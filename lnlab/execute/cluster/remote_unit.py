@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lnlab.keys import Json
 
 if TYPE_CHECKING:  # what it imports takes longer than all that an agent does to begin
-    from lnlab.tables import Resumed, Row
+    from lnlab.tables import LivePoint, Resumed, Row
 
 
 def pack(task: Callable[[Any], Any], argument: Any) -> bytes:
@@ -96,6 +96,10 @@ class RemoteUnit:
     def write(self, table: str, rows: "Iterable[Row]") -> None:
         """Add rows to a table."""
         self._tables.setdefault(table, []).extend(rows)
+
+    def show(self, point: "LivePoint") -> None:
+        """Let readers see where training is."""
+        self._call("show", point)
 
     def go_on(self, measurements: Sequence[str], outcome: "Row") -> None:
         """Commit what was written so far as one segment, and go on with the next."""

@@ -103,13 +103,22 @@ class StoreReader:
         damaged = []
         for folder in stretches(trajectory_folder(self.root, trajectory)):
             try:
-                record = read_record(folder)
-                intact[folder.name] = Stretch(record, {name: record.read(name) for name in record.files})
+                intact[folder.name] = self.read_stretch(folder)
             except FileNotFoundError:  # nothing was committed there
                 continue
             except CorruptFile as error:
                 damaged.append((folder.name, str(error)))
         return intact, damaged
+
+    def read_stretch(self, folder: Path) -> Stretch:
+        """The stretch in a folder of its own.
+
+        Raises:
+            CorruptFile: one of its files is not what was committed.
+            FileNotFoundError: nothing was committed there.
+        """
+        record = read_record(folder)
+        return Stretch(record, {name: record.read(name) for name in record.files})
 
     def read_rows(self, trajectory: str) -> list[tuple[Record, dict[str, pl.DataFrame]]]:
         """The records of a trajectory, each with its rows by table.
