@@ -13,7 +13,7 @@ from lnlab.app.missing_work import ended_by_itself, run_names, status_counts_of_
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.running_work import Look, RunningWork
+    from lnlab.store.running_work import PlanProgress, RunningWork
     from lnlab.tables import Results
 
 SPARKLINE_WIDTH = 24
@@ -152,7 +152,7 @@ class WatchedRun:
         return {**asdict(self), "running": [unit.to_json() for unit in self.running]}
 
 
-def watched_run(stored: "StoredPlan", look: "Look") -> WatchedRun:
+def watched_run(stored: "StoredPlan", look: "PlanProgress") -> WatchedRun:
     """How far the runs of a stored plan are, as a look says."""
     at_work = {work.trajectory for work in look.running}
     left = [key for key, miss in look.lacking.items() if key in at_work or not ended_by_itself(miss)]
@@ -167,7 +167,7 @@ def watched_run(stored: "StoredPlan", look: "Look") -> WatchedRun:
     )
 
 
-def running_units(look: "Look") -> tuple[RunningUnit, ...]:
+def running_units(look: "PlanProgress") -> tuple[RunningUnit, ...]:
     """The trajectories that a worker is at, each under the name of its longest run."""
     return tuple(_unit(work, look.results) for work in look.running)
 

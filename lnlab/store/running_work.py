@@ -48,7 +48,7 @@ class RunningWork:
 
 
 @dataclass(frozen=True)
-class Look:
+class PlanProgress:
     """How far the runs of a plan are.
 
     Attributes:
@@ -100,7 +100,7 @@ class PlanWatch:
         self._curves: dict[Path, dict[str, Curve]] = {}
         self._live: dict[str, _Live] = {}
 
-    def look(self) -> Look:
+    def look(self) -> PlanProgress:
         """How far the runs are now.
 
         Raises:
@@ -126,7 +126,7 @@ class PlanWatch:
         rows = [self._outcomes[key] for key in self._runs.select("trajectory", "steps").iter_rows()]
         columns = pl.DataFrame(rows, schema=schema | {"done": table_schema("outcomes")["steps"]})
         results = Results(pl.concat([self._runs, columns], how="horizontal"), self._axes)
-        return Look(results, lacking, running)
+        return PlanProgress(results, lacking, running)
 
     def _work(self, key: str, holder: ProcessIdentity, contents: TrajectoryContents) -> RunningWork:
         records = contents.records

@@ -96,7 +96,7 @@ def test_a_log_says_where_units_are_every_half_minute_where_none_ends():
 
 def test_a_terminal_gets_an_overall_bar_and_a_line_a_worker():
     written = io.StringIO()
-    console = Console(file=written, width=60, force_terminal=True, no_color=True)
+    console = Console(file=written, width=80, force_terminal=True, no_color=True)
     names = {"a": "model.layers=6 [bold], seed 1", "b": "a setting with many axes " * 9}
     with shown.progress_reporter(names, 2.0, console=console) as show:
         show(Event("preparing"))

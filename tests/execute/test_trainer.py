@@ -1,8 +1,10 @@
 """The training loop against a loop written out in plain PyTorch, and against itself cut in pieces."""
 
 import json
+import time
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -36,13 +38,16 @@ class Notes:
     """A unit that keeps everything in memory."""
 
     def __init__(self):
-        self.rows, self.states, self.stretches = {}, {}, []
+        self.rows, self.states, self.stretches, self.shown = {}, {}, [], []
 
     def write(self, table, rows):
         self.rows.setdefault(table, []).extend(rows)
 
     def save(self, step, content, facts):
         self.states[step] = (content, json.loads(json.dumps(facts)))
+
+    def show(self, point):
+        self.shown.append(point)
 
     def go_on(self, measurements, outcome):
         self.stretches.append((list(measurements), outcome["steps"], {t: list(r) for t, r in self.rows.items()}))
@@ -240,6 +245,21 @@ def test_states_are_kept_on_the_way_and_each_leads_to_the_same_end():
         made, _ = walk(replace(trajectory, measurements=()), Notes(), state=fresh)
         made.run()
         alike(parameters(fresh), parameters(state))
+
+
+def test_what_is_shown_on_the_way_is_what_is_recorded_once_a_second(monkeypatch):
+    unit, *_ = trained(trajectory_of())
+    assert len(unit.shown) <= 6  # it takes no longer than some seconds
+    monkeypatch.setattr("lnlab.execute.trainer.SHOW_EVERY", -1.0)
+    unit, *_ = trained(trajectory_of())
+    assert {point.step: point.loss for point in unit.shown} == unit.curve("loss")
+    assert {point.step: point.gradient_norm for point in unit.shown} == unit.curve("global_gradient_norm")
+    now, later = iter(range(1000)), time.monotonic() + 1000
+    monkeypatch.setattr("lnlab.execute.trainer.SHOW_EVERY", 1.5)
+    monkeypatch.setattr("lnlab.execute.trainer.time", SimpleNamespace(monotonic=lambda: later + 0.4 * next(now)))
+    few, *_ = trained(trajectory_of())
+    assert 1 < len(few.shown) < 6
+    assert all(b.step - a.step > 1 for a, b in pairwise(few.shown))  # a step takes 0.8 s by this clock, or 1.2
 
 
 def test_buffers_are_part_of_a_state():
