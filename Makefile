@@ -56,9 +56,11 @@ keys: $(VENV)/.ready
 error_rates: $(VENV)/.ready
 	$(BIN)/python -m tests.claims.error_rates
 
-# Every fault of docs/faults.md, injected at full size: half an hour on two idle cores for stores and processes, and as
-# long for the texts of specs. What was lost is printed.
+# By night. First the tests of which `make test` runs a sample. Then every fault of docs/faults.md, injected at full
+# size: half an hour on two idle cores for stores and processes, and as long for the texts of specs; what was lost is
+# printed.
 torture: $(VENV)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal -m torture
 	$(BIN)/python tests/torture --about runs --write docs/faults.md
 	$(BIN)/python tests/torture --about specs --write docs/faults.md
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations

@@ -1,5 +1,7 @@
 """What tests do in a process of its own that costs a fork: a command of lnlab, and work that is killed half-way."""
 
+import contextlib
+import io
 import os
 import signal
 import sys
@@ -62,3 +64,13 @@ def remove_until(root: str, operation: int, plan: str, keys: Sequence[str]) -> i
     operations = _kill_before(operation)
     remove_garbage(Path(root), [plan], keys)
     return len(operations)
+
+
+def imports_compiler(words: Sequence[str], folder: str) -> tuple[int, bool]:
+    """The exit code of a command that computes its units itself, and whether torch's compiler was imported."""
+    for place, name, instead in NO_WORKERS:
+        setattr(place, name, instead)
+    os.chdir(folder)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = main(words)
+    return code, "torch._dynamo" in sys.modules

@@ -1,7 +1,6 @@
 """Build a model without memory, so that ``lnlab check`` reports what cannot be built, before any work."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -114,7 +113,7 @@ def optimizer_on_meta(model: nn.Module, setting: ResolvedSetting, registries: Re
     chosen = setting["optimizer"]
     if chosen is None:
         return None
-    with torch.device("meta"), Undrawn(), _uncompiled_optimizers():
+    with torch.device("meta"), Undrawn():
         optimizer: Optimizer = _attempt("optimizer", chosen["kind"], lambda: build_optimizer(model, chosen, registries))
     return optimizer
 
@@ -133,26 +132,6 @@ def build_rules(setting: ResolvedSetting, registries: Registries) -> None:
         _attempt("schedule", schedule["kind"], partial(build_schedule, setting, registries, lambda: epoch))
     if stop is not None:
         _attempt("train.stop", stop["kind"], registries["stop"].builder(stop))
-
-
-@contextmanager
-def _uncompiled_optimizers() -> Iterator[None]:
-    """Inside, an optimizer is built without torch's compiler, whose import takes longer than a check.
-
-    Torch imports it to exempt this method from compilation, and remembers the exempted method under this name.
-    """
-    method = getattr(Optimizer.add_param_group, "__wrapped__", None)
-    if method is None or hasattr(method, _EXEMPTED):
-        yield
-        return
-    setattr(method, _EXEMPTED, method)
-    try:
-        yield
-    finally:
-        delattr(method, _EXEMPTED)
-
-
-_EXEMPTED: Final = "__dynamo_disable"
 
 
 def _attempt(key: str, kind: str, build: Callable[[], Any]) -> Any:

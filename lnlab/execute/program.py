@@ -19,6 +19,7 @@ from lnlab.issues import Issue
 from lnlab.nn.data import Batches
 from lnlab.nn.parts import Parts
 from lnlab.nn.sites import addressed, weights
+from lnlab.optim.uncompiled import leave_compiler_out
 from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.registry import Choice, Registry, Roots, supplied_parameters
@@ -63,6 +64,7 @@ def initial_parameters(trajectory: Trajectory, registries: Registries, roots: Ro
 
 def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) -> Optimizer:
     """The optimizer of a model. Gates, whose first values their placement chooses, are not decayed."""
+    leave_compiler_out()
     entry = registries["optimizer"][choice["kind"]]
     hidden = {id(p) for site, p in weights(model) if site.layer is not None} if entry.facts.splits else set()
     groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}

@@ -18,6 +18,7 @@ from lnlab.execute.devices import autocast, device_kind
 from lnlab.nn.modes import switch
 from lnlab.nn.seeding import seed_dropout
 from lnlab.optim.schedules import warmup_factor
+from lnlab.optim.uncompiled import take_step
 from lnlab.probes.probe import State
 from lnlab.tasks.task import Batch, Task
 
@@ -94,7 +95,7 @@ class Updates:
             own = warmup_factor(self.state.step + 1, group.get("warmup_steps", 0))
             group["lr"] = rate * factor * own
         first = float(self.optimizer.param_groups[0]["lr"])
-        self.optimizer.step()
+        take_step(self.optimizer)
         self._clear_gradients()
         self._next_gradient = None
         self._next_batches = []
