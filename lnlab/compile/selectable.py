@@ -5,7 +5,7 @@ from functools import cache
 
 from lnlab.compile.checked import Checked
 from lnlab.compile.selection.measured_quantities import (
-    measured_at_several_steps,
+    measured_steps,
     quantities_of,
     splits_of,
     stated_facts,
@@ -15,6 +15,7 @@ from lnlab.keys import Json
 from lnlab.select.planned import PlannedRuns
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
+from lnlab.specfile.expressions import named_expressions
 
 
 def planned_runs(
@@ -44,25 +45,26 @@ def planned_runs(
     trained = any(steps for steps, _ in variants.at("train.steps"))
     trained = trained or (checked.merged.touched and _names_training(checked.document.data))
     splits = splits_of(checked.requests, trained=trained)
-    return PlannedRuns(
+    requests = (*checked.requests.sections, *checked.requests.claims, *checked.requests.requires)
+    expressions = named_expressions([request.choice for request in requests])
+    runs = PlannedRuns(
         variants=variants,
         point=point,
         unchanged=unchanged,
         seeds=checked.experiment.all_seeds,
         quantities=quantities_of(checked.requests, registries, splits, trained=trained) if every_probe else None,
         splits=splits,
-        against=stated_facts(registries, "reference"),
-        taken_over=stated_facts(registries, "over"),
-        told_by=stated_facts(registries, "told_by"),
+        against=stated_facts(registries, "reference", expressions),
+        taken_over=stated_facts(registries, "over", expressions),
+        told_by=stated_facts(registries, "told_by", expressions),
         counted_at=stated_facts(registries, "x"),
-        steps=measured_at_several_steps(
-            checked.requests, registries, {setting["train"]["steps"] for setting in checked.settings}
-        ),
+        steps=measured_steps(checked.requests, registries, {setting["train"]["steps"] for setting in checked.settings}),
         rules=list(registries["convergence"].entries) if "convergence" in registries else None,
         derived=list(registries["quantity"].entries) if "quantity" in registries else (),
         chosen=chosen,
         spec=checked.document.data,
     )
+    return runs.with_expressions(expressions)
 
 
 def _names_training(data: Json) -> bool:

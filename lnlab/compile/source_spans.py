@@ -28,6 +28,7 @@ def as_read(issues: Iterable[Issue], document: SpecDocument) -> list[Issue]:
     for issue in issues:
         location, path = issue.location, issue.path
         where = location.argument or document.where(location.path, key=about_key(issue))
+        path = path if len(path) < 2 or path[-2] != "expr" else path[:-1]  # below a text stands where in it
         if path[-1:] == ("kind",) and location.path not in document.marks:  # a bare word was written
             path = path[:-1]
         dotted = ".".join(map(str, path))

@@ -4,6 +4,8 @@ import altair as alt
 import polars as pl
 
 from lnlab.analyse.quantities.spectra import of_density
+from lnlab.report.words.quantity_words import quantity_with_unit
+from lnlab.specfile.expressions import expression_of
 
 AnyChart = alt.TopLevelMixin
 """Any chart of altair: one that stands alone."""
@@ -17,7 +19,7 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
     """A chart by layer where the sites have layers, else by parameter."""
     positive = bool((rows["value"] > 0).all())
     value = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
-    title = quantity.replace("_", " ")
+    title = quantity_with_unit(quantity) if expression_of(quantity) else quantity.replace("_", " ")
     layered = rows.filter(pl.col("layer").is_not_null())
     if layered.is_empty():
         shown = rows.with_columns(pl.col("path").fill_null("all parameters"))
@@ -48,7 +50,7 @@ def line_chart(rows: pl.DataFrame, quantity: str, x: str) -> AnyChart:
     number = rows.schema[x].is_numeric()
     axis = alt.X("x:Q" if number else "x:N", title=x)
     base = alt.Chart(shown, width=300).encode(axis, color)
-    title = quantity.replace("_", " ")
+    title = quantity_with_unit(quantity) if expression_of(quantity) else quantity.replace("_", " ")
     seeds = base.mark_line(opacity=0.3, strokeWidth=1).encode(
         alt.Y("value:Q", title=title, scale=scale), alt.Detail(["seed:N", "setting:N", "place:N"])
     )

@@ -25,9 +25,11 @@ from lnlab.registry import Choice
 from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.report.tidy import name_of_expression
 from lnlab.report.words.wording import join_words
 from lnlab.report.write import Report, write_report
 from lnlab.select.select import select_measured_rows
+from lnlab.specfile.expressions import EXPRESSION
 from lnlab.tables import Results, table_schema, wide_axes
 
 
@@ -100,6 +102,7 @@ class Measurements:
         Raises:
             LabError: nothing of that name was measured, nor can be derived.
         """
+        name = self._named(name)
         table, quantities = self._source(name)
         stored = self.results.tables.get(table or "")
         rows = select_measured_rows(self.results, {"quantity": name}) if stored is None else stored
@@ -131,6 +134,7 @@ class Measurements:
         Raises:
             LabError: nothing of that name was measured, it has no rows, or is a histogram, or there is no such ``x``.
         """
+        name = self._named(name)
         table, quantities = self._source(name)
         rows = self.frame(name)
         if table == "spectra" and x is None:
@@ -285,6 +289,18 @@ class Measurements:
         """Return the first quantity that a probe has measured, in the probe's own order."""
         measured = self.kinds[probe][1]
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
+
+    def _named(self, name: str) -> str:
+        """The name of a quantity as it was typed; of an expression, whatever its spaces.
+
+        Raises:
+            LabError: it reads like an expression and is none, or names what was not measured.
+        """
+        counts = self.results.row_counts().values()
+        known = {*(word for words in counts for word in words), *FRAME_REGISTRIES["quantity"].entries}
+        if not EXPRESSION.search(name) or name in known:
+            return name
+        return name_of_expression(name, known)
 
     def _source(self, name: str) -> tuple[str | None, frozenset[str]]:
         """Find the table of a quantity or a probe, and the quantities that are meant; a derived one has no table.

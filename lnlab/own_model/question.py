@@ -71,7 +71,7 @@ def read_question(
     ]
     written = {**merged.data, "claims": with_sentences}
     reading = read_experiment({"lnlab": LANGUAGE, **written})
-    issues = [replace(issue, place=merged.stated_path(issue.path)) for issue in reading.issues]
+    issues = [replace(issue, place=merged.stated_path(issue.path)) for issue in (*merged.issues, *reading.issues)]
     choices: dict[str, list[Choice]] = {"claim": [], "section": []}
     experiment = reading.experiment
     for key, kind, texts in (

@@ -16,8 +16,9 @@ from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.quantity import quantities
+from lnlab.select.quantity import named_parts, quantities
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
+from lnlab.specfile.expressions import named_expressions
 from lnlab.tables import Results
 
 WHOLE_TABLES = ("spectra",)
@@ -35,13 +36,15 @@ def claim_selections(claim: Claim) -> list[Conditions]:
 
 
 def quantities_of_claim(claim: Claim) -> set[str]:
-    """The quantities that a claim is about."""
+    """The quantities that a claim is about; in place of an expression those that it names."""
     names = (name for selection in claim_selections(claim) for name in value_list(selection.get("quantity")))
-    return {name for name in names if isinstance(name, str)}
+    return {part for name in names if isinstance(name, str) for part in named_parts(name)}
 
 
 def quantities_of_section(section: Mapping[str, Json], others: Collection[str] = ()) -> set[str]:
     """The quantities that a section names, those that its defaults name or its kind implies included.
+
+    In place of an expression stand those that it names.
 
     Args:
         section: resolved.
@@ -53,8 +56,9 @@ def quantities_of_section(section: Mapping[str, Json], others: Collection[str] =
         asked = registry.resolve(asked)
     implied = registry.entries[asked["kind"]].facts.implied if asked["kind"] in registry.entries else ()
     known = quantities.entries.keys() | MEASURED.keys() | set(others)
-    named = asked.get("quantity")
-    return (known & set(_texts(asked))) | set(implied) | ({named} if isinstance(named, str) else set())
+    named = [asked["quantity"]] if isinstance(asked.get("quantity"), str) else []
+    parts = {part for name in (*named, *named_expressions(asked)) for part in named_parts(name)}
+    return (known & set(_texts(asked))) | set(implied) | parts
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -81,8 +85,8 @@ def rows_of_quantities(results: Results, names: Iterable[str]) -> dict[str, pl.D
     for table in WHOLE_TABLES:
         if table in indexed:
             rows[table].append(indexed[table][_ROW])
-    for name in sorted(names):
-        for table, kept in _rows_of_quantity(indexed, name).items():
+    for part in sorted({part for name in names for part in named_parts(name)}):
+        for table, kept in _rows_of_quantity(indexed, part).items():
             rows[table].append(kept[_ROW])
     return {
         name: table.filter(pl.int_range(pl.len()).is_in(pl.concat(rows[name]).unique().implode()))
@@ -143,6 +147,7 @@ def has_quantities(names: Iterable[str], kept: Iterable[str]) -> bool:
 
     def is_there(name: str) -> bool:
         facts = quantities[name].facts if name in quantities.entries else None
-        return name in there or bool(facts and facts.of and all(is_there(part) for part in facts.of))
+        parts = (facts.parts or facts.of) if facts else None
+        return name in there or bool(parts and all(is_there(part) for part in parts))
 
     return all(map(is_there, names))

@@ -7,7 +7,9 @@ from typing import Any
 from lnlab.keys import Json, canonical
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.registry import Choice, Registry, supplied_parameters
+from lnlab.select.quantity import named_parts
 from lnlab.specfile.experiment import ClaimText, Experiment, kind_and_parameters
+from lnlab.specfile.expressions import named_expressions
 
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
@@ -65,7 +67,9 @@ def _registered_words(
     measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
     stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
     words = {name: quantities[name] for quantities in stated for name in quantities if name not in MEASURED}
-    named = canonical([*sections, *(kind_and_parameters(claim) for claim in experiment.claims)])
+    asked = [*sections, *(kind_and_parameters(claim) for claim in experiment.claims)]
+    parts = [part for name in named_expressions(asked) for part in named_parts(name)]
+    named = canonical([*asked, *parts])
     derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
     words |= {entry.name: entry.facts.words for entry in derived}
     return {name: asdict(words[name]) for name in sorted(words)}

@@ -4,7 +4,8 @@ The tables of a store hold keys in place of settings, and a quantity by its word
 what each column is, for whoever reads the numbers with another tool.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import polars as pl
 
@@ -18,6 +19,7 @@ from lnlab.report.words.quantity_words import quantity_words, using_words
 from lnlab.select.quantity import quantities
 from lnlab.select.select import select_measured_rows
 from lnlab.select.selection import QUANTITY_TABLES
+from lnlab.specfile.expressions import EXPRESSION, NoExpression, parse_name
 from lnlab.tables import AXIS_PREFIX, WRITTEN_BY_THE_PLAN, WRITTEN_BY_WORKERS, Results, wide_axes
 
 _KEYS = ("run", "variant", "trajectory", "measurement", "setting")
@@ -66,11 +68,30 @@ def _rows(results: Results, name: str | None) -> pl.LazyFrame:
     holder = next((table for table, words in measured.items() if name in words), None)
     if holder is not None and holder not in numbers:
         return results.lazy(holder).filter(pl.col("quantity") == name)
+    known = [*(word for words in measured.values() for word in words), *quantities.entries]
+    if holder is None and EXPRESSION.search(name):
+        name = name_of_expression(name, known)
     if holder is not None or name in quantities.entries:
         return select_measured_rows(results, {"quantity": name}).lazy()
-    others = [table for table in results.tables if table not in numbers]
-    known = [*(word for words in measured.values() for word in words), *quantities.entries, "runs", *others]
+    known += ["runs", *(table for table in results.tables if table not in numbers)]
     raise LabError(Issue("unknown-name", "results", f"nothing called '{name}' was measured", nearest(name, known)))
+
+
+def name_of_expression(text: str, known: Collection[str]) -> str:
+    """The name of an expression as somebody typed it.
+
+    Raises:
+        LabError: it cannot be read, or names what is not ``known``.
+    """
+    try:
+        expression = parse_name(text)
+    except NoExpression as error:
+        at = next((f", character {place + 1}" for place in error.issue.path if isinstance(place, int)), "")
+        raise LabError(replace(error.issue, place=f"results: expression{at}")) from error
+    if unknown := [part for part in expression.quantities if part not in known]:
+        what = f"nothing called '{unknown[0]}' was measured"
+        raise LabError(Issue("unknown-name", "results", what, nearest(unknown[0], known)))
+    return expression.name
 
 
 def _whole_numbers(axes: pl.DataFrame, wide: pl.DataFrame) -> pl.DataFrame:

@@ -5,9 +5,10 @@ the same index of settings. Of columns, the plan knows the closed words, the see
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 from lnlab.errors import closest, listed, nearest
 from lnlab.issues import Issue
@@ -15,6 +16,7 @@ from lnlab.keys import Json
 from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.select.variants import Members, Variants
 from lnlab.specfile.columns import COLUMNS, GRID, LAST, LAYER_ENDS, METHOD, TIMES, VOCABULARY
+from lnlab.specfile.expressions import UNREADABLE, Expression, expression_of
 from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.values import kind_label
 
@@ -39,7 +41,7 @@ class PlannedRuns:
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         counted_at: derived quantity -> the values of its column x, of those that state them.
-        steps: quantity -> the steps at which every run has it, of those that are measured at several.
+        steps: quantity -> the steps at which every run has it, as far as they are known.
         rules: every rule of convergence, or None where the registry is absent.
         derived: every derived quantity; none has a split but those that are told by it.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
@@ -125,9 +127,69 @@ class PlannedRuns:
                 return None
             remedy = {"init": "write 0", "end": "write last"}.get(str(value), "count updates from 0, or write last")
             return _no_such_row(key, value, remedy)
-        if known is None or value is None or value in known:
+        if known is None or value is None or value in known or value == UNREADABLE:
             return None
+        if key == "quantity" and isinstance(value, str) and (expression := expression_of(value)):
+            return self._issue_of_expression(expression)
         return _no_such_row(key, value, _nearest(value, known))
+
+    def _issue_of_expression(self, expression: Expression) -> Issue | None:
+        """What is wrong with an expression over quantities: with one of them, a condition on it, or how they meet.
+
+        Whether two meet at a place of the model is known where its sites are (``lnlab.app.claim_sites``).
+        """
+        known = list(self.quantities or ())
+        for operand in expression.operands:
+            name, place = operand.quantity, ("quantity", "expr", operand.quantity)
+            if name not in known:
+                return Issue("unknown-name", place, f"no quantity '{name}' is measured here", _nearest(name, known))
+            for column, value in operand.pins:
+                if issue := self._issue_of_column(column, value):
+                    return replace(issue, place=("quantity", "expr", str(column)))
+        if not expression.unit:
+            what = "an expression needs a unit"
+            return Issue("missing", ("quantity",), what, "write {expr: ..., unit: ...}, such as unit: ratio")
+        of_grids = {name: self.taken_over.get(name) for name in expression.quantities}
+        if len(set(of_grids.values())) > 1:
+            grid = next(name for name, path in of_grids.items() if path)
+            run = next(name for name, path in of_grids.items() if path != of_grids[grid])
+            what = f"'{grid}' is one number of all runs that differ in {of_grids[grid]}, and '{run}' is not"
+            return Issue("conflict", ("quantity", "expr", grid), what, "take quantities of the same runs")
+        if len(kinds := {self.against[name] for name in expression.quantities if name in self.against}) > 1:
+            first = next(name for name in expression.quantities if name in self.against)
+            what = f"its quantities are measured against two references, {' and '.join(sorted(kinds))}"
+            return Issue("conflict", ("quantity", "expr", first), what, "write two claims")
+        for column in ("split", "step"):
+            given = self.given(expression, column)
+            if given and not set.intersection(*(set(values) for _, values in given)):
+                one, other = next((a, b) for a in given for b in given if not set(a[1]) & set(b[1]))
+                what = f"no {column} has both: '{one[0]}' is there at {column} {listed(map(str, one[1]))}, "
+                what += f"'{other[0]}' at {listed(map(str, other[1]))}"
+                remedy = f"pin it, as in {other[0]}[{column}: {other[1][0]}]"
+                return Issue("conflict", ("quantity", "expr", other[0]), what, remedy)
+        return None
+
+    def given(self, expression: Expression, column: str) -> list[tuple[str, tuple[str | int, ...]]]:
+        """Of each quantity of an expression its splits or its steps, where they are known and no brackets pin one."""
+        known: Mapping[str, tuple[str | int, ...]] = self.splits if column == "split" else self.steps
+        everywhere = list(self.quantities or ())
+        return [
+            (one.quantity, known[one.quantity])
+            for one in expression.operands
+            if column not in dict(one.pins) and one.quantity in known and everywhere.count(one.quantity) <= 1
+        ]
+
+    def with_expressions(self, names: Collection[str]) -> "PlannedRuns":
+        """The same with the splits and steps at which expressions will have rows."""
+        common: dict[str, dict[str, tuple[Any, ...]]] = {"split": {}, "step": {}}
+        for name in names:
+            if expression := expression_of(name):
+                for column, of_names in common.items():
+                    if given := [values for _, values in self.given(expression, column)]:
+                        of_names[name] = tuple(v for v in given[0] if all(v in others for others in given))
+        derived = [*self.derived, *(name for name in names if name not in common["split"])]
+        splits, steps = {**self.splits, **common["split"]}, {**self.steps, **common["step"]}
+        return replace(self, splits=splits, steps=steps, derived=derived)
 
 
 class PlannedSelection:
@@ -188,7 +250,7 @@ class PlannedSelection:
 
     def _of_the_curve(self, name: str) -> bool:
         """Whether a quantity is measured along the curve and nowhere else."""
-        return name in self.runs.splits and list(self.runs.quantities or ()).count(name) == 1
+        return name in self.runs.splits and list(self.runs.quantities or ()).count(name) <= 1
 
     def unpinned(self, claim_axes: Collection[str]) -> str | None:
         """Why it leaves a number for each of several splits, steps or rules of convergence; or None."""
@@ -197,9 +259,9 @@ class PlannedSelection:
             if several := [column for column in self.runs.told_by.get(name, ()) if column not in pinned]:
                 return f"'{name}' is there for every {' and '.join(several)}; pin {', '.join(several)}"
             if (
-                (steps := self.runs.steps.get(name))
+                len(steps := self.runs.steps.get(name, ())) > 1
                 and "step" not in pinned
-                and list(self.runs.quantities or ()).count(name) == 1
+                and list(self.runs.quantities or ()).count(name) <= 1
             ):
                 return f"'{name}' is measured at the steps {listed(map(str, steps))}; pin step"
             if self._of_the_curve(name) and "split" not in pinned and len(self.runs.splits[name]) > 1:

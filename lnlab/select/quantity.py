@@ -7,12 +7,14 @@ or ``(results, reference) -> rows`` where its facts have a ``reference``.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal
 
 import polars as pl
 
 from lnlab.facts import Facts, QuantityWords
-from lnlab.registry import Registry
+from lnlab.registry import Entry, Registry
+from lnlab.specfile.expressions import Expression, expression_of
 from lnlab.tables import Results
 
 
@@ -34,6 +36,8 @@ class QuantityFacts(Facts):
         fraction: whether its numbers lie between 0 and 1.
         rate: whether they are learning rates of a grid, 0 for none: their logarithms are compared, by the median.
         told_by: the keys of a selection that say which of several numbers is meant.
+        whole_run: whether it is one number of a run, which in an expression goes with every step of the run.
+        parts: of an expression the quantities that it names.
         x: the values of the column x at which it is counted; empty: whatever was measured.
         words: what pages call it; None: the words of its name.
     """
@@ -50,12 +54,67 @@ class QuantityFacts(Facts):
     fraction: bool = False
     rate: bool = False
     told_by: tuple[str, ...] = ()
+    whole_run: bool = False
+    parts: tuple[str, ...] = ()
     x: tuple[float, ...] = ()
     words: QuantityWords | None = None
 
 
-quantities: Registry[Callable[..., pl.DataFrame]] = Registry("quantity", QuantityFacts)
-"""Builders ``(results: Results) -> rows``."""
+class _Entries(dict[str, "Entry[Callable[..., pl.DataFrame]]"]):
+    """The registered quantities, and by its name every expression over quantities; iteration has the former alone."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and expression_of(name) is not None)
+
+    def __missing__(self, name: str) -> "Entry[Callable[..., pl.DataFrame]]":
+        if (expression := expression_of(name)) is None:
+            raise KeyError(name)
+        # what builds the rows asks for those of other quantities, and so stands above this module
+        rows = partial(import_module("lnlab.select.aligned").expression_rows, expression)
+        rows.__doc__ = f"``{expression.formula}``: over rows of the same run and place."
+        return Entry("quantity", name, rows, facts=_facts_of_expression(expression, self))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - it is what get does
+
+
+def _facts_of_expression(expression: Expression, entries: _Entries) -> QuantityFacts:
+    """What follows for an expression from the facts of the derived quantities that it names."""
+    named = {name: entries[name].facts if name in entries else None for name in expression.quantities}
+    derived = [facts for facts in named.values() if facts is not None]
+    known = not any(facts.of is None and facts.table is None for facts in derived)
+    of = dict.fromkeys(part for name, facts in named.items() for part in ((name,) if facts is None else facts.of or ()))
+    return QuantityFacts(
+        of=tuple(of) if known else None,
+        table=next((facts.table for facts in derived if facts.table), None),
+        needs=" and ".join(dict.fromkeys(facts.needs for facts in derived if facts.needs)) or None,
+        trained=any(facts.trained for facts in derived),
+        across=any(facts.across for facts in derived),
+        over=next((facts.over for facts in derived if facts.over), None),
+        reference=next((facts.reference for facts in derived if facts.reference), None),
+        bimodal=min((facts.bimodal for facts in derived if facts.bimodal is not None), default=None),
+        told_by=tuple(
+            dict.fromkeys(
+                column
+                for operand in expression.operands
+                if (facts := named[operand.quantity]) is not None
+                for column in facts.told_by
+                if column not in dict(operand.pins)
+            )
+        ),
+        whole_run=len(derived) == len(named) and all(facts.whole_run for facts in derived),
+        parts=expression.quantities,
+    )
+
+
+class _Quantities(Registry[Callable[..., pl.DataFrame]]):
+    def __init__(self) -> None:
+        super().__init__("quantity", QuantityFacts)
+        self._entries = _Entries()
+
+
+quantities: Registry[Callable[..., pl.DataFrame]] = _Quantities()
+"""Builders ``(results: Results) -> rows``; an expression is built by its name, and registered nowhere."""
 
 
 def register_alike(
@@ -84,6 +143,12 @@ def quantity_fact(selection: Mapping[str, Any], fact_name: str) -> Any:
     names = quantity if isinstance(quantity, list | tuple) else [quantity]
     values = (getattr(quantities.entries[name].facts, fact_name) for name in names if name in quantities.entries)
     return next((value for value in values if value), None)
+
+
+def named_parts(name: str) -> tuple[str, ...]:
+    """The quantities that an expression names, or the one quantity that this is."""
+    expression = expression_of(name)
+    return (name,) if expression is None else expression.quantities
 
 
 def stored_rows(results: Results, quantity: str) -> pl.DataFrame:

@@ -37,9 +37,23 @@ class SpecDocument:
         return f"{self.path}:{mark.line}:{mark.column}"
 
     def mark(self, path: Where, *, key: bool = False) -> Mark:
-        """The mark behind ``where``: that of ``path``, or of the nearest path above it that has one."""
+        """The mark behind ``where``: that of ``path``, or of the nearest path above it that has one.
+
+        Of an expression, the path ends in a character of its text, counted from 0, or in a word of it.
+        """
         ancestor = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
-        return self.marks[ancestor][not key]
+        mark = self.marks[ancestor][not key]
+        return self._mark_within(mark, path[-1]) if "expr" in path[-2:-1] else mark
+
+    def _mark_within(self, mark: Mark, within: str | int) -> Mark:
+        """The mark of a character or word of a text that stands on the rest of one line; else that of the text."""
+        lines = self.text.split("\n")
+        source = lines[mark.line - 1][mark.column - 1 :] if mark.line <= len(lines) else ""
+        if isinstance(within, int):
+            quoted = source[:1] in ("'", '"')
+            return mark if source[:1] in "|>" else replace(mark, column=mark.column + within + quoted)
+        word = re.search(rf"\b{re.escape(within)}\b", source)
+        return replace(mark, column=mark.column + word.start()) if word else mark
 
 
 def load_spec(path: Path) -> SpecDocument:

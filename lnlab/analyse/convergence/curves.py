@@ -71,6 +71,7 @@ CONVERGENCE_FACTS: dict[str, Any] = {
     "reads": decisive_losses,
     "trained": True,
     "told_by": DISTINGUISHED_BY,
+    "whole_run": True,
 }
 
 

@@ -76,6 +76,7 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
     trained=True,
     across=True,
     needs="the sharpness and the validation loss at the same states, and a run that learns a quarter",
+    whole_run=True,
 )
 def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     """``λ_max where L_t = L*``: the sharpness of runs of a seed at one loss (after Gilmer et al., 2022).

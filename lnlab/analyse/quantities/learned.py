@@ -38,6 +38,7 @@ _NEEDS = "the entropy of single tokens, and a reference that beats it"
     needs=_NEEDS,
     reference="best",
     bimodal=BIMODAL_SPAN,
+    whole_run=True,
 )
 def learned_fraction(results: Results, reference: Json = None) -> pl.DataFrame:
     """``phi = max(0, (H1 - L) / (H1 - L_ref))``: learned, of what ``reference`` has (Xiong et al., 2020, 3.2).

@@ -21,7 +21,7 @@ from lnlab.select.settings import settings_of
 from lnlab.tables import Results
 
 RATE_PATH = "optimizer.lr"
-_TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE_PATH}
+_TAGS: dict[str, Any] = {"trained": True, "across": True, "over": RATE_PATH, "whole_run": True}
 _NEEDS = "a final loss at two values of optimizer.lr or more"
 _LOSSES, _SHARES = ("nll",), ("nll", "unigram_entropy")
 _OF_LOSSES: dict[str, Any] = {"of": _LOSSES, "needs": _NEEDS, **_TAGS}

@@ -35,6 +35,7 @@ _NEEDS = "a compared variant that has learned a quarter of what the best of them
     across=True,
     needs=_NEEDS,
     reference="compared",
+    whole_run=True,
 )
 def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     """``min {t : L_t <= 1.02 L*}``: updates to the target of the compared variants (Xiong et al., 2020, Section 4.2).
@@ -55,6 +56,7 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     across=True,
     needs=_NEEDS,
     reference="compared",
+    whole_run=True,
 )
 def epochs_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
     """``min {t : L_t <= 1.02 L*} / T``: as ``time_to_target``, over updates an epoch (Xiong et al., 2020, Section 4.2).

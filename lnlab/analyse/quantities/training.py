@@ -64,6 +64,7 @@ def final_losses(results: Results) -> pl.DataFrame:
     words=QuantityWords("final nll", "{nats} per {item}", "validation negative log likelihood at the end of training"),
     of=("nll",),
     trained=True,
+    whole_run=True,
 )
 def final_nll(results: Results) -> pl.DataFrame:
     """``L``: the validation nll where a run was evaluated last (Xiong et al., 2020).
@@ -78,6 +79,7 @@ def final_nll(results: Results) -> pl.DataFrame:
     words=QuantityWords("best nll", "{nats} per {item}", "smallest validation negative log likelihood in training"),
     of=("nll",),
     trained=True,
+    whole_run=True,
 )
 def best_nll_of_run(results: Results) -> pl.DataFrame:
     """``min_t L_t``: the lowest validation nll of a run (Xiong et al., 2020).

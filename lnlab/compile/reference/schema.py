@@ -13,10 +13,11 @@ from lnlab.compile.reference.key_words import KEY_WORDS
 from lnlab.compile.reference.meanings import COMMON_MEANINGS
 from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
 from lnlab.compile.reference.schema_parts import (
-    QUANTITY_NAME,
+    QUANTITY,
     SELECTION,
     by_kind,
     described,
+    expression_schema,
     nullable,
     quantity_schema,
     selection_schema,
@@ -32,7 +33,7 @@ from lnlab.specfile.experiment import SETTING, SelectText
 from lnlab.specfile.values import NONE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY_NAME}
+_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY}
 """Parameters of claims and sections that select rows."""
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 
@@ -94,6 +95,7 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     definitions["model:layers"] = definitions["encoder"]["properties"]["layers"]
     paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
     definitions["selection"] = selection_schema(paths)
+    definitions["quantity"] = expression_schema()
     definitions["quantity_name"] = quantity_schema(_quantities(registries))
     properties = grammar["properties"] | _forms(registries) | overlay_schemas(registries)
     words = {**COMMON_MEANINGS, **KEY_WORDS}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lnlab.keys import Json
 from lnlab.specfile.columns import COLUMNS, GRID, METHOD, TIMES, VOCABULARY
+from lnlab.specfile.expressions import FUNCTIONS, LONGEST, PINNED
 from lnlab.specfile.references import BEST, REFERENCE
 
 _CONDITIONS: Json = {"type": "object", "minProperties": 1}
@@ -51,12 +52,34 @@ def nullable(schema: Json) -> Json:
     return {"if": {"type": "null"}, "else": schema}
 
 
-QUANTITY_NAME: Json = {"$ref": "#/$defs/quantity_name"}
+QUANTITY: Json = {"$ref": "#/$defs/quantity"}
 
 
 def quantity_schema(quantities: Iterable[str] | None) -> Json:
     """The name of a quantity: one of these, or any text where not all of them are known."""
     return {"type": "string"} if quantities is None else {"enum": sorted(set(quantities))}
+
+
+def expression_schema() -> Json:
+    """A quantity: its name, or an expression over others."""
+    text: Json = {"type": "string", "minLength": 1}
+    expression: Json = {
+        "type": "object",
+        "description": "a quantity made of others, row by row",
+        "properties": {
+            "expr": {
+                **text,
+                "maxLength": LONGEST,
+                "description": "such as gradient_norm / loss[step: 0]: quantities, numbers, + - * / **, "
+                f"{', '.join(FUNCTIONS)}; brackets pin {', '.join(PINNED)}",
+            },
+            "unit": {**text, "maxLength": 80, "description": "of its values, for axes and captions"},
+            "label": {**text, "maxLength": 80, "description": "what pages call it; else its formula"},
+        },
+        "required": ["expr", "unit"],
+        "additionalProperties": False,
+    }
+    return {"if": {"type": "object"}, "then": expression, "else": {"$ref": "#/$defs/quantity_name"}}
 
 
 def selection_schema(setting_paths: Sequence[str]) -> Json:
@@ -69,7 +92,7 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
     named = {"if": {"type": "string"}, "then": {"const": BEST}, "else": _one_or_several(_CONDITIONS)}
     columns[REFERENCE] = {**nullable(named), "description": "the variants that derived numbers are measured against"}
     columns |= {column: _one_or_several({"enum": [*words, None]}) for column, words in VOCABULARY.items()}
-    columns["quantity"] = _one_or_several(nullable(QUANTITY_NAME))
+    columns["quantity"] = _one_or_several(nullable(QUANTITY))
     return {
         "type": "object",
         "description": "selection of rows: column or path of the setting -> value, or list of values",

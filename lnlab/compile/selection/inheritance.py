@@ -22,6 +22,7 @@ from lnlab.select.selection import value_list
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, COLUMNS, GRID, METHOD, TIMES
 from lnlab.specfile.experiment import SETTING
+from lnlab.specfile.expressions import with_names
 from lnlab.specfile.values import value_label
 
 FOR_EACH = "for_each"
@@ -125,7 +126,15 @@ def claim_ids(merged: MergedSpec) -> list[str]:
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:
-    """The merged spec with all its claims in one list, and sections that name theirs by id; its origins lead back."""
+    """The merged spec with all its claims in one list, and sections that name theirs by id; its origins lead back.
+
+    Every expression has become its name.
+    """
+    for key in ("report", "claims"):
+        issues: list[Issue] = []
+        if isinstance(merged.data.get(key), list):
+            merged = replace(merged, data={**merged.data, key: with_names(merged.data[key], (key,), issues)})
+        merged.issues += [issue.at(merged.location(issue.path)) for issue in issues]
     written = _Claims(merged, registries)
     report = merged.data.get("report")
     sections = []

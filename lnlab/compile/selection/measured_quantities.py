@@ -38,10 +38,10 @@ def quantities_of(
     return measured + [entry.name for entry in _derived(registries) if trained or not entry.facts.trained]
 
 
-def measured_at_several_steps(
+def measured_steps(
     requests: ResolvedRequests, registries: Registries, run_lengths: Collection[int]
 ) -> dict[str, tuple[int, ...]]:
-    """Quantity -> the steps at which the shortest run has it, of those that every run has at several.
+    """Quantity -> the steps at which the shortest run has it.
 
     Left out are curves, which a selection reads at their last step, what is derived from several states, and probes
     that count epochs, whose steps depend on the corpus.
@@ -62,12 +62,15 @@ def measured_at_several_steps(
             due = probe_steps(entry, probe.at, shortest, None)
             for name in names:
                 steps.setdefault(name, set()).update(due)
-    return {name: tuple(sorted(found)) for name, found in steps.items() if len(found) > 1}
+    return {name: tuple(sorted(found)) for name, found in steps.items()}
 
 
-def stated_facts(registries: Registries, fact: str) -> dict[str, Any]:
-    """Derived quantity -> a fact of it, of those that state it."""
-    return {entry.name: value for entry in _derived(registries) if (value := getattr(entry.facts, fact))}
+def stated_facts(registries: Registries, fact: str, expressions: Collection[str] = ()) -> dict[str, Any]:
+    """Derived quantity or expression -> a fact of it, of those that state it."""
+    known = registries["quantity"].entries if "quantity" in registries else {}
+    named = [entry for name in expressions if (entry := known.get(name)) is not None]
+    entries = [*_derived(registries), *named]
+    return {entry.name: value for entry in entries if (value := getattr(entry.facts, fact))}
 
 
 def _derived(registries: Registries) -> list[Entry[Any]]:

@@ -201,6 +201,18 @@ def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[
         facts = quantities[quantity].facts
         if facts.across or facts.over:  # a run's number follows from those of others
             runs = pl.lit(value=True)
+        if facts.parts:
+            sources: dict[str, list[pl.DataFrame]] = {}
+            for part in facts.parts:
+                of_part = {
+                    name: results.tables[name].filter(runs & (pl.col("quantity") == part))
+                    for name in QUANTITY_TABLES
+                    if name in results.tables
+                }
+                of_part = source_rows_of(results, part, rows) if part in quantities.entries else of_part
+                for name, frame in of_part.items():
+                    sources.setdefault(name, []).append(frame)
+            return {name: pl.concat(frames).unique(maintain_order=True) for name, frames in sources.items()}
         if facts.table is not None:
             return {facts.table: results.tables[facts.table].filter(runs)}
         condition = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)

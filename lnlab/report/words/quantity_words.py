@@ -14,6 +14,7 @@ from lnlab.keys import Json
 from lnlab.measured.vocabulary import MEASURED
 from lnlab.report.loss_units import fill_units
 from lnlab.select.quantity import quantities
+from lnlab.specfile.expressions import expression_of
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
 _WEIGHTS = {"w1": "W₁", "w2": "W₂", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
@@ -31,7 +32,11 @@ def using_words(words: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
 
 
 def quantity_words(name: str) -> QuantityWords | None:
-    """The words of a quantity, or None where nobody has stated any."""
+    """The words of a quantity, or None where nobody has stated any. An expression is called by its label or formula."""
+    if expression := expression_of(name):
+        formula = expression.spelled(quantity_name)
+        # without a label its name says all that there is to say
+        return QuantityWords(expression.label or formula, expression.unit or "", formula if expression.label else "")
     own: QuantityWords | None = quantities.entries[name].facts.words if name in quantities.entries else None
     own = own or MEASURED.get(name)
     if name not in _stored.get():
@@ -44,7 +49,7 @@ def quantity_words(name: str) -> QuantityWords | None:
 def quantity_unit(name: str, nats: str = "nats") -> str | None:
     """The unit of a quantity, or None where it is unknown."""
     words = quantity_words(name)
-    return fill_units(words.unit, nats) if words else None
+    return fill_units(words.unit, nats) or None if words else None
 
 
 def quantity_name(name: str) -> str:
@@ -62,8 +67,8 @@ def quantity_definition(name: str, nats: str = "nats") -> str:
     """A quantity with what it is, to begin a caption."""
     words = quantity_words(name)
     text = quantity_name(name)
-    known = f" ({fill_units(f'{words.definition}, {words.unit}', nats)})" if words else ""
-    return f"{text[:1].upper()}{text[1:]}{known}"
+    known = ", ".join(part for part in (words.definition, words.unit) if part) if words else ""
+    return f"{text[:1].upper()}{text[1:]}{f' ({fill_units(known, nats)})' if known else ''}"
 
 
 def axis_title(quantity: str, where: Mapping[str, Json] | None = None, nats: str = "nats") -> str:

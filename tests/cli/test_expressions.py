@@ -1,0 +1,203 @@
+"""Expressions over quantities from the spec to the page, the file of numbers, and every mistake at its place."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+from lnlab.specfile.expressions import expression_of
+
+SPEC = """\
+lnlab: 2
+title: Expressions
+task: {kind: random_tokens, vocabulary: 50, sentences: 4, length: 6}
+model: {kind: encoder, layers: 2, d_model: 8, heads: 2, d_ff: 8}
+seeds: 3
+sweep: [{placement: [pre, post]}]
+probes: [{kind: gradient_norm, batches: 2}, {kind: hidden_norm}]
+report:
+  - kind: depth_profile
+    quantity: {expr: "gradient_norm*hidden_norm[tensor: sum]", unit: nats per token, label: scaled gradient}
+    where: {tensor: w2}
+    claims:
+      - {id: fed, says: It is above 0.1., role: prediction, kind: bound, exact: true, at_least: 0.1,
+         of: {layer: last, placement: post}}
+claims:
+  - id: falls
+    says: It falls.
+    kind: ratio
+    of: {quantity: {expr: "log(1 + gradient_norm[layer: last])", unit: log}, tensor: w2, placement: post}
+    to: {placement: pre}
+    at_most: 9
+"""
+NAME = "scaled gradient = gradient_norm * hidden_norm[tensor: sum] [nats per token]"
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """A folder in which the spec was run and its page written."""
+    folder = tmp_path_factory.mktemp("expressions")
+    (folder / "spec.yaml").write_text(SPEC)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        codes = [main([*words, "-q"]) for words in (["run", "spec.yaml", "-w", "1"], ["report", "spec.yaml"])]
+    assert codes == [0, 0]
+    return folder
+
+
+@pytest.fixture
+def here(computed, monkeypatch):
+    monkeypatch.chdir(computed)
+    return computed
+
+
+def product_by_hand(rows):
+    """Seed, placement and layer -> the product, from the stored rows of both quantities."""
+    of = {name: rows.filter(quantity=name) for name in ("gradient_norm", "hidden_norm")}
+    keys = ["placement", "seed", "layer", "sublayer"]
+    joined = of["gradient_norm"].join(of["hidden_norm"].filter(tensor="sum"), on=keys, suffix="_of_stream")
+    return joined.select(*keys, "tensor", value=pl.col("value") * pl.col("value_of_stream")).sort(*keys, "tensor")
+
+
+def test_the_file_of_numbers_has_the_product(here, lnlab, tmp_path):
+    for name, words in (("all", []), ("one", ["--quantity", "gradient_norm * hidden_norm [ tensor:sum ]"])):
+        result = lnlab("results", "spec.yaml", "--out", tmp_path / f"{name}.parquet", *words)
+        assert (result.code, result.err) == (0, "")
+    hand = product_by_hand(pl.read_parquet(tmp_path / "all.parquet"))
+    rows = pl.read_parquet(tmp_path / "one.parquet")
+    assert rows["quantity"].unique().to_list() == ["gradient_norm * hidden_norm[tensor: sum]"]
+    keys = ["placement", "seed", "layer", "sublayer", "tensor"]
+    assert rows.select(*keys, "value").sort(keys).equals(hand)
+    assert hand.height > 0
+
+
+def test_the_page_has_its_words_its_unit_and_its_formula(here):
+    page = (here / "reports" / "spec" / "index.html").read_text()
+    assert "Scaled gradient (gradient norm · hidden norm (tensor sum), nats per token) by layer" in page
+    assert "scaled gradient, nats per token" in (here / "reports/spec/figures/figure-1.svg").read_text()
+    assert 'class="broken"' not in page
+    verdicts = pl.read_parquet(here / "reports/spec/data/verdicts.parquet")
+    assert dict(verdicts.select("claim", "quantity").iter_rows()) == {
+        "fed": NAME,
+        "falls": "log(1 + gradient_norm[layer: last]) [log]",
+    }
+    assert all(expression_of(name) for name in verdicts["quantity"])
+
+
+def test_a_report_keeps_the_rows_of_the_quantities_that_it_reads_and_is_judged_from_them(here, lnlab, tmp_path):
+    stored = json.loads((here / "reports/spec/data/experiment.json").read_text())
+    assert [entry["quantity"] for entry in stored["kept"]] == ["gradient_norm", "hidden_norm"]
+    before = (here / "reports/spec/index.html").read_bytes()
+    again = lnlab("report", "--from", "reports/spec", "--out", tmp_path / "again", "-q")
+    assert (again.code, again.err) == (0, "")
+    assert (tmp_path / "again" / "index.html").read_bytes() == before
+
+
+def test_it_is_locked_verified_and_traced(here, lnlab):
+    assert lnlab("lock", "spec.yaml").code == 0
+    verified = lnlab("verify", "spec.yaml", "--level", "1")
+    assert verified.code == 0, verified.err
+    why = lnlab("why", "spec.yaml:falls")
+    assert why.code == 0, why.err
+    assert "log(1 + gradient_norm[layer: last])" in why.out
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        (
+            "gradient_nrom * hidden_norm",
+            23,
+            "no quantity 'gradient_nrom' is measured here; did you mean 'gradient_norm'?",
+        ),
+        ("gradient_norm * hiden_norm", 39, "no quantity 'hiden_norm' is measured here; did you mean 'hidden_norm'?"),
+        ("gradient_norm *", 23, "cannot be read"),
+        ("gradient_norm % 2", 37, "'%' has no meaning in an expression"),
+        ("gradient_norm * __import__(hidden_norm)", 39, "no function is called '__import__'"),
+        ("gradient_norm ** 1000", 40, "the power 1000"),
+        ("gradient_norm[layer: 7] * 2", 37, "no row has layer = 7"),
+        ("gradient_norm[tensr: w2] * 2", 37, "no column is called 'tensr'; did you mean 'tensor'?"),
+        ("(" * 190 + "gradient_norm", 212, "cannot be read"),
+        ("gradient_norm" + " * gradient_norm" * 300, 22, "an expression of 4,813 characters"),
+    ],
+)
+def test_a_mistake_is_one_line_at_its_place(workdir, lnlab, text, where, what):
+    spec = SPEC.replace("gradient_norm*hidden_norm[tensor: sum]", text)
+    (workdir / "spec.yaml").write_text(spec)
+    result = lnlab("check", "spec.yaml")
+    (line,) = result.err.splitlines()
+    assert result.code == 2
+    assert line.startswith(f"spec.yaml:10:{where}: report.0.quantity.expr: "), line
+    assert what in line
+
+
+TRAINED = """\
+optimizer: {kind: sgd, lr: 0.1}
+train: {steps: 4, evaluate: {every: 2}}
+claims:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("loss * best_lr", 30, "'best_lr' is one number of all runs that differ in optimizer.lr, and 'loss' is not"),
+        ("nll / learning_rate", 29, "no split has both: 'nll' is there at split validation, 'learning_rate' at train"),
+        ("hidden_norm + gradient_norm", 37, "no step has both: 'hidden_norm' is there at step 0, 'gradient_norm' at 4"),
+        ("learned_fraction + time_to_target", 23, "two references, best and compared"),
+    ],
+)
+def test_quantities_that_cannot_meet_are_refused_before_anything_runs(workdir, lnlab, text, where, what):
+    spec = SPEC.replace("gradient_norm*hidden_norm[tensor: sum]", text).partition("    where:")[0] + TRAINED
+    spec = spec.replace("claims:\n", "").replace("{kind: gradient_norm,", "{kind: gradient_norm, at: end,")
+    spec = spec.replace("{placement: [pre, post]}", "{placement: [pre, post], optimizer.lr: [0.1, 0.2]}")
+    (workdir / "spec.yaml").write_text(spec)
+    result = lnlab("check", "spec.yaml")
+    (line,) = (line for line in result.err.splitlines() if what in line)
+    assert (result.code, line.partition(" ")[0]) == (2, f"spec.yaml:10:{where}:"), line
+
+
+@pytest.mark.parametrize(
+    ("quantity", "what"),
+    [
+        ('{expr: "gradient_norm * 2"}', "an expression needs 'unit'"),
+        ("{exp: gradient_norm * 2, unit: ratio}", "an expression has no key 'exp'; did you mean 'expr'?"),
+        ('{expr: "gradient_norm * 2", unit: "[m]"}', "write 1 to 80 characters"),
+        ('"gradient_norm * 2"', "an expression needs a unit"),
+    ],
+)
+def test_what_the_mapping_lacks_is_said(workdir, lnlab, quantity, what):
+    old = '{expr: "gradient_norm*hidden_norm[tensor: sum]", unit: nats per token, label: scaled gradient}'
+    (workdir / "spec.yaml").write_text(SPEC.replace(old, quantity))
+    result = lnlab("check", "spec.yaml")
+    assert result.code == 2
+    assert what in result.err
+    assert all(line.startswith("spec.yaml:10:") for line in result.err.splitlines())
+
+
+def test_the_schema_takes_it(lnlab, checked_by_the_schema):
+    assert checked_by_the_schema(SPEC) == []
+    assert checked_by_the_schema(SPEC.replace('", unit: log}', '"}')) != []
+    assert checked_by_the_schema(SPEC.replace("{expr: ", "{exp: ")) != []
+
+
+@pytest.fixture
+def checked_by_the_schema(lnlab):
+    """The mistakes that an editor shows in a spec."""
+    from jsonschema import Draft202012Validator
+    from ruamel.yaml import YAML
+
+    schema = json.loads(lnlab("list", "--schema").out)
+    return lambda text: [
+        error.message for error in Draft202012Validator(schema).iter_errors(YAML(typ="safe").load(text))
+    ]
+
+
+@pytest.mark.parametrize("text", ["gradient_norm / hiden_norm", "gradient_norm * * 2", "x" * 3000 + " * y"])
+def test_a_mistake_on_the_command_line_is_one_line(here, lnlab, text, tmp_path):
+    result = lnlab("results", "spec.yaml", "--out", tmp_path / "t.csv", "--quantity", text)
+    assert result.code == 2
+    assert len(result.err.splitlines()) == 1
+    assert not Path(tmp_path / "t.csv").exists()
