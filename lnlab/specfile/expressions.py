@@ -68,14 +68,14 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Operation:
+class Applied:
     """An operator, a function, or the sign ``negative``, with what it is applied to."""
 
     operator: str
     terms: tuple["Term", ...]
 
 
-Term = Union[Operand, float, Operation]  # noqa: UP007 - a string cannot be joined by |
+Term = Union[Operand, float, Applied]  # noqa: UP007 - a string cannot be joined by |
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int)
         (term,) = inner(node.operand)
         if isinstance(node.op, ast.UAdd):
             return term
-        return -term if isinstance(term, float) else Operation("negative", (term,))
+        return -term if isinstance(term, float) else Applied("negative", (term,))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = inner(node.left, node.right)
         operator = _OPERATORS[type(node.op)]
@@ -286,7 +286,7 @@ def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int)
             )
         if operator == "**" and isinstance(left, float) and left <= 0:
             raise _wrong(at, f"a power of {left:g}", "write a positive base")
-        return Operation(operator, (left, right))
+        return Applied(operator, (left, right))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         function = node.func.id
         if function not in FUNCTIONS:
@@ -297,7 +297,7 @@ def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int)
         if node.keywords or wrong_number or any(isinstance(argument, ast.Starred) for argument in node.args):
             arguments = "one argument" if least == 1 else "two arguments or more"
             raise _wrong(at, f"'{function}' takes {arguments}", f"write {function}({'a' if least == 1 else 'a, b'})")
-        return Operation(function, inner(*node.args))
+        return Applied(function, inner(*node.args))
     raise _wrong(at, "is no part of an expression", f"write {_ALLOWED}")
 
 
@@ -342,7 +342,7 @@ def _written(term: Term, operand: Callable[[Operand], str], *, plain: bool) -> s
 
     def inner(one: Term, binding: float) -> str:
         text = _written(one, operand, plain=plain)
-        own = _BINDING.get(one.operator, 9) if isinstance(one, Operation) else 3 if text[0] in "-−" else 9
+        own = _BINDING.get(one.operator, 9) if isinstance(one, Applied) else 3 if text[0] in "-−" else 9
         return f"({text})" if own < binding else text
 
     if term.operator in FUNCTIONS:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from lnlab.specfile.expressions import (
     FUNCTIONS,
     LONGEST,
+    Applied,
     NoExpression,
     Operand,
-    Operation,
     expression_of,
     parse_expression,
     parse_name,
@@ -171,7 +171,7 @@ def test_hostile_texts_are_refused_at_once(text):
 
 def test_nothing_is_evaluated_while_reading():
     root = parse_expression("9 ** 9 ** 9 * a").root
-    assert isinstance(root, Operation)  # a number of 369 million digits otherwise
+    assert isinstance(root, Applied)  # a number of 369 million digits otherwise
     assert set(FUNCTIONS) == {"sqrt", "log", "exp", "abs", "min", "max"}
 
 

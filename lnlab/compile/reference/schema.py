@@ -13,7 +13,7 @@ from lnlab.compile.reference.key_words import KEY_WORDS
 from lnlab.compile.reference.meanings import COMMON_MEANINGS
 from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
 from lnlab.compile.reference.schema_parts import (
-    QUANTITY,
+    NAMED_QUANTITY,
     SELECTION,
     by_kind,
     described,
@@ -33,7 +33,7 @@ from lnlab.specfile.experiment import SETTING, SelectText
 from lnlab.specfile.values import NONE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": QUANTITY}
+_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": NAMED_QUANTITY}
 """Parameters of claims and sections that select rows."""
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 

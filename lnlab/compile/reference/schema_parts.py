@@ -52,7 +52,7 @@ def nullable(schema: Json) -> Json:
     return {"if": {"type": "null"}, "else": schema}
 
 
-QUANTITY: Json = {"$ref": "#/$defs/quantity"}
+NAMED_QUANTITY: Json = {"$ref": "#/$defs/quantity"}
 
 
 def quantity_schema(quantities: Iterable[str] | None) -> Json:
@@ -92,7 +92,7 @@ def selection_schema(setting_paths: Sequence[str]) -> Json:
     named = {"if": {"type": "string"}, "then": {"const": BEST}, "else": _one_or_several(_CONDITIONS)}
     columns[REFERENCE] = {**nullable(named), "description": "the variants that derived numbers are measured against"}
     columns |= {column: _one_or_several({"enum": [*words, None]}) for column, words in VOCABULARY.items()}
-    columns["quantity"] = _one_or_several(nullable(QUANTITY))
+    columns["quantity"] = _one_or_several(nullable(NAMED_QUANTITY))
     return {
         "type": "object",
         "description": "selection of rows: column or path of the setting -> value, or list of values",
