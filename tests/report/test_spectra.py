@@ -7,9 +7,13 @@ import nbformat
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from scipy import stats
 
+from lnlab.curvature.lanczos import lanczos
+from lnlab.curvature.quadrature import gauss
 from lnlab.errors import LabError
+from lnlab.report.charts.axes import signed_logarithmic_axis
 from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import ReportPart
 from lnlab.report.folder import joined_schema
@@ -210,8 +214,100 @@ def test_a_cumulative_spectrum_shows_its_ends_alone():
     rows = [row | {"size": 1_000_000} for row in rows_of("post", 1, draws=(1,))][: len(nodes)]
     placed = [row | {"node": node, "weight": w} for row, node, w in zip(rows, nodes, weights, strict=True)]
     (chart,) = cumulative_spectrum(results_of(placed)).charts
-    assert 1e-3 <= chart.seeds["x"].min() < 1.1e-3
-    assert chart.seeds["value"].max() == pytest.approx(10)
+    assert 0.2 <= chart.seeds["x"].min() < 0.21, "between this node and the last, half of a million are anywhere"
+    assert 5 < chart.seeds["value"].max() <= 10
+
+
+def budget_rows(placement, seed, outliers=((-1.0, 1e-4), (2.0, 1e-4)), bulk=12):
+    """Two outliers of weight 1/n that have converged, a bulk over four decades of either sign, and two draws."""
+    rng = np.random.default_rng([7, seed])
+    sizes = np.sort(10 ** rng.uniform(-5, -1, bulk)) * np.tile([1, -1], bulk)[:bulk]
+    nodes = [(node * (1 + 0.01 * seed), 1 / SIZE, r) for node, r in outliers]
+    nodes += [(node, (SIZE - len(outliers)) / SIZE / bulk, 1.0) for node in sizes]
+    (template,) = list(rows_of(placement, seed, draws=(1,)))[:1]
+    for draw, measure in ((0, sorted(nodes)), (1, [(-0.1, 0.5, None), (0.1, 0.5, None)])):
+        for node, weight, residual in measure:
+            node = FACTORS[placement] * node
+            yield template | {"draw": draw, "node": node, "weight": weight, "residual": residual}
+
+
+@pytest.fixture(scope="module")
+def budgets():
+    return results_of([row for p in FACTORS for s in (1, 2, 3) for row in budget_rows(p, s)])
+
+
+def test_a_budget_is_drawn_as_sticks_and_a_bulk_between_its_stairs(budgets):
+    (chart,) = spectral_density(budgets).charts
+    for place, factor in (("Post-LN", 3.0), ("Pre-LN", 1.0)):
+        here = chart.points.filter(pl.col("panel") == place)
+        sticks = here.filter(pl.col("marks") > 0)["x"].to_list()
+        wanted = [factor * end * (1 + 0.01 * s) for end in (-1.0, 2.0) for s in (1, 2, 3)]
+        assert sorted(sticks) == pytest.approx(sorted(wanted))
+        drawn = here.filter(pl.col("estimate").is_not_null())
+        assert (drawn["low"] <= drawn["estimate"]).all()
+        assert (drawn["estimate"] <= drawn["high"]).all()
+        assert drawn["x"].abs().max() < factor * 0.9, "outliers are no part of the bulk"
+        # windows of one power of ten count every eigenvalue as often as there are places in one
+        u = np.sign(here["x"]) * np.log10(1 + np.abs(here["x"]) / chart.x.linear_within)
+        values = chart.seeds.filter(pl.col("panel") == place, pl.col("seed") == 1)["value"].to_numpy()
+        assert np.trapezoid(values, u) == pytest.approx(SIZE - 2, rel=1e-2)
+    assert "what the stairs of the cumulative density allow" in chart.caption
+    assert "Lines: mean over 3 seeds; band: " in chart.caption
+    assert "float32 are rounding" in chart.caption
+    svg = to_svg(spec_with_data(chart))
+    assert "NaN" not in svg
+    assert svg.count('stroke-width="1.2"') >= 12, "a stick for each outlier of each seed"
+
+
+def test_a_budget_with_a_width_has_a_kernel_and_so_has_a_mixture_of_both(budgets, spectra):
+    (chart,) = spectral_density(budgets, width=0.3).charts
+    assert "standard deviation is 0.3" in chart.caption
+    mixed = results_of([*budget_rows("post", 1), *rows_of("pre", 1)], seeds=(1,))
+    assert "standard deviation" in spectral_density(mixed).charts[0].caption
+    assert "standard deviation" in spectral_density(spectra).charts[0].caption
+
+
+@pytest.mark.parametrize("outliers", [(), ((-1.0, 0.9), (2.0, 0.9))], ids=["none", "not converged"])
+def test_a_budget_without_a_known_outlier_has_no_stick_and_says_so(outliers):
+    rows = [row for s in (1, 2) for row in budget_rows("post", s, outliers)]
+    (chart,) = spectral_density(results_of(rows), where={"placement": "post"}).charts
+    assert chart.points["marks"].sum() == 0
+    assert "there is no stick" in chart.caption
+
+
+def test_a_matrix_of_zeros_by_budget_is_drawn():
+    rows = [row | {"node": 0.0, "residual": 0.0} for row in budget_rows("post", 1)]
+    assert spectral_density(results_of(rows), where={"placement": "post"}).charts
+
+
+def test_an_axis_of_both_signs_is_ticked_in_powers_of_ten():
+    axis = signed_logarithmic_axis("x", [-12.0, 30.0], 1e-5)
+    assert list(axis.ticks) == [-10, -0.1, -0.001, 0, 0.001, 0.1, 10]
+    assert axis.axis.to_dict()["format"] == ",.3~f"
+    positive = signed_logarithmic_axis("x", [0.0, 200.0], 1e-3)
+    assert min(positive.ticks) == 0
+    assert max(positive.ticks) == 100
+    with pytest.raises(ValueError, match="needs values"):
+        signed_logarithmic_axis("x", [], 1e-5)
+
+
+def test_the_bulk_of_a_cumulative_spectrum_is_read_through_midpoints():
+    """Of a known matrix, from a start that sees each of its eigenvalues alike: closer than the steps of the same."""
+    values = np.concatenate([[-9.0, 12.0], np.geomspace(1e-2, 5, 498) * np.tile([1, -1], 249)])
+    (run,) = lanczos(lambda block: block * torch.tensor(values), torch.ones(1, 500), 30)
+    found = gauss(run)
+    template = next(iter(rows_of("post", 1, draws=(1,)))) | {"size": 500}
+    columns = zip(*(part.tolist() for part in (found.nodes, found.weights, found.residuals)), strict=True)
+    rows = [template | {"node": node, "weight": w, "residual": r} for node, w, r in columns]
+    (chart,) = cumulative_spectrum(results_of(rows), where={"placement": "post"}).charts
+    errors = {"midpoints": [], "steps": []}
+    for sign, panel in ((1, "positive, above x"), (-1, "negative, below −x")):
+        curve = chart.seeds.filter(pl.col("panel") == panel, pl.col("x") < 4)
+        truth = (sign * values[None] > curve["x"].to_numpy()[:, None]).sum(1)
+        steps = 500 * ((sign * found.nodes.numpy())[None] > curve["x"].to_numpy()[:, None]) @ found.weights.numpy()
+        errors["midpoints"] += np.abs(curve["value"] - truth).to_list()
+        errors["steps"] += np.abs(steps - truth).tolist()
+    assert np.mean(errors["midpoints"]) < 0.6 * np.mean(errors["steps"])
 
 
 @pytest.mark.parametrize("draw", [spectral_density, cumulative_spectrum])
@@ -243,6 +339,29 @@ def test_a_notebook_computes_the_range_that_the_caption_names(spectra, facts, dr
     if "marks" in drawn.columns:
         assert made["marks"].to_list() == drawn["marks"].to_list()
         assert drawn["marks"].sum() > 0
+
+
+def test_a_notebook_computes_the_bounds_of_a_budget(budgets, facts, tmp_path, monkeypatch):
+    section = spectral_density(budgets)
+    (chart,) = section.charts
+    (shown,) = draw_parts([ReportPart(1, "", (), section)])
+    cells = nbformat.reads(notebook_text(facts, [], [shown]), as_version=4).cells
+    opening, figure = [cell.source for cell in cells if cell.cell_type == "code"][:2]
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "tables").mkdir()
+    for name, content in figure_files(shown.figures[0]).items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(opening, names)
+    exec(figure, names)
+    made, drawn = names["points"], chart.points
+    assert made.select("panel", "series", "line", "n", "marks").equals(
+        drawn.select("panel", "series", "line", "n", "marks")
+    )
+    for column in ("x", "estimate", "low", "high"):
+        assert made[column].null_count() == drawn[column].null_count()
+        np.testing.assert_allclose(made[column].drop_nulls(), drawn[column].drop_nulls(), rtol=1e-5)
 
 
 def test_of_two_methods_at_two_steps_the_heading_names_both_methods_at_the_last():

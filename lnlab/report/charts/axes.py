@@ -28,7 +28,8 @@ _LEAST = 1e-300  # below it numbers lose their digits
 class Axis:
     """One positional axis: its title with unit, what it spans, and where it is ticked.
 
-    ``epoch`` is how many of its units are an epoch, 0 where that is not known: epochs stand below the ticks then.
+    ``epoch`` is how many of its units are an epoch, 0 where that is not known: epochs stand below the ticks then. An
+    axis that is ``linear_within`` so much of 0 is logarithmic beyond it, on either side.
     """
 
     title: str
@@ -36,12 +37,15 @@ class Axis:
     ticks: tuple[float, ...]
     log: bool = False
     epoch: float = 0.0
+    linear_within: float = 0.0
 
     @property
     def scale(self) -> alt.Scale:
         """The scale in Altair's words."""
         if self.log:
             return alt.Scale(type="log", domain=list(self.domain), nice=False)
+        if self.linear_within:
+            return alt.Scale(type="symlog", constant=self.linear_within, domain=list(self.domain), nice=False)
         return alt.Scale(type="linear", domain=list(self.domain), nice=False, zero=False)
 
     @property
@@ -51,6 +55,9 @@ class Axis:
         A format of so many decimals says the same in a tenth of the bytes, where the words are such numbers.
         """
         words = tick_words(self.ticks, log=self.log)
+        if self.linear_within:
+            sizes = tick_words([abs(tick) for tick in self.ticks if tick], log=True)
+            words = {t: (MINUS if t < 0 else "") + sizes[abs(t)] if t else "0" for t in self.ticks}
         epochs = {tick: _epoch_words(tick / self.epoch) for tick in self.ticks} if self.epoch else {}
         decimals = max((len(word.partition(".")[2]) for word in words.values()), default=0)
         trimmed = {t: (f"{t:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{t:,.0f}") for t in words}
@@ -136,6 +143,22 @@ def linear_axis(title: str, values: Iterable[float]) -> Axis:
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough_step)
     ticks = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return Axis(title, (low, high), tuple(float(f"{t:.12g}") for t in ticks))
+
+
+def signed_logarithmic_axis(title: str, values: Iterable[float], least: float) -> Axis:
+    """An axis over numbers of both signs, linear within ``least`` of 0: at most four powers of ten on either side.
+
+    Raises:
+        ValueError: there is no value, or ``least`` is not positive.
+    """
+    numbers = [0.0, *values]
+    if len(numbers) == 1 or not least > 0:
+        raise ValueError("a signed logarithmic axis needs values, and a part that is linear")
+    low, high = min(numbers), max(numbers)
+    top, bottom = math.floor(math.log10(max(high, -low, 10 * least))), math.ceil(math.log10(3 * least))
+    powers = [10.0**d for d in range(top, bottom - 1, -max(1, math.ceil((top - bottom + 1) / 4)))]
+    ticks = sorted([0.0, *(sign * t for t in powers for sign in (1, -1) if low <= sign * t <= high)])
+    return Axis(title, (1.5 * low - least, 1.5 * high + least), tuple(ticks), linear_within=least)
 
 
 def axis_at_values(title: str, values: Iterable[float], *, log: bool = False, right_margin: float = 0.02) -> Axis:

@@ -121,6 +121,35 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     return _finish(chart)
 
 
+def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str, Json]:
+    """Numbers of eigenvalues, a panel for each series: a line with its band, a stick for each one that stands alone.
+
+    ``points`` holds ``panel series line x estimate low high n marks``, the panel being the series. A stick is as high
+    as one eigenvalue, or as many as stand at its place.
+
+    Args:
+        x: eigenvalues, the same axis for all.
+        y: numbers of eigenvalues, likewise.
+        style: of the series.
+        noise: within so much of 0 an eigenvalue is rounding, and the panel is shaded.
+    """
+    colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
+    base = alt.Chart().encode(x=_x("x", x), color=colour)
+    shade = alt.Chart(alt.InlineData([{"from": -noise, "to": noise}])).mark_rect(color=MUTED_COLOUR, opacity=0.12)
+    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2="high:Q")
+    line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
+    tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".4~r"), alt.Tooltip("marks:Q", title="number")]
+    sticks = base.transform_filter("datum.marks > 0").mark_rule(strokeWidth=1.2, clip=True)
+    sticks = sticks.encode(y=_y("marks", y), y2=alt.Y2Datum(y.domain[0]), tooltip=tips)
+    single = len(style.series) == 1
+    panel = alt.layer(shade.encode(x=_x("from", x), x2="to:Q"), band, line, sticks).properties(
+        width=2 * _PANEL_WIDTH + _PANEL_GAP if single else _PANEL_WIDTH,
+        height=_PANEL_HEIGHT,
+        data=alt.NamedData("points"),
+    )
+    return _finish(panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP))
+
+
 def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
     """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the accepted range behind.
 

@@ -11,7 +11,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from lnlab.analyse.quantities.spectra import of_density, spectra_table
+from lnlab.analyse.quantities.outliers import mark_outliers
+from lnlab.analyse.quantities.spectra import SPECTRUM_KEYS, of_density, spectra_table
+from lnlab.analyse.statistics.spectral_density import signed_log, weight_below, weight_bounds
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -32,7 +34,8 @@ class Spectra:
     """Spectra with the names of their series.
 
     Attributes:
-        rows: of the table ``spectra``, with ``series line replicate share size``; shares of a replicate sum to 1.
+        rows: of the table ``spectra``, with ``series line replicate share outlier``; shares of a replicate sum to 1,
+            and an outlier is above (1) or below (-1) what is none (0).
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
@@ -58,6 +61,11 @@ class Spectra:
         return self.rows.filter(pl.col("series") == name)
 
     @property
+    def by_budget(self) -> bool:
+        """Whether every spectrum is that of a budget of products."""
+        return bool(self.rows.height and (self.rows["draw"] == 0).all())
+
+    @property
     def steps_sentence(self) -> str:
         """Which steps are drawn, where not all are; else nothing."""
         if self.measured_steps <= MOST_STEPS_DRAWN:
@@ -65,10 +73,13 @@ class Spectra:
         return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
 
     def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
-        """The data of a figure: ``curves`` as of ``spectrum_curves``, over replicates as of ``range_points``."""
+        """The data of a figure: ``curves`` as of ``spectrum_curves``, over replicates as of ``range_points``.
+
+        Curves that have ``low`` and ``high`` themselves are drawn with the means of these, as of ``bounded_points``.
+        """
         return FigureData(
             seeds=curves,
-            points=range_points(curves, floor),
+            points=bounded_points(curves, floor) if "low" in curves.columns else range_points(curves, floor),
             names=self.names,
             families=self.families,
             missing=self.missing,
@@ -128,7 +139,10 @@ def collect_spectra(
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]
     share = pl.col("weight") / pl.col("draw").n_unique().over("series", replicate)
     replicates = rows.with_columns(replicate=pl.col(replicate).cast(pl.Int64), share=share)
-    ordered = replicates.sort("line", "replicate", maintain_order=True)
+    marked = mark_outliers(replicates)
+    others = replicates.join(marked, on=[*SPECTRUM_KEYS, "part", "draw"], how="anti", nulls_equal=True)
+    flagged = pl.concat([marked, others.with_columns(outlier=pl.lit(0, marked.schema["outlier"]))])
+    ordered = flagged.sort("line", "replicate", "draw", "node", maintain_order=True)
     return Spectra(
         rows=ordered,
         names=names,
@@ -140,18 +154,91 @@ def collect_spectra(
     )
 
 
-_Curve = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
-"""From nodes, shares and size to the values along x."""
+LINEAR_SHARE = 1e-4
+"""Of the largest eigenvalue: an axis of powers of ten on both sides of 0 is linear within it."""
 
 
-def spectrum_curves(spectra: Spectra, panel: str | None, x: np.ndarray, curve: _Curve) -> pl.DataFrame:
-    """One curve per replicate, as ``SEED_SCHEMA``; without ``panel``, one panel per series."""
+def spectrum_curves(
+    spectra: Spectra, panel: str | None, x: np.ndarray, curve: Callable[[pl.DataFrame], np.ndarray]
+) -> pl.DataFrame:
+    """One curve per replicate, as ``SEED_SCHEMA``, from its rows; without ``panel``, one panel per series."""
     parts = []
     for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
-        values = curve(rows["node"].to_numpy(), rows["share"].to_numpy(), rows["size"][0])
         lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
-        parts.append(pl.DataFrame({"x": x, "value": values}).with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
+        made = pl.DataFrame({"x": x, "value": curve(rows)})
+        parts.append(made.with_columns(**{k: pl.lit(v) for k, v in lits.items()}))
     return pl.concat(map(as_seeds, parts))
+
+
+def beyond(rows: pl.DataFrame, x: np.ndarray, sign: int) -> np.ndarray:
+    """``P · weight`` above x (1), or below -x (-1), of one replicate.
+
+    Outliers are steps, and all else goes through the midpoints of its steps.
+    """
+    bulk, alone = rows.filter(pl.col("outlier") == 0), rows.filter(pl.col("outlier") != 0)
+    least = LINEAR_SHARE * (float(rows["node"].abs().max()) or 1.0)  # type: ignore[arg-type]
+    inside = weight_below(signed_log(-x, least), signed_log(-sign * bulk["node"].to_numpy(), least), bulk["share"])
+    outside = ((sign * alone["node"].to_numpy())[None, :] > x[:, None]) @ alone["share"].to_numpy()
+    counts: np.ndarray = rows["size"][0] * (inside + outside)
+    return counts
+
+
+def counts_per_power(spectra: Spectra, least: float, grid: np.ndarray) -> pl.DataFrame:
+    """How many eigenvalues of the bulk lie within half a power of ten of each place, a curve per replicate.
+
+    Args:
+        spectra: of budgets.
+        least: an axis of powers of ten is linear within it.
+        grid: places. Those of a series have its outliers among them.
+
+    Returns:
+        As ``SEED_SCHEMA``, with ``low high``: the least and the most that the stairs of the cumulative density allow;
+        and ``marks``: how many outliers of the series are at x.
+    """
+    parts = []
+    for (name, line), series in spectra.rows.group_by("series", "line", maintain_order=True):
+        alone = series.filter(pl.col("outlier") != 0)["node"]
+        x = np.unique(np.concatenate([grid, alone.to_numpy()]))
+        marks = np.histogram(alone.to_numpy(), np.append(x, np.inf))[0]
+        at = signed_log(x, least)
+        for (replicate,), rows in series.group_by("replicate", maintain_order=True):
+            bulk = rows.filter(pl.col("outlier") == 0)
+            measure = signed_log(bulk["node"], least), bulk["share"].to_numpy()
+            right, left = weight_below(at + 0.5, *measure), weight_below(at - 0.5, *measure)
+            (right_low, right_high), (left_low, left_high) = (weight_bounds(at + h, *measure) for h in (0.5, -0.5))
+            size = float(rows["size"][0])
+            columns = {
+                "x": x,
+                "value": size * (right - left),
+                "low": size * np.maximum(right_low - left_high, 0),
+                "high": size * (right_high - left_low),
+                "marks": marks,
+            }
+            made = pl.DataFrame(columns).with_columns(
+                panel=pl.lit(name), series=pl.lit(name), line=pl.lit(line), seed=pl.lit(replicate)
+            )
+            parts.append(as_seeds(made).with_columns(made.select("low", "high", "marks")))
+    return pl.concat(parts)
+
+
+def bounded_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:
+    """Means of ``value``, ``low`` and ``high`` over replicates, as ``POINT_SCHEMA`` with ``marks``.
+
+    For a logarithmic axis that ends at ``floor``: means below it are null, and the lower end of a band is clipped.
+    """
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=pl.col("value").mean(),
+        low=pl.col("low").mean(),
+        high=pl.col("high").mean(),
+        n=pl.len().cast(pl.Int64),
+        marks=pl.col("marks").first(),
+    )
+    visible = (pl.col("estimate") > 0) & (pl.col("high") > floor)  # no band beyond both ends of the bulk
+    return found.with_columns(
+        estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
+        low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
+        high=pl.when(visible).then("high"),
+    ).select(*POINT_SCHEMA, "marks")
 
 
 def range_points(seeds: pl.DataFrame, floor: float) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.page import notebook_lab
 from lnlab.report.page.figures import DrawnFigure, DrawnPart
 from lnlab.report.table import csv_bytes
-from lnlab.report.words.statistic import MEAN_AND_RANGE
+from lnlab.report.words.statistic import MEAN_AND_BOUNDS, MEAN_AND_RANGE
 from lnlab.report.words.verdict_words import statistic_text, verdict_count_sentence
 
 _PACKAGES = ("polars", "altair", "vl-convert-python")
@@ -109,6 +109,24 @@ def ranges(seeds, floor):
         low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
         high=pl.when(visible).then("high"),
     ).select("panel", "series", "line", "x", "estimate", "low", "high", "n")'''
+_BOUNDS = '''\
+
+
+def bounds(seeds, floor):
+    """Means over replicates of a count and of its bounds, for a logarithmic axis that ends at the floor."""
+    found = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
+        estimate=pl.col("value").mean(),
+        low=pl.col("low").mean(),
+        high=pl.col("high").mean(),
+        n=pl.col("value").count().cast(pl.Int64),
+        marks=pl.col("marks").first(),
+    )
+    visible = (pl.col("estimate") > 0) & (pl.col("high") > floor)  # no band beyond both ends of the bulk
+    return found.with_columns(
+        estimate=pl.when(pl.col("estimate") > floor).then("estimate"),
+        low=pl.when(visible).then(pl.col("low").clip(lower_bound=floor)),
+        high=pl.when(visible).then("high"),
+    ).select("panel", "series", "line", "x", "estimate", "low", "high", "n", "marks")'''
 _VERDICT_COLUMNS = ("claim", "verdict", "statistic", "estimate", "low", "high", "n", "inside")
 _VERDICTS = f"""\
 verdicts = pl.read_parquet("data/verdicts.parquet")
@@ -128,6 +146,7 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     opening = [_OPENING, notebook_lab.DRAW]
     opening += [_MEDIANS] if any(statistic and statistic.centre == "median" for statistic in statistics) else []
     opening += [_RANGES] if MEAN_AND_RANGE in statistics else []
+    opening += [_BOUNDS] if MEAN_AND_BOUNDS in statistics else []
     cells = [_markdown("title", _title(facts, verdicts)), _code("opening", "".join(opening))]
     if verdicts:
         cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_VERDICT_COLUMNS))))
@@ -145,6 +164,8 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
 def _points_call(figure: DrawnFigure) -> str:
     """The points of a figure from its seeds, by the statistic that its caption names."""
     chart = figure.chart
+    if chart.statistic == MEAN_AND_BOUNDS:
+        return f"bounds(seeds, floor={chart.data.floor:.7g})"
     if chart.statistic == MEAN_AND_RANGE:
         call = f"ranges(seeds, floor={chart.data.floor:.7g})"
         if "marks" not in chart.points.columns:

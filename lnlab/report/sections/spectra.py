@@ -2,27 +2,33 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from lnlab.analyse.quantities.outliers import mark_outliers
 from lnlab.analyse.quantities.spectra import LOSS_UNIT
-from lnlab.analyse.statistics.spectral_density import GRID_REACH, density_on_grid, papyan_width
+from lnlab.analyse.statistics.spectral_density import GRID_REACH, density_on_grid, papyan_width, signed_log
 from lnlab.keys import Json
-from lnlab.report.charts.axes import linear_axis, logarithmic_axis
+from lnlab.report.charts.axes import linear_axis, logarithmic_axis, signed_logarithmic_axis
 from lnlab.report.data.figure import estimate_headings
-from lnlab.report.data.spectra import Band, Spectra, collect_spectra, spectrum_curves
+from lnlab.report.data.spectra import (
+    Band,
+    Spectra,
+    beyond,
+    collect_spectra,
+    counts_per_power,
+    spectrum_curves,
+)
 from lnlab.report.figures.lines import Lines
-from lnlab.report.figures.spectrum import REPLICATES, SpectrumFigure
+from lnlab.report.figures.spectrum import REPLICATES, SpectrumFigure, StickFigure
 from lnlab.report.loss_units import fill_units
 from lnlab.report.section import Section, sections
 from lnlab.report.words.spectral_words import matrix_in_words
-from lnlab.report.words.statistic import MEAN_AND_RANGE
+from lnlab.report.words.statistic import MEAN_AND_BOUNDS, MEAN_AND_RANGE
 from lnlab.report.words.wording import (
     MAX_NAMED,
     count_noun,
@@ -43,6 +49,8 @@ _DECADES, _POINTS = 4, 160
 _LEAST_COUNT = 0.1
 _END_SHARE = 1e-3
 """Of all eigenvalues: nearer to 0 one node of the quadrature stands for most of them, and only its steps would show."""
+_NOISE_SHARE, _LEAST_STICK, _POINTS_PER_PANEL = 3e-7, 0.3, 260
+"""Of the largest eigenvalue, within which float32 is rounding; the least number that is drawn; places on the axis."""
 _SIDES = ("positive, above x", "negative, below −x")
 
 
@@ -62,11 +70,17 @@ def spectral_density(
     no less than a 400th of the widest. Ticks below are outliers where they can be told, else both ends. ``band`` is
     over seeds, over the start vectors of one seed (``draws``), or over the ``parts`` of its batches. Where a run has
     spectra at several steps, each step has a panel; of more than four, the first and the last have.
+
+    Spectra by a budget of products need no kernel, unless ``width`` is given: outliers are sticks, and the bulk is one
+    curve on an axis of powers of ten, through the midpoints of the steps of its cumulative density. The band is what
+    these steps allow.
     """
     spectra = collect_spectra(results, where or {}, operator, scope, band)
     name = matrix_in_words(operator, scope)
     if spectra.rows.is_empty():
         return _unmeasured(spectra, name)
+    if spectra.by_budget and width is None and float(spectra.rows["node"].abs().max() or 0.0):  # type: ignore[arg-type]
+        return _sticks_and_bulk(spectra, name, band)
     ends = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
         low=pl.col("node").min(),
         high=pl.col("node").max(),
@@ -79,12 +93,12 @@ def spectral_density(
     sigma = width or max(min(widths), (high - low) / _MAX_KERNELS) or 1.0
     left, right = low - GRID_REACH * sigma, high + GRID_REACH * sigma
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
-    seeds = spectrum_curves(spectra, None, grid, lambda nodes, shares, _: density_on_grid(grid, nodes, shares, sigma))
+    seeds = spectrum_curves(spectra, None, grid, lambda rows: density_on_grid(grid, rows["node"], rows["share"], sigma))
     sizes = sorted(spectra.rows["size"].unique().to_list())
     floor = _LEAST_HEIGHT / ((sizes[-1] or 1) * sigma * math.sqrt(2 * math.pi))
     curves = spectra.figure(seeds, floor)
     top = max(curves.points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls().to_list())
-    outlying = mark_outliers(spectra.rows).filter(pl.col("outlier") != 0)
+    outlying = spectra.rows.filter(pl.col("outlier") != 0)
     if outlying.is_empty():
         marked = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
         marks = "Ticks below mark both ends of each spectrum."
@@ -105,18 +119,6 @@ def spectral_density(
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     draws = count_noun(spectra.rows["draw"].n_unique(), "start vector")
     nodes = f"{draws}, {round(spectra.rows.height / ends.height)} nodes in all,"
-    spans = []
-    for variant in spectra.names:
-        of_variant = ends.filter(pl.col("series") == variant)
-        if not of_variant.is_empty():
-            first, last = of_variant.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
-            place = f" {spectra.place(variant)}" if len(spectra.names) > 1 else ""
-            spans.append(f"from {format_short(first)} to {format_short(last)}{place}")
-    if spectra.measured_steps > 1 and len(spans) > MAX_NAMED:  # each variant at the last step, rather than one at all
-        last_moment = moment_in_words(int(spectra.rows["step"].max()))  # type: ignore[arg-type]
-        spans = [span for span in spans if span.endswith(last_moment)] or spans
-    average = " on average" if ends.group_by("series").len()["len"].max() != 1 else ""
-    reach = f"{name} reaches{average} {two_at_most(spans, sentences=False)}"
     return SpectrumFigure(
         data=with_marks,
         x=linear_axis("eigenvalue", [left, right]),  # its unit would run into that of the next panel
@@ -131,12 +133,65 @@ def spectral_density(
             marks,
         ),
         shows=f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {join_words(spectra.names)}",
-        finding=f"The {reach}",
+        finding=_reach(spectra, name),
         headings={
             "panel": "variant",
             "x": "eigenvalue",
             **estimate_headings("density", "lowest", "highest", "curves"),
             "marks": "ticks",
+        },
+    ).section()
+
+
+def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
+    """The section of spectra by budget."""
+    radius = float(spectra.rows["node"].abs().max())  # type: ignore[arg-type]
+    noise = _NOISE_SHARE * radius
+    least = 10 * noise  # the shaded part is then narrow, and can be seen
+    x = signed_logarithmic_axis("eigenvalue (powers of ten on both sides of 0)", spectra.rows["node"], least)
+    left, right = signed_log(x.domain, least)
+    logs = np.linspace(left, right, _POINTS_PER_PANEL)
+    grid = np.sign(logs) * least * (10 ** np.abs(logs) - 1)
+    counts = counts_per_power(spectra, least, grid)
+    data = spectra.figure(counts, _LEAST_STICK)
+    top = max(data.points.select(pl.max_horizontal("estimate", "high")).to_series().drop_nulls(), default=1.0)
+    sticks = spectra.rows.filter(pl.col("outlier") != 0).height
+    draws = sorted(spectra.rows.group_by("series", "replicate").len()["len"].unique().to_list())
+    nodes = f"{draws[0]}" if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
+    sizes = sorted(spectra.rows["size"].unique().to_list())
+    size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    alone = (
+        "Sticks: eigenvalues that stand alone, one high each: Ritz values from either end inward whose residual is at "
+        f"most a tenth of the distance to the next, of every {REPLICATES[band][0]}."
+        if sticks
+        else "No eigenvalue is known to stand alone, so that there is no stick."
+    )
+    return StickFigure(
+        data=data,
+        x=x,
+        y=logarithmic_axis("eigenvalues per power of ten (log scale)", [_LEAST_STICK, 1.0, top]),
+        noise=noise,
+        statistic=MEAN_AND_BOUNDS,
+        replicate=REPLICATES[band],
+        subject=f"The {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from {nodes} nodes: how many lie "
+        "within half a power of ten on either side, by the cumulative density through the midpoints of its stairs, "
+        "without a kernel",
+        notes=(
+            "The stairs are those of the Gauss quadrature, with a step at each node: every spectrum with its moments "
+            "lies between them. They bound what one start vector sees, and are no interval over draws.",
+            alone,
+            f"Shaded: within {format_short(noise)} of 0 products in float32 are rounding. The axis is linear within "
+            f"{format_short(least)} of 0."
+            f"{spectra.steps_sentence}",
+        ),
+        shows=f"Numbers of eigenvalues of the {name} by their size, on a signed logarithmic axis, outliers as sticks, "
+        f"for {join_words(spectra.names)}",
+        finding=_reach(spectra, name),
+        headings={
+            "panel": "variant",
+            "x": "eigenvalue",
+            **estimate_headings("eigenvalues within half a power of ten", "least", "most", "spectra"),
+            "marks": "sticks",
         },
     ).section()
 
@@ -153,7 +208,8 @@ def cumulative_spectrum(
     """``P Σ w_j over θ_j > x``, and over θ_j < -x: numbers of eigenvalues, both axes logarithmic (Papyan, 2018).
 
     As most eigenvalues are near 0, the usual distribution function is a step there; counted from its ends it shows
-    both. It has no kernel, and its steps are those of the quadrature. ``band`` is as in ``spectral_density``.
+    both. It has no kernel: outliers are steps, and all else is read through the midpoints of the steps of the
+    quadrature, which is two to three times as close. ``band`` is as in ``spectral_density``.
     """
     spectra = collect_spectra(results, where or {}, operator, scope, band)
     name = matrix_in_words(operator, scope)
@@ -162,11 +218,11 @@ def cumulative_spectrum(
         return _unmeasured(spectra, name)
     x = np.geomspace(radius * 10.0**-_DECADES, radius * 1.02, _POINTS)
 
-    def beyond(sign: int) -> Callable[[np.ndarray, np.ndarray, float], np.ndarray]:
-        return lambda nodes, shares, size: size * ((sign * nodes)[None, :] > x[:, None]) @ shares
-
     curves = pl.concat(
-        [spectrum_curves(spectra, side, x, beyond(sign)) for side, sign in zip(_SIDES, (1, -1), strict=True)]
+        [
+            spectrum_curves(spectra, side, x, partial(beyond, x=x, sign=sign))
+            for side, sign in zip(_SIDES, (1, -1), strict=True)
+        ]
     )
     # from the first x on beyond which every curve has at most a thousandth of its eigenvalues, or the last decade
     most = curves.group_by("x").agg(pl.col("value").max()).sort("x")
@@ -185,7 +241,8 @@ def cumulative_spectrum(
         replicate=REPLICATES[band],
         outlines=True,
         subject=f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the "
-        "quadrature there, without a kernel; both axes are logarithmic",
+        "quadrature there, without a kernel, in steps at outliers and through the midpoints of its steps elsewhere; "
+        "both axes are logarithmic",
         notes=(
             "Nothing is drawn below a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either "
             f"side.{spectra.steps_sentence}",
@@ -200,6 +257,25 @@ def cumulative_spectrum(
             **estimate_headings("eigenvalues", "lowest", "highest", "curves"),
         },
     ).section()
+
+
+def _reach(spectra: Spectra, name: str) -> str:
+    """From where to where the spectra reach, each series by itself."""
+    ends = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
+        low=pl.col("node").min(), high=pl.col("node").max()
+    )
+    spans = []
+    for variant in spectra.names:
+        of_variant = ends.filter(pl.col("series") == variant)
+        if not of_variant.is_empty():
+            first, last = of_variant.select(pl.col("low").mean(), pl.col("high").mean()).row(0)
+            place = f" {spectra.place(variant)}" if len(spectra.names) > 1 else ""
+            spans.append(f"from {format_short(first)} to {format_short(last)}{place}")
+    if spectra.measured_steps > 1 and len(spans) > MAX_NAMED:  # each variant at the last step, rather than one at all
+        last_moment = moment_in_words(int(spectra.rows["step"].max()))  # type: ignore[arg-type]
+        spans = [span for span in spans if span.endswith(last_moment)] or spans
+    average = " on average" if ends.group_by("series").len()["len"].max() != 1 else ""
+    return f"The {name} reaches{average} {two_at_most(spans, sentences=False)}"
 
 
 def _unmeasured(spectra: Spectra, name: str) -> Section:
