@@ -24,6 +24,7 @@ with standing_in():
     from lnlab.corpora.vocabulary.tokenizers import tokenizers
     from lnlab.interventions.intervention import interventions
     from lnlab.nn.attention import attentions
+    from lnlab.nn.feedforward import feed_forwards
     from lnlab.nn.inits import inits
     from lnlab.nn.linear import linears
     from lnlab.nn.models import models
@@ -52,6 +53,7 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
         placements,
         attentions,
         linears,
+        feed_forwards,
         inits,
         optimizers,
         schedules,

@@ -38,7 +38,7 @@ _SITE = {
     "sublayer": (pl.String, "self_attention, cross_attention, feed_forward, embedding, final_norm, output"),
     "tensor": (
         pl.String,
-        "q k v o w1 w2 (weights), bq ... b2 (biases), weight, bias (a classifier's output), scale, shift (norms; "
+        "q k v o w1 w2 w3 (weights), bq ... b3 (biases), weight, bias (a classifier's output), scale, shift (norms; "
         "scale_outer, scale_q ... where one is not enough), alpha, omega, gate (placements), gain, gain_q ..., "
         "logit_gain, table; in, branch, sum, out",
     ),

@@ -31,17 +31,21 @@ UNUSED = {
     "labelled_corpus": {"labelled_table": OWN_DATA},
     "init": {
         "own": "leaves a reader's own model as it was built",
+        "dyt": TODAY,
+        "unit_rows": TODAY,
     },
-    "optimizer": {"muon": TODAY, "by_group": TODAY},
+    "optimizer": {"muon": TODAY, "by_group": TODAY, "schedule_free": TODAY},
+    "feed_forward": {"gelu": TODAY, "swiglu": TODAY, "ngpt": TODAY},
     "schedule": {"wsd": TODAY},
-    "placement": {"scaled_pre": TODAY, "reordered": TODAY, "hybrid": TODAY},
-    "attention": {"rotary": TODAY},
+    "placement": {"scaled_pre": TODAY, "reordered": TODAY, "hybrid": TODAY, "ngpt": TODAY},
+    "attention": {"rotary": TODAY, "ngpt": TODAY},
     "stop": {
         "plateau": "the usual early stopping; no run of a spec may stop early, as its curve would be cut",
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
     "intervention": {
         "fix_update_size": "separates the size of early updates from what else warm-up does",
+        "unit_rows": TODAY,
         "freeze": "trains all weights but those of some sites, the commonest of ablations",
     },
     "quantity": {

@@ -69,7 +69,8 @@ def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) ->
     hidden = {id(p) for site, p in weights(model) if site.layer is not None} if entry.facts.splits else set()
     groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
     for name, p in model.named_parameters():
-        groups.setdefault((id(p) in hidden, name.rpartition(".")[2] in GATES), []).append(p)
+        word = next(word for word in reversed(name.split(".")) if not word.isdecimal())  # a gate may stand in a list
+        groups.setdefault((id(p) in hidden, word in GATES), []).append(p)
     options = [
         {"params": parameters}
         | ({"hidden": inside} if entry.facts.splits else {})

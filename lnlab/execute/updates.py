@@ -6,6 +6,7 @@ epochs; its dropout comes from the default generator, seeded at each micro-batch
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import count, islice
 
@@ -17,6 +18,7 @@ from lnlab.compile.work import ResolvedSetting
 from lnlab.execute.devices import autocast, device_kind
 from lnlab.nn.modes import switch
 from lnlab.nn.seeding import seed_dropout
+from lnlab.optim.optimizers import GradientsElsewhere
 from lnlab.optim.schedules import warmup_factor
 from lnlab.optim.uncompiled import take_step
 from lnlab.probes.probe import State
@@ -109,7 +111,9 @@ class Updates:
         tokens = 0
         before = [buffer.clone() for buffer in self._buffers]
         self._train(True)
-        with torch.enable_grad():
+        optimizer = self.optimizer
+        point = optimizer.at_gradient_point() if isinstance(optimizer, GradientsElsewhere) else nullcontext()
+        with point, torch.enable_grad():
             for number, batch in enumerate(batches):
                 seed_dropout(self.state.draw("dropout", self.state.step + 1, number), self.device)
                 with autocast(self.setting):

@@ -64,8 +64,8 @@ class DotProductAttention(nn.Module, ABC):
         Returns:
             (batch, queries, width).
         """
-        q, k, v = (self._split(t) for t in (self.q(x), self.k(memory), self.v(memory)))
-        q, k = self.ready(q, k)
+        q, k = self.ready(self.in_heads("q", x), self.in_heads("k", memory))
+        v = self.in_heads("v", memory)
         rate = self.dropout if self.training else 0.0
         gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, scale=self.scale)
         mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))
@@ -74,11 +74,13 @@ class DotProductAttention(nn.Module, ABC):
     @torch.no_grad()
     def logits(self, x: Tensor, memory: Tensor) -> Tensor:
         """What the softmax is of, masked or not: (batch, heads, queries, keys)."""
-        q, k = self.ready(self._split(self.q(x)), self._split(self.k(memory)))
+        q, k = self.ready(self.in_heads("q", x), self.in_heads("k", memory))
         return (q @ k.mT) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
 
-    def _split(self, t: Tensor) -> Tensor:
-        return t.view(*t.shape[:2], self.heads, -1).transpose(1, 2)  # (batch, heads, length, width / heads)
+    def in_heads(self, name: str, x: Tensor) -> Tensor:
+        """Queries, keys or values ``q``, ``k``, ``v`` of x: (batch, heads, length, width / heads)."""
+        projected: Tensor = getattr(self, name)(x)
+        return projected.view(*projected.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 @attentions.register("softmax")

@@ -27,7 +27,7 @@ from lnlab.registry import default
 SCALED = ("v", "o", "w1", "w2")
 
 
-@inits.register("dt_fixup", norm_of="nothing", reads=lambda _: None, passes=lambda _: 0.0)
+@inits.register("dt_fixup", norm_of="nothing", reads=lambda _: None, passes=lambda _: 0.0, two_matrices=True)
 def dt_fixup(
     model: nn.Module,
     draw: Draw,

@@ -16,6 +16,7 @@ from torch.nn.functional import embedding, linear, normalize
 from lnlab.nn.masks import PAD_TOKEN
 
 Positions = Literal["sinusoids", "none"]
+EmbeddingScale = Literal["fixed", "learned", "one"]
 LONGEST_WAVE = 10_000.0
 
 
@@ -23,35 +24,51 @@ class Embedding(nn.Module):
     """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all.
 
     Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory has its inputs. With
-    ``fix_norm`` the table's rows are used as ``unit_rows``.
+    ``fix_norm`` the table's rows are used as ``unit_rows``. The factor sqrt(d) may be ``learned`` from there on, or
+    ``one``.
     """
 
-    def __init__(self, size: int, width: int, positions: Positions = "sinusoids", *, fix_norm: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        width: int,
+        positions: Positions = "sinusoids",
+        *,
+        fix_norm: bool = False,
+        scale: EmbeddingScale = "fixed",
+    ) -> None:
         super().__init__()
         self.positions = positions
         self.fix_norm = fix_norm
         self.table = nn.Parameter(torch.zeros(size, width))
+        root = math.sqrt(width)
+        self.gain = nn.Parameter(torch.tensor(root)) if scale == "learned" else 1.0 if scale == "one" else root
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(batch, length) int64 -> (batch, length, width)."""
         width = self.table.shape[1]
-        x = embedding(tokens, unit_rows(self.table) if self.fix_norm else self.table) * math.sqrt(width)
+        x = embedding(tokens, unit_rows(self.table) if self.fix_norm else self.table) * self.gain
         if self.positions == "none":
             return x
         return x + _sinusoids_like(tokens.shape[1], width, self.table.dtype, self.table.device)
 
 
 class Output(nn.Module):
-    """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017)."""
+    """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017).
 
-    def __init__(self, size: int, width: int, *, fix_norm: bool = False) -> None:
+    If it is ``scaled``, each logit has a learned factor, stored as a d^(-1/2)-th of itself, as nGPT's are.
+    """
+
+    def __init__(self, size: int, width: int, *, fix_norm: bool = False, scaled: bool = False) -> None:
         super().__init__()
         self.fix_norm = fix_norm
         self.table = nn.Parameter(torch.zeros(size, width))
+        self.gain = nn.Parameter(torch.full((size,), width**-0.5)) if scaled else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> (batch, length, size)."""
-        return linear(x, unit_rows(self.table) if self.fix_norm else self.table)
+        logits = linear(x, unit_rows(self.table) if self.fix_norm else self.table)
+        return logits if self.gain is None else logits * (self.gain * math.sqrt(x.shape[-1]))
 
 
 def unit_rows(table: Tensor) -> Tensor:

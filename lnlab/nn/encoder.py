@@ -9,14 +9,21 @@ from torch import Tensor, nn
 from lnlab.nn.attention import DropoutRate
 from lnlab.nn.embedding import Output, Positions
 from lnlab.nn.masks import PAD_TOKEN, padding
-from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
+from lnlab.nn.models import Count, FeedForwardChoice, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import classifier_size, one_stack_size
 from lnlab.nn.transformer import ModelShape, Stack
 from lnlab.registry import default
 
 
-@models.register("encoder", stacks=("encoder",), causal=(), says="encoder", size=one_stack_size("encoder"))
+@models.register(
+    "encoder",
+    stacks=("encoder",),
+    causal=(),
+    says="encoder",
+    size=one_stack_size("encoder"),
+    later=("feed_forward",),
+)
 class Encoder(nn.Module):
     """``logits = encoder(source) tableᵀ``: an answer at every position, as theory has its loss (Xiong et al., 2020).
 
@@ -36,6 +43,7 @@ class Encoder(nn.Module):
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
         linear: LinearChoice = default("plain"),
+        feed_forward: FeedForwardChoice = default("relu"),
     ) -> None:
         super().__init__()
         shape = ModelShape(
@@ -47,6 +55,7 @@ class Encoder(nn.Module):
             positions=positions,
             fix_norm=fix_norm,
             linear=linear,
+            feed_forward=feed_forward,
         )
         self.encoder = Stack("encoder", parts["encoder"], None, shape)
         self.output = Output(size, d_model, fix_norm=fix_norm)
@@ -66,6 +75,7 @@ class Encoder(nn.Module):
     says="sentence",
     averages=lambda model: model["pool"] == "mean",
     size=classifier_size,
+    later=("feed_forward",),
 )
 class Classifier(nn.Module):
     """``weight pool(encoder(source)) + bias``: logits of one label per sentence (Devlin et al., 2019).
@@ -87,6 +97,7 @@ class Classifier(nn.Module):
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
         linear: LinearChoice = default("plain"),
+        feed_forward: FeedForwardChoice = default("relu"),
     ) -> None:
         super().__init__()
         shape = ModelShape(
@@ -98,6 +109,7 @@ class Classifier(nn.Module):
             positions=positions,
             fix_norm=fix_norm,
             linear=linear,
+            feed_forward=feed_forward,
         )
         self.encoder = Stack("encoder", parts["encoder"], None, shape)
         self.pool = pool

@@ -8,7 +8,7 @@ from torch import nn
 from lnlab.nn.attention import DropoutRate, attentions
 from lnlab.nn.embedding import Positions
 from lnlab.nn.encoder import Classifier
-from lnlab.nn.models import Count, LinearChoice, models
+from lnlab.nn.models import Count, FeedForwardChoice, LinearChoice, models
 from lnlab.nn.norms import norms
 from lnlab.nn.parts import Parts
 from lnlab.nn.placements import placements
@@ -24,6 +24,7 @@ from lnlab.registry import default
     says="sentence",
     averages=lambda model: model["pool"] == "mean",
     size=feature_classifier_size,
+    later=("feed_forward",),
 )
 class FeatureClassifier(Classifier):
     """``weight pool(encoder(features(source))) + bias``: new layers on a frozen encoder (Xu et al., 2021, Figure 1).
@@ -52,6 +53,7 @@ class FeatureClassifier(Classifier):
         pool: Literal["mean", "first"] = "mean",
         positions: Positions = "sinusoids",
         linear: LinearChoice = default("plain"),
+        feed_forward: FeedForwardChoice = default("relu"),
     ) -> None:
         super().__init__(
             size,
@@ -64,7 +66,16 @@ class FeatureClassifier(Classifier):
             pool=pool,
             positions=positions,
             linear=linear,
+            feed_forward=feed_forward,
         )
         frozen = Parts(feature_layers, feature_norm, feature_placement, feature_attention)
-        shape = ModelShape(size=size, width=d_model, heads=heads, d_ff=d_ff, positions=positions, linear=linear)
+        shape = ModelShape(
+            size=size,
+            width=d_model,
+            heads=heads,
+            d_ff=d_ff,
+            positions=positions,
+            linear=linear,
+            feed_forward=feed_forward,
+        )
         self.encoder.embedding = Features(Stack("features", frozen, None, shape))  # type: ignore[assignment]

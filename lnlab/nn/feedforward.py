@@ -1,13 +1,42 @@
-"""``relu(x w1 + b1) w2 + b2``: the same two matrices at every position (Vaswani et al., 2017, Section 3.3)."""
+"""The feed-forward network of a layer, the same at every position: ``relu(x w1 + b1) w2 + b2`` and others.
+
+One is made from ``(width, d_ff, linear)``, the last a maker of its matrices. ``w1`` leads in and ``w2`` leads out;
+``w3`` is that of a gate beside w1. Without biases: ``linear: {kind: plain, bias: false}``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import gelu, relu, silu
 
+from lnlab.facts import Facts
 from lnlab.nn.linear import LinearBuilder
+from lnlab.registry import Registry
+
+FeedForwardBuilder = Callable[[int, int, LinearBuilder], nn.Module]
 
 
+@dataclass(frozen=True)
+class FeedForwardFacts(Facts):
+    """The facts of a feed-forward network.
+
+    Attributes:
+        matrices: of d_ff by width.
+        inner: numbers that its graph stores, as multiples of d_ff.
+    """
+
+    matrices: int = 2
+    inner: int = 2
+
+
+feed_forwards: Registry[Callable[..., nn.Module]] = Registry("feed_forward", FeedForwardFacts)
+
+
+@feed_forwards.register("relu")
 class FeedForward(nn.Module):
-    """``relu(x w1 + b1) w2 + b2``, of ``width`` coordinates in and out and ``d_ff`` between them."""
+    """``w2(relu(w1(x)))``: of two matrices (Vaswani et al., 2017, Section 3.3)."""
 
     def __init__(self, width: int, d_ff: int, linear: LinearBuilder = nn.Linear) -> None:
         super().__init__()
@@ -17,4 +46,50 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> (batch, length, width)."""
         y: Tensor = self.w2(relu(self.w1(x)))
+        return y
+
+
+@feed_forwards.register("gelu")
+class GELUFeedForward(nn.Module):
+    """``w2(gelu(w1(x)))``: x Φ(x) in place of the rectifier (Hendrycks and Gimpel, 2016).
+
+    ``approximate: tanh`` is GPT-2's form, ``x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2``.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        d_ff: int,
+        linear: LinearBuilder = nn.Linear,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+    ) -> None:
+        super().__init__()
+        self.w1 = linear(width, d_ff)
+        self.w2 = linear(d_ff, width)
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> (batch, length, width)."""
+        y: Tensor = self.w2(gelu(self.w1(x), approximate=self.approximate))
+        return y
+
+
+@feed_forwards.register("swiglu", matrices=3, inner=4)
+class SwiGLU(nn.Module):
+    """``w2(silu(w3(x)) w1(x))``: a gated network of three matrices (Shazeer, 2020).
+
+    Llama has no biases in it, and ``d_ff`` about 8 d_model / 3, so that it has as many weights as two matrices with
+    d_ff = 4 d_model.
+    """
+
+    def __init__(self, width: int, d_ff: int, linear: LinearBuilder = nn.Linear) -> None:
+        super().__init__()
+        self.w3 = linear(width, d_ff)
+        self.w1 = linear(width, d_ff)
+        self.w2 = linear(d_ff, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, width) -> (batch, length, width)."""
+        y: Tensor = self.w2(silu(self.w3(x)) * self.w1(x))
         return y

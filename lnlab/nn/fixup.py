@@ -16,7 +16,7 @@ from lnlab.nn.sites import Site, parameter_uses
 from lnlab.randomness import Draw
 
 
-@inits.register("fixup", zeros=("o", "w2", "output"))
+@inits.register("fixup", zeros=("o", "w2", "output"), two_matrices=True)
 def fixup(model: nn.Module, draw: Draw) -> None:
     """``L^(-1/2)`` times Xavier for w1, ``L^(-1/6)`` for q k v: o, w2 and the output begin at 0 (Zhang et al., 2019).
 

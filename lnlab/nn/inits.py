@@ -1,9 +1,9 @@
 """Initial values, in place: each tensor from a draw addressed by its site.
 
 So placements of one seed start from the same weights, and so do the layers that a shallow and a deep model share.
-Matrices of layers (q k v o w1 w2) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an init
-says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding. So is a
-classifier's weight, a row for each label and none for padding. Parameters that a norm, a placement or an attention
+Matrices of layers (q k v o w1 w2 w3) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an
+init says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding. So
+is a classifier's weight, a row for each label and none for padding. Parameters that a norm, a placement or an attention
 sets itself are left as they are.
 """
 
@@ -42,6 +42,7 @@ class InitFacts(Facts):
         untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
         continues: whether it takes the weights of another run, its builder's third argument in place of batches.
+        two_matrices: whether its law is that of a feed-forward network of two matrices.
     """
 
     reads: Callable[[Choice], int | None] | None = None
@@ -53,6 +54,7 @@ class InitFacts(Facts):
     untied: bool = False
     bounds: tuple[str, str] | None = None
     continues: bool = False
+    two_matrices: bool = False
 
 
 inits: Registry[Callable[..., None]] = Registry("init", InitFacts)

@@ -8,7 +8,7 @@ from lnlab.nn.inits import InitDistribution, Shape, fill, inits, xavier
 from lnlab.nn.sites import Site
 from lnlab.randomness import Draw
 
-TENSORS = {"w1": ("w1",), "feed_forward": ("w1", "w2"), "all": ("q", "k", "v", "o", "w1", "w2")}
+TENSORS = {"w1": ("w1",), "feed_forward": ("w1", "w2", "w3"), "all": ("q", "k", "v", "o", "w1", "w2", "w3")}
 
 
 @inits.register("kaiming")

@@ -6,9 +6,9 @@ from typing import Literal
 from torch import Tensor, nn
 
 from lnlab.nn.attention import DropoutRate
-from lnlab.nn.embedding import Output, Positions
+from lnlab.nn.embedding import EmbeddingScale, Output, Positions
 from lnlab.nn.masks import causal
-from lnlab.nn.models import Count, LinearChoice, TokenPairs, models
+from lnlab.nn.models import Count, FeedForwardChoice, LinearChoice, TokenPairs, models
 from lnlab.nn.parts import Parts
 from lnlab.nn.size import one_stack_size
 from lnlab.nn.transformer import ModelShape, Stack
@@ -16,12 +16,19 @@ from lnlab.registry import default
 
 
 @models.register(
-    "language_model", stacks=("decoder",), causal=("decoder",), says="decoder", size=one_stack_size("decoder")
+    "language_model",
+    stacks=("decoder",),
+    causal=("decoder",),
+    says="decoder",
+    size=one_stack_size("decoder"),
+    later=("feed_forward", "embedding_scale", "output_scale"),
 )
 class LanguageModel(nn.Module):
     """``logits = decoder(tokens) tableᵀ``: the next token from those before it, decoder only (Radford et al., 2018).
 
-    ``tied: input`` shares the table of the embedding with the output, ``none`` keeps two.
+    ``tied: input`` shares the table of the embedding with the output, ``none`` keeps two. ``embedding_scale`` is the
+    factor on its rows: ``fixed`` at sqrt(d_model), ``learned`` from there on, as beside DyT (Zhu et al., 2025), or
+    ``one``. ``output_scale`` gives each logit a learned factor, 1 at first (nGPT; Loshchilov et al., 2024).
     """
 
     def __init__(
@@ -37,6 +44,9 @@ class LanguageModel(nn.Module):
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
         linear: LinearChoice = default("plain"),
+        feed_forward: FeedForwardChoice = default("relu"),
+        embedding_scale: EmbeddingScale = "fixed",
+        output_scale: bool = False,
     ) -> None:
         super().__init__()
         shape = ModelShape(
@@ -48,9 +58,11 @@ class LanguageModel(nn.Module):
             positions=positions,
             fix_norm=fix_norm,
             linear=linear,
+            feed_forward=feed_forward,
+            embedding_scale=embedding_scale,
         )
         self.decoder = Stack("decoder", parts["decoder"], None, shape)
-        self.output = Output(size, d_model, fix_norm=fix_norm)
+        self.output = Output(size, d_model, fix_norm=fix_norm, scaled=output_scale)
         if tied == "input":
             self.output.table = self.decoder.embedding.table
 

@@ -15,6 +15,7 @@ from lnlab.facts import Facts, never
 from lnlab.keys import Json
 from lnlab.nn.attention import DropoutRate
 from lnlab.nn.embedding import Output, Positions
+from lnlab.nn.feedforward import feed_forwards
 from lnlab.nn.linear import linears
 from lnlab.nn.masks import causal, padding
 from lnlab.nn.parts import Parts, parts_of
@@ -26,6 +27,7 @@ __all__ = ["EncoderDecoder", "Parts", "TokenPairs", "models", "parts_of"]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 LinearChoice = Annotated[Callable[..., nn.Module], linears]
+FeedForwardChoice = Annotated[Callable[..., nn.Module], feed_forwards]
 
 _Place = Literal["encoder", "decoder", "sentence"]
 
@@ -80,6 +82,7 @@ class TokenPairs(Protocol):
     causal=("decoder",),
     says="decoder",
     size=encoder_decoder_size,
+    later=("feed_forward",),
     translates=True,
 )
 class EncoderDecoder(nn.Module):
@@ -87,7 +90,8 @@ class EncoderDecoder(nn.Module):
 
     ``tied: target`` shares the table of the decoder's embedding with the output, ``all`` also with the encoder's
     embedding, ``none`` keeps three tables. In every model, ``fix_norm`` uses the rows of its tables at length 1 (Nguyen
-    and Salazar, 2019), and ``linear`` says how the matrices of attention and feed-forward network are parametrized.
+    and Salazar, 2019), ``linear`` says how the matrices of attention and feed-forward network are parametrized, and
+    ``feed_forward`` which network that is.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class EncoderDecoder(nn.Module):
         positions: Positions = "sinusoids",
         fix_norm: bool = False,
         linear: LinearChoice = default("plain"),
+        feed_forward: FeedForwardChoice = default("relu"),
     ) -> None:
         super().__init__()
         encoder, decoder = parts["encoder"], parts["decoder"]
@@ -115,6 +120,7 @@ class EncoderDecoder(nn.Module):
             positions=positions,
             fix_norm=fix_norm,
             linear=linear,
+            feed_forward=feed_forward,
         )
         self.encoder = Stack("encoder", encoder, decoder.layers, shape)
         self.decoder = Stack("decoder", decoder, encoder.layers, shape)

@@ -15,7 +15,7 @@ from lnlab.nn.sites import first_uses
 from lnlab.randomness import Draw
 from lnlab.registry import default
 
-_Tensors = Annotated[list[Literal["q", "k", "v", "o", "w1", "w2", "table"]], Field(min_length=1)]
+_Tensors = Annotated[list[Literal["q", "k", "v", "o", "w1", "w2", "w3", "table"]], Field(min_length=1)]
 
 
 @inits.register("replaced")

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -62,41 +61,23 @@ class RotaryAttention(DotProductAttention):
         self.norms = nn.ModuleDict({name: nn.RMSNorm(widths[name], eps) for name in names})
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Turned by their positions; keys once for each head that they serve."""
-        repeats = self.heads // self.kv_heads
-        q, k = self._turned(q), self._turned(k)
-        return q, k if repeats == 1 else k.repeat_interleave(repeats, dim=1)
+        """Turned by their positions."""
+        return self.turned(q), self.turned(k)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """As in ``DotProductAttention``."""
-        q, k = self.ready(self._headed("q", x), self._headed("k", memory))
-        v = self._headed("v", memory)
-        if self.kv_heads != self.heads:
-            v = v.repeat_interleave(self.heads // self.kv_heads, dim=1)
-        rate = self.dropout if self.training else 0.0
-        gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, scale=self.scale)
-        mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))
-        return mixed
-
-    @torch.no_grad()
-    def logits(self, x: Tensor, memory: Tensor) -> Tensor:
-        """What the softmax is of, masked or not: (batch, heads, queries, keys)."""
-        q, k = self.ready(self._headed("q", x), self._headed("k", memory))
-        logits: Tensor = (q @ k.mT) * q.shape[-1] ** -0.5
-        return logits
-
-    def _headed(self, name: str, x: Tensor) -> Tensor:
-        """Queries, keys or values, (batch, heads, length, width / heads), normed where they are to be."""
+    def in_heads(self, name: str, x: Tensor) -> Tensor:
+        """As of any attention, normed where they are to be; a key and a value come once for each head they serve."""
         projected: Tensor = getattr(self, name)(x)
         norm = self.norms[name] if name in self.norms else None  # noqa: SIM401 - a ModuleDict has no get
         if norm is not None and not self.of_heads:
             projected = norm(projected)
         heads = self.heads if name == "q" else self.kv_heads
         split = projected.view(*projected.shape[:2], heads, -1).transpose(1, 2)
-        return norm(split) if norm is not None and self.of_heads else split
+        if norm is not None and self.of_heads:
+            split = norm(split)
+        return split if heads == self.heads else split.repeat_interleave(self.heads // heads, dim=1)
 
-    def _turned(self, t: Tensor) -> Tensor:
-        """Each pair (i, i + d_h/2) by position base^(-2i/d_h)."""
+    def turned(self, t: Tensor) -> Tensor:
+        """Each pair (i, i + d_h/2) by the angle position base^(-2i/d_h)."""
         if self.base is None:
             return t
         half = t.shape[-1] // 2

@@ -14,6 +14,7 @@ from torch import nn
 
 from lnlab.compile.cost.cost import LENGTH
 from lnlab.keys import Json, canonical
+from lnlab.nn.feedforward import feed_forwards
 from lnlab.nn.linear import linears
 from lnlab.nn.parts import parts_of
 from lnlab.nn.transformer import ModelShape, Stack
@@ -38,6 +39,8 @@ def one_stack_size(name: str) -> _Size:
         width = setting["model"]["d_model"]
         tables = {"none": 2, "input": 1}[setting["model"]["tied"]]
         elements, flops = _stacks(setting, (name,))
+        elements += rows * bool(setting["model"].get("output_scale"))
+        elements += setting["model"].get("embedding_scale") == "learned"
         return elements + tables * rows * width, flops + 2 * rows * width
 
     return size
@@ -74,8 +77,8 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
         stack = setting[name]
         layers = stack["layers"]
         parts = canonical(stack | {"layers": 1})
-        linear = canonical(model["linear"])
-        layer, matrices, after = _stack(parts, linear, width, model["heads"], model["d_ff"])
+        made_of = canonical({word: model.get(word, "relu") for word in ("linear", "feed_forward")})
+        layer, matrices, after = _stack(parts, made_of, width, model["heads"], model["d_ff"])
         attentions = 2 if stack.get("cross_attention", False) else 1
         elements += layers * layer + after
         flops += layers * (2 * matrices + attentions * 4 * LENGTH * width)
@@ -83,9 +86,17 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
 
 
 @lru_cache(maxsize=1024)
-def _stack(choice: str, linear: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
+def _stack(choice: str, made_of: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
     """Elements of one layer, those of its matrices alone, and elements after the last layer."""
-    shape = ModelShape(size=1, width=width, heads=heads, d_ff=d_ff, linear=linears.builder(loads(linear)))
+    chosen = loads(made_of)
+    shape = ModelShape(
+        size=1,
+        width=width,
+        heads=heads,
+        d_ff=d_ff,
+        linear=linears.builder(chosen["linear"]),
+        feed_forward=feed_forwards.builder(feed_forwards.resolve(chosen["feed_forward"])),
+    )
     with torch.device("meta"):
         stack = Stack("stack", parts_of(loads(choice)), None, shape)
     layer = list(stack.layers.parameters())

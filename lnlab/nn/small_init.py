@@ -15,7 +15,7 @@ def small_init(model: nn.Module, draw: Draw) -> None:
     """
 
     def distribution(site: Site) -> InitDistribution:
-        return xavier("normal") if site.tensor in ("w1", "w2") else small
+        return xavier("normal") if site.sublayer == "feed_forward" else small
 
     def small(tensor: Tensor, generator: Generator) -> None:
         tensor.normal_(0, (2 / (5 * tensor.shape[1])) ** 0.5, generator=generator)

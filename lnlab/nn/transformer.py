@@ -9,8 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from lnlab.nn.embedding import Embedding, Positions
-from lnlab.nn.feedforward import FeedForward
+from lnlab.nn.embedding import Embedding, EmbeddingScale, Positions
+from lnlab.nn.feedforward import FeedForward, FeedForwardBuilder
 from lnlab.nn.linear import LinearBuilder
 from lnlab.nn.masks import PAD_TOKEN, padding
 from lnlab.nn.parts import Parts
@@ -31,6 +31,8 @@ class ModelShape:
         positions: what the embedding adds.
         fix_norm: whether the rows of the table are used at length 1.
         linear: makes the matrices of attention and feed-forward network.
+        feed_forward: makes the feed-forward network of a layer.
+        embedding_scale: the factor on the rows of the table.
     """
 
     size: int
@@ -41,6 +43,8 @@ class ModelShape:
     positions: Positions = "sinusoids"
     fix_norm: bool = False
     linear: LinearBuilder = nn.Linear
+    feed_forward: FeedForwardBuilder = FeedForward
+    embedding_scale: EmbeddingScale = "fixed"
 
 
 class Layer(nn.Module):
@@ -51,7 +55,7 @@ class Layer(nn.Module):
         attention = partial(parts.attention, at.width, shape.heads, shape.linear)
         self.self_attention = attention()
         self.cross_attention = attention() if parts.cross_attention else None
-        self.feed_forward = FeedForward(at.width, shape.d_ff, shape.linear)
+        self.feed_forward = shape.feed_forward(at.width, shape.d_ff, shape.linear)
         self.placement = parts.placement(at)
         self.dropout = nn.Dropout(shape.dropout)
 
@@ -95,7 +99,9 @@ class Stack(nn.Module):
             )
             for i in range(count)
         ]
-        self.embedding = Embedding(shape.size, shape.width, shape.positions, fix_norm=shape.fix_norm)
+        self.embedding = Embedding(
+            shape.size, shape.width, shape.positions, fix_norm=shape.fix_norm, scale=shape.embedding_scale
+        )
         self.dropout = nn.Dropout(shape.dropout)
         self.layers = nn.ModuleList(Layer(spec, parts, shape) for spec in specs)
         self.final_norm = norm() if self.layers[-1].placement.final_norm else None  # type: ignore[union-attr]

@@ -10,7 +10,8 @@ For g' = U S Vᵀ it is U p⁵(S / ‖S‖) Vᵀ with p(x) = a x + b x³ + c x�
 and 1.2; small ones stay small. The authors' code computes it in bfloat16, this one in the format of the weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any, Literal
 
 import torch
@@ -22,7 +23,7 @@ from torch.optim.optimizer import ParamsT
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.optim.moments import Group, Memory, MomentsOptimizer
-from lnlab.optim.optimizers import Beta, Decay, LearningRate, optimizers
+from lnlab.optim.optimizers import Beta, Decay, GradientsElsewhere, LearningRate, optimizers
 from lnlab.optim.schedules import Warmup
 from lnlab.registry import default
 
@@ -85,7 +86,7 @@ class Muon(MomentsOptimizer):
 
 
 @optimizers.register("by_group", splits=True)
-class ByGroup(Optimizer):
+class ByGroup(Optimizer, GradientsElsewhere):
     """``Δθ = by matrices inside layers, by others elsewhere``: two optimizers for one model (Jordan et al., 2024).
 
     The rest are tables, output, gains, shifts and biases. Each has its own rate, and a warm-up of its own
@@ -116,13 +117,26 @@ class ByGroup(Optimizer):
             groups += [{**group, "warmup_steps": warmup} for group in self._parts[hidden].param_groups]
         super().__init__(groups, {})
 
+    @contextmanager
+    def at_gradient_point(self) -> Iterator[None]:
+        """Inside, each part's weights are where it wants its gradient."""
+        with ExitStack() as points:
+            for part in self._current_parts():
+                if isinstance(part, GradientsElsewhere):
+                    points.enter_context(part.at_gradient_point())
+            yield
+
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Each part updates its own."""
         loss = None if closure is None else torch.enable_grad()(closure)()
-        for hidden, part in self._parts.items():
-            # Groups and state are this optimizer's: they may have been restored, or divided for the time of a step.
-            part.param_groups = [group for group in self.param_groups if group[HIDDEN] is hidden]
-            part.state = self.state
+        for part in self._current_parts():
             part.step()
         return loss
+
+    def _current_parts(self) -> Iterator[Optimizer]:
+        """Both, with this optimizer's groups and state: they may have been restored, or divided for a step."""
+        for hidden, part in self._parts.items():
+            part.param_groups = [group for group in self.param_groups if group[HIDDEN] is hidden]
+            part.state = self.state
+            yield part

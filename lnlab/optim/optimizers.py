@@ -5,7 +5,9 @@ optimizer remembers is in ``state`` and ``param_groups``, as tensors and plain v
 ``state_dict()`` goes on to the last bit.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -39,6 +41,14 @@ class OptimizerFacts(Facts):
 
 
 optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer", OptimizerFacts)
+
+
+class GradientsElsewhere(ABC):
+    """An optimizer whose gradients are not those at the weights that it gives."""
+
+    @abstractmethod
+    def at_gradient_point(self) -> AbstractContextManager[None]:
+        """Inside, the weights are those at which the next gradient is to be taken; on leaving, they are as before."""
 
 
 @optimizers.register("sgd")

@@ -37,10 +37,10 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "stack": ("encoder", "decoder"),
     "sublayer": ("self_attention", "cross_attention", "feed_forward", "embedding", "final_norm", "output"),
     "tensor": (
-        *("q", "k", "v", "o", "w1", "w2"),
-        *("bq", "bk", "bv", "bo", "b1", "b2", "weight", "bias"),
+        *("q", "k", "v", "o", "w1", "w2", "w3"),
+        *("bq", "bk", "bv", "bo", "b1", "b2", "b3", "weight", "bias"),
         *("scale", "shift", "scale_outer", "shift_outer", "scale_q", "shift_q", "scale_k", "shift_k"),
-        *("alpha", "omega", "gate", "gain", "gain_q", "gain_k", "gain_v", "gain_o", "gain_w1", "gain_w2"),
+        *("alpha", "omega", "gate", "gain", "gain_q", "gain_k", "gain_v", "gain_o", "gain_w1", "gain_w2", "gain_w3"),
         *("logit_gain", "table"),
         *("in", "branch", "sum", "out", "logits"),
     ),

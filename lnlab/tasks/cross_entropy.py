@@ -22,6 +22,15 @@ def token_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float) -> Te
     )
 
 
+def squared_log_partition(logits: Tensor, targets: Tensor) -> Tensor:
+    """``Σ (log Z)²`` over the target tokens, Z = Σ_v exp(logit_v): the z-loss (Chowdhery et al., 2022, Section 5).
+
+    (batch, length, V) and (batch, length), padded with 0, -> (). Its gradient by the logits is 2 log Z p.
+    """
+    log_z = _at_least_float32(logits).logsumexp(-1)
+    return (log_z.square() * (targets != PAD)).sum()
+
+
 def entropy(counts: Tensor) -> float:
     """``-sum p log p`` of frequencies, in nats: (classes,) -> number."""
     p = counts[counts > 0].double()

@@ -105,6 +105,7 @@ def _tokens(params: Choice) -> int:
 
 @tasks.register(
     "language_modeling",
+    later=("z_loss",),
     says=lambda _: ("decoder",),
     sources=False,
     batch_tokens=_tokens,
@@ -121,11 +122,13 @@ def language_modeling(
     length: Annotated[int, Field(ge=1, le=100_000)] = 64,
     windows: Annotated[int, Field(ge=1, le=1_000_000)] = 8,
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0,
+    z_loss: Annotated[float, Field(ge=0)] = 0.0,
 ) -> LanguageModeling:
     """``-log p(x_t | x_1 ... x_{t-1})``: the next token of running text, a mean over tokens (Radford et al., 2018).
 
     A batch has ``windows`` windows of ``length`` tokens or one fewer; what is read is never padded. ``vocabulary`` is
-    declared: the model has as many rows, whether or not the tokenizer finds as many pieces.
+    declared: the model has as many rows, whether or not the tokenizer finds as many pieces. ``z_loss`` adds that weight
+    times (log Z)² a token to what is trained on, 1e-4 in PaLM (Chowdhery et al., 2022); never to ``nll``.
     """
     return LanguageModeling(
         draw=draw,
@@ -136,4 +139,5 @@ def language_modeling(
         length=length,
         windows=windows,
         label_smoothing=label_smoothing,
+        z_loss=z_loss,
     )

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer
 from lnlab.randomness import Draw
 from lnlab.registry import Roots
-from lnlab.tasks.cross_entropy import token_cross_entropy
+from lnlab.tasks.cross_entropy import squared_log_partition, token_cross_entropy
 from lnlab.tasks.task import Batch
 
 
@@ -22,6 +22,7 @@ class TextTask:
         tokenizer: from texts and a vocabulary to a tokenizer.
         size: rows of the model's tables: the declared vocabulary.
         label_smoothing: eps.
+        z_loss: the weight of (log Z)² in the loss that is trained on.
     """
 
     draw: Draw
@@ -29,6 +30,7 @@ class TextTask:
     tokenizer: Callable[..., Tokenizer]
     size: int
     label_smoothing: float
+    z_loss: float = 0.0
     unit: str = "tokens"
 
     @property
@@ -38,7 +40,7 @@ class TextTask:
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of target tokens."""
-        return token_cross_entropy(model(batch), batch.target_out, self.label_smoothing), batch.tokens
+        return self._loss_of(model(batch), batch), batch.tokens
 
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The negative log-likelihood of a batch: its sum in nats, and the number of target tokens."""
@@ -47,5 +49,11 @@ class TextTask:
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
         """The sums of ``loss`` and ``nll`` over the target tokens of a batch, and their number."""
         logits = model(batch)
+        return {
+            "loss": self._loss_of(logits, batch),
+            "nll": token_cross_entropy(logits, batch.target_out, 0.0),
+        }, batch.tokens
+
+    def _loss_of(self, logits: Tensor, batch: Batch) -> Tensor:
         loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
-        return {"loss": loss, "nll": token_cross_entropy(logits, batch.target_out, 0.0)}, batch.tokens
+        return loss + self.z_loss * squared_log_partition(logits, batch.target_out) if self.z_loss else loss

@@ -225,4 +225,4 @@ MEASURES: dict[str, Callable[[Entry[Any], Roots], Measured]] = {
     "optimizer": _of_an_optimizer,
     "schedule": _of_a_schedule,
     "stop": _of_a_stop,
-} | dict.fromkeys(("model", "norm", "placement", "attention", "linear", "init"), _of_a_model)
+} | dict.fromkeys(("model", "norm", "placement", "attention", "linear", "feed_forward", "init"), _of_a_model)

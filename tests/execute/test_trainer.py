@@ -359,13 +359,25 @@ def test_what_an_update_added_is_what_the_parameters_moved_by():
     assert found == pytest.approx(total, rel=1e-6)
 
 
-def test_weight_decay_leaves_gates_alone():
-    trajectory = trajectory_of(1, placement="rezero", norm="none", optimizer={"kind": "adamw", "weight_decay": 0.5})
+@pytest.mark.parametrize(
+    ("placement", "norm", "word"),
+    [
+        ("rezero", "none", "alpha"),
+        ("layerscale", "layer", "gate"),
+        ("admin", "layer", "omega"),
+        ("pre", "dyt", "alpha"),
+    ],
+)
+def test_weight_decay_leaves_gates_alone(placement, norm, word):
+    optimizer = {"kind": "adamw", "weight_decay": 0.5}
+    trajectory = trajectory_of(1, placement=placement, norm=norm, optimizer=optimizer)
     state = build(trajectory, REGISTRIES)
     decayed, gates = state.optimizer.param_groups
     assert (decayed["weight_decay"], gates["weight_decay"]) == (0.5, 0.0)
     named = {id(p): name for name, p in state.model.named_parameters()}
-    assert {named[id(p)].rpartition(".")[2] for p in gates["params"]} == {"alpha"}
+    kept = {named[id(p)] for p in gates["params"]}
+    assert kept == {name for name in named.values() if f".{word}" in name}
+    assert kept
 
 
 def test_batches_come_in_epochs_and_start_where_a_state_left_them():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from lnlab.errors import LabError
 from lnlab.nn.dyt import DynamicTanh
 
 
@@ -34,3 +35,16 @@ def test_gradients_shrink_with_the_input_unless_nothing_is_divided_by_its_size(s
         given = (x * factor).requires_grad_()
         sizes.append(torch.autograd.grad((norm(given) * g).sum(), given)[0].norm())
     assert torch.log10(sizes[1] / sizes[0]).item() == pytest.approx(slope, abs=0.05)
+
+
+def test_alphas_of_language_models_are_those_of_their_places(setting, build):
+    model = build(
+        setting("pre", kind="language_model", norm={"kind": "dyt", "shift": False}),
+        init={"kind": "dyt", "attention": 0.8, "feed_forward": 0.25, "final": 0.125},
+    )
+    found = {name: p.item() for name, p in model.named_parameters() if name.endswith("alpha")}
+    layers = {f"decoder.layers.{n}.placement.norms.{i}.alpha": (0.8, 0.25)[i] for n in range(2) for i in range(2)}
+    assert found == pytest.approx(layers | {"decoder.final_norm.alpha": 0.125})
+    assert not any("placement" in name and name.endswith("bias") for name, _ in model.named_parameters())
+    with pytest.raises(LabError, match="norm: dyt"):
+        build(setting("pre"), init="dyt")

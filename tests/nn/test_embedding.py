@@ -97,3 +97,12 @@ def test_fix_norm_holds_for_every_table_of_a_model(setting, build, batch, kind):
         for p in (p for name, p in model.named_parameters() if name.endswith("table")):
             p.mul_(3.0)
     torch.testing.assert_close(model(batch), before)
+
+
+@pytest.mark.parametrize(("scale", "factor"), [("fixed", 4.0), ("learned", 4.0), ("one", 1.0)])
+def test_the_factor_of_a_row_is_the_root_of_the_width_or_one_and_may_be_learned(setting, build, scale, factor):
+    model = build(setting(kind="language_model", positions="none", embedding_scale=scale))
+    tokens = torch.tensor([[3, 5]])
+    embedding = model.decoder.embedding
+    torch.testing.assert_close(embedding(tokens), factor * embedding.table[tokens])
+    assert ("decoder.embedding.gain" in dict(model.named_parameters())) is (scale == "learned")

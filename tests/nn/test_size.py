@@ -33,6 +33,8 @@ VARIANTS = {
     "sigma, qk norm": {"linear": "sigma_reparam", "attention": "qk_norm"},
     "fix norm": {"fix_norm": True, "tied": "none"},
     "fixup": {"placement": "fixup", "layers": 3},
+    "swiglu": {"feed_forward": "swiglu", "layers": 3},
+    "no biases": {"linear": {"kind": "plain", "bias": False}},
     "stacks differ": {"encoder": {"layers": 5, "placement": {"kind": "pre"}}},
 }
 

@@ -151,7 +151,7 @@ def next_tokens(model, tokens):
 PRE_LN = {"self_attention": ATTENTION | BIASES | NORM, "feed_forward": FEED_FORWARD | NORM}
 DECODER = PRE_LN | {"cross_attention": ATTENTION | BIASES | NORM}
 T5_LAYER = {"self_attention": ATTENTION | {"scale"}, "feed_forward": {"w1", "w2", "scale"}}
-GATED = {"self_attention": ATTENTION | {"scale"}, "feed_forward": {"gate", "w1", "w2", "scale"}}
+GATED = {"self_attention": ATTENTION | {"scale"}, "feed_forward": {"w3", "w1", "w2", "scale"}}
 GPT_OUTER = {"embedding": {"table", "positions"}, "final_norm": NORM}
 VIT_OUTER = {"embedding": {"class_token", "positions", "patches", "bpatches"}, "final_norm": NORM}
 FAMILIES = {

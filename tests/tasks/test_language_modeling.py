@@ -78,3 +78,38 @@ def test_text_that_is_shorter_than_a_window_is_a_mistake_with_its_numbers(task):
 def test_without_files_it_reads_generated_english():
     batch = next(built(vocabulary=300, tokenizer={"kind": "bpe"}).batches("validation", "evaluate"))
     assert batch.target_in.shape == batch.target_out.shape == (8, 64)
+
+
+class Table(torch.nn.Module):
+    """The same logits whatever is read."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.linspace(-1, 2, rows, dtype=torch.float64))
+
+    def forward(self, batch):
+        return self.logits.expand(*batch.target_in.shape, -1)
+
+
+def test_the_z_loss_has_the_gradient_2_c_log_z_p_and_is_in_the_loss_alone(task):
+    weight = 1e-2
+    plain, with_z = task(length=9), task(length=9, z_loss=weight)
+    batch = next(iter(plain.batches("train", "train")))
+    model = Table(plain.size)
+    log_z = float(model.logits.detach().exp().sum().log())
+    sums = {
+        name: getattr(t, kind)(model, batch)[0]
+        for name, t, kind in (
+            ("plain", plain, "loss"),
+            ("with", with_z, "loss"),
+            ("nll", with_z, "nll"),
+        )
+    }
+    added = weight * batch.tokens * log_z**2
+    assert (sums["with"] - sums["plain"]).item() == pytest.approx(added)
+    assert sums["nll"].item() == sums["plain"].item()
+    scores, _ = with_z.scores(model, batch)
+    assert scores["loss"].item() == sums["with"].item()
+    (gradient,) = torch.autograd.grad(sums["with"] - sums["plain"], model.logits)
+    p = torch.softmax(model.logits.detach(), -1)
+    torch.testing.assert_close(gradient, 2 * weight * batch.tokens * log_z * p)

@@ -9,7 +9,7 @@ from lnlab.issues import Issue
 
 _BRANCH_OUTPUTS = {"o", "w2"}
 """The matrices with which the branches end."""
-MATRICES = {"q", "k", "v", "o", "w1", "w2"}
+MATRICES = {"q", "k", "v", "o", "w1", "w2", "w3"}
 
 
 def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
@@ -69,6 +69,19 @@ def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> li
                 what = f"{needs}, and placement '{kind}' norms {_NORMED_PARTS[normed]}"
                 remedy = "write norm: none" if required == "nothing" else f"choose another placement in the {stack}"
                 return [Issue("conflict", ("init",), what, f"choose another init, or {remedy}")]
+    return []
+
+
+def init_suits_feed_forward(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
+    """A law that counts the matrices of a branch says nothing of a third one."""
+    chosen = setting["model"].get("feed_forward")
+    if chosen is None or registries["feed_forward"][chosen["kind"]].facts.matrices == 2:
+        return []
+    for init, _ in inits_of(setting["init"], registries):
+        if init.facts.two_matrices:
+            what = f"'{init.name}' is a law for feed-forward networks of two matrices, and '{chosen['kind']}' has more"
+            remedy = "choose another init, or write feed_forward: relu"
+            return [Issue("conflict", ("model", "feed_forward"), what, remedy)]
     return []
 
 
@@ -167,6 +180,7 @@ GRAPH_CHECKS = (
     averages_tell_sentences_apart,
     groups_divide_width,
     init_suits_placement,
+    init_suits_feed_forward,
     own_models_initialize_themselves,
     output_has_its_own_table,
     nothing_divides_by_zero,

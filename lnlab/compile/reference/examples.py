@@ -14,7 +14,7 @@ SpecExamples = Mapping[tuple[str, str], tuple[str, str]]
 _LISTED = {"probes": "probe", "report": "section", "claims": "claim", "interventions": "intervention"}
 _NAMED = (
     *("task", "model", "norm", "placement", "attention", "init", "optimizer", "schedule"),
-    *("stop", "corpus", "tokenizer", "linear"),
+    *("stop", "corpus", "tokenizer", "linear", "feed_forward"),
 )
 _PROSE = ("id", "says", "source", "because", "role", "primary", "title", "heading", "claims", "requires", "calibration")
 """Keys that do not belong to a kind, and would make an example long."""

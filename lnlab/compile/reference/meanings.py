@@ -34,6 +34,7 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "eps": "added under the square root or to the denominator",
     "epsilon": "relative excess over the mean that counts",
     "factor": "factor by which a quantity is multiplied, or within which two count as equal",
+    "feed_forward": "the feed-forward network of every layer",
     "fix_norm": "normalize embeddings to a fixed length",
     "floor": "factor of the learning rate at the end",
     "gradient_relative": "size of the step against the gradient's sign, in units of each matrix's r.m.s.",

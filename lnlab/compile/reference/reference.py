@@ -23,6 +23,7 @@ _HEADINGS = {
     "placement": "Placements",
     "attention": "Attentions",
     "linear": "Linear maps",
+    "feed_forward": "Feed-forward networks",
     "init": "Inits",
     "optimizer": "Optimizers",
     "schedule": "Schedules",

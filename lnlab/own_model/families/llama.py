@@ -14,7 +14,7 @@ LLAMA: Mapping[str, tuple[Family, ...]] = {
                     "input_layernorm": "self_attention",
                     **{f"self_attn.{tensor}_proj": f"self_attention.{tensor}" for tensor in ("q", "k", "v", "o")},
                     "post_attention_layernorm": "feed_forward",
-                    "mlp.gate_proj": "feed_forward.gate",
+                    "mlp.gate_proj": "feed_forward.w3",
                     "mlp.up_proj": "feed_forward.w1",
                     "mlp.down_proj": "feed_forward.w2",
                 },

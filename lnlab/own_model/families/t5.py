@@ -8,7 +8,7 @@ _T5_ATTENTION = {
     **{name: name for name in ("q", "k", "v", "o")},
     "relative_attention_bias": "relative_positions",
 }
-_T5_FEED_FORWARD = {"wi": "w1", "wi_0": "gate", "wi_1": "w1", "wo": "w2"}
+_T5_FEED_FORWARD = {"wi": "w1", "wi_0": "w3", "wi_1": "w1", "wo": "w2"}
 
 
 def _t5_sites(stack: str, sublayers: tuple[str, ...]) -> dict[str, str]:

@@ -1,16 +1,17 @@
 """The peak memory of a probe of curvature, estimated before it runs.
 
-    a graph    = 3 V + SLACK Σ_stacks (d + Σ_layers ((12 d + 3 h l) A + 4 d + 2 d_ff))
+    a graph    = 3 V + SLACK Σ_stacks (d + Σ_layers ((12 d + 3 h l) A + 4 d + f d_ff))
     graphs     = bytes * tokens of a batch * (one of every batch and operator, or one alone, and the rows together)
     vectors    = 8 n * (draws together * (steps + WORKING) + MORE)
 
 with V rows of logits (none where a sentence has one answer), h heads, A attentions of a layer, l tokens of a sentence,
-n coordinates of the scope. The numbers of a graph are those that autograd saves a token for a second backward pass
-through Post-LN with LayerNorm, counted: exact but for masks, and the same for the Hessian and the GGN. Other norms,
-placements and attentions save from 0.87 to 1.6 times as much, and SLACK stands in their middle. A row on its way
-through a graph needs about as much again: every activation gathers a gradient that waits for its turn. Before the first
-row, the second evaluation of a loss needs a forward pass, which is less. The estimate was 0.85 to 1.48 of the growth of
-a process, at 30 MB to 1.3 GB (``tests/benchmarks/curvature_memory.py``).
+n coordinates of the scope, and f numbers stored for each of the d_ff coordinates, 2 with a rectifier. The numbers of a
+graph are those that autograd saves a token for a second backward pass through Post-LN with LayerNorm, counted: exact
+but for masks, and the same for the Hessian and the GGN. Other norms, placements and attentions save from 0.87 to 1.6
+times as much, and SLACK stands in their middle. A row on its way through a graph needs about as much again: every
+activation gathers a gradient that waits for its turn. Before the first row, the second evaluation of a loss needs a
+forward pass, which is less. The estimate was 0.85 to 1.48 of the growth of a process, at 30 MB to 1.3 GB
+(``tests/benchmarks/curvature_memory.py``).
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from lnlab.compile.cost.cost import Workload, sentence_length
 from lnlab.compile.setting_paths import stacks_of
 from lnlab.curvature.operators import BATCHED_BELOW, ROWS_AT_ONCE
 from lnlab.curvature.spectrum import DENSE_BELOW
+from lnlab.nn.feedforward import FeedForwardFacts, feed_forwards
 from lnlab.probes.support.scopes import Scope
 
 LOGITS = 3
@@ -82,11 +84,12 @@ def graph_elements(load: Workload) -> int:
     """Numbers a token that the graph of a gradient stores."""
     model = load.setting["model"]
     width, inner = _shape(load)
+    facts = _feed_forward(load)
     products = 3 * int(model.get("heads") or 1) * sentence_length(load.setting, load.tokens)
     layers = 0
     for stack in stacks_of(load.setting):
         count, attentions = _layers(load, stack)
-        layers += width + count * ((12 * width + products) * attentions + 4 * width + 2 * inner)
+        layers += width + count * ((12 * width + products) * attentions + 4 * width + facts.inner * inner)
     task = load.setting["task"]
     return int(_SLACK * layers) + LOGITS * (0 if task.get("classes") else int(task.get("vocabulary") or 0))
 
@@ -96,7 +99,8 @@ def coordinates(load: Workload, scope: Scope) -> int:
     width, inner = _shape(load)
     shapes = [_layers(load, stack) for stack in stacks_of(load.setting)]
     attention = 4 * width * (width + 1) * sum(count * attentions for count, attentions in shapes)
-    feed_forward = (2 * width * inner + width + inner) * sum(count for count, _ in shapes)
+    matrices = _feed_forward(load).matrices
+    feed_forward = (matrices * width * inner + width + (matrices - 1) * inner) * sum(count for count, _ in shapes)
     norms = 2 * width * sum(count * (attentions + 1) for count, attentions in shapes)
     tables = load.parameters - attention - feed_forward - norms
     sizes: Mapping[str, int] = {
@@ -116,6 +120,12 @@ def _shape(load: Workload) -> tuple[int, int]:
     """d_model and d_ff; 0 where a model has none."""
     model = load.setting["model"]
     return int(model.get("d_model") or 0), int(model.get("d_ff") or 0)
+
+
+def _feed_forward(load: Workload) -> FeedForwardFacts:
+    chosen = load.setting["model"].get("feed_forward") or {"kind": "relu"}
+    facts: FeedForwardFacts = feed_forwards[chosen["kind"]].facts
+    return facts
 
 
 def _layers(load: Workload, stack: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ Scope = Literal[
     "all", "without_embeddings", "embeddings", "attention", "attention_qk", "attention_vo", "feed_forward", "norms"
 ]
 ATTENTION = ("self_attention", "cross_attention")
+FEED_FORWARD = ("w1", "b1", "w2", "b2", "w3", "b3")
 
 
 def parameters_of(model: nn.Module, scope: Scope) -> list[Tensor]:
@@ -52,6 +53,6 @@ _SCOPES: Mapping[str, Callable[[Site], bool]] = {
     "attention": lambda site: _is_attention(site, "q", "k", "v", "o"),
     "attention_qk": lambda site: _is_attention(site, "q", "k"),
     "attention_vo": lambda site: _is_attention(site, "v", "o"),
-    "feed_forward": lambda site: site.sublayer == "feed_forward" and site.tensor in ("w1", "b1", "w2", "b2"),
+    "feed_forward": lambda site: site.sublayer == "feed_forward" and site.tensor in FEED_FORWARD,
     "norms": _is_norm,
 }

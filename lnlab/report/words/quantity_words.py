@@ -17,7 +17,7 @@ from lnlab.select.quantity import quantities
 from lnlab.specfile.expressions import expression_of
 
 _stored: ContextVar[Mapping[str, Mapping[str, str]]] = ContextVar("stored", default={})  # noqa: B039 - never changed
-_WEIGHTS = {"w1": "W₁", "w2": "W₂", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
+_WEIGHTS = {"w1": "W₁", "w2": "W₂", "w3": "W₃", "q": "W^Q", "k": "W^K", "v": "W^V", "o": "W^O"}
 """What ``{W}`` stands for in a symbol."""
 
 
