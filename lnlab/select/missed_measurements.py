@@ -5,11 +5,9 @@ would be judged by its first state alone, against runs with all of theirs.
 """
 
 import json
-from collections.abc import Sequence
 
 import polars as pl
 
-from lnlab.keys import Json
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.columns import EVALUATIONS, RECORDED
@@ -44,7 +42,13 @@ def _planned(results: Results, of: Conditions, rows: pl.DataFrame) -> pl.DataFra
     needs = results.tables.get("needs", frame("needs", []))
     names = quantity_fact(of, "of") or value_list(of.get("quantity"))
     splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
-    probes = _at_sites(results, needs, names, quantity_fact(of, "table"))
+    # The probes that measured these at sites or along lines, or the table that they are made of.
+    tables = [results.tables[name] for name in QUANTITY_TABLES if name != "curves" and name in results.tables]
+    measurements = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
+    if (table := quantity_fact(of, "table")) is not None and table in results.tables:
+        measurements.append(results.tables[table]["measurement"])
+    measured = pl.col("measurement").is_in(pl.concat(measurements).implode())
+    probes = needs.filter(measured)["probe"].unique().to_list()
     if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
         choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
         probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]
@@ -52,12 +56,3 @@ def _planned(results: Results, of: Conditions, rows: pl.DataFrame) -> pl.DataFra
     if not probes:
         return results.runs.select("run", step="steps")
     return needs.filter(pl.col("probe").is_in(probes)).select("run", "step")
-
-
-def _at_sites(results: Results, needs: pl.DataFrame, names: Sequence[Json], table: str | None) -> list[str]:
-    """The probes that measured these quantities at sites or along lines, or the table that they are made of."""
-    tables = [results.tables[name] for name in QUANTITY_TABLES if name != "curves" and name in results.tables]
-    measurements = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
-    if table is not None and table in results.tables:
-        measurements.append(results.tables[table]["measurement"])
-    return needs.filter(pl.col("measurement").is_in(pl.concat(measurements).implode()))["probe"].unique().to_list()

@@ -7,7 +7,7 @@ init: else adding a strong variant would move the numbers of all others.
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.settings import SettingTable, settings_of
+from lnlab.select.settings import settings_of
 from lnlab.setting import Setting
 from lnlab.specfile.references import BEST, REFERENCE, SEPARATING, ReferenceGroup, parse_reference
 from lnlab.tables import Results
@@ -41,8 +41,16 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
         ) from error
     comparators: dict[str, dict[str, None]] = {variant: {} for variant in settings.by_variant}
     for among in groups_of_reference:
+        if unknown := settings.unknown_paths((*among.conditions, *among.same)):
+            near = nearest(unknown[0], settings.index.paths)
+            raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
+        matching = settings.where(among.conditions)["variant"].to_list()
+        if settings.by_variant and not matching:
+            conditions = ", ".join(f"{path} = {canonical(value)}" for path, value in among.conditions.items())
+            what = f"no variant has {conditions}"
+            raise NoReference(Issue("empty-selection", REFERENCE, what, "name variants that there are"))
         groups: dict[str, list[str]] = {}
-        for variant in _matching_variants(settings, among):
+        for variant in matching:
             groups.setdefault(_group(settings.by_variant[variant], among), []).append(variant)
         for variant, setting in settings.by_variant.items():
             comparators[variant].update(dict.fromkeys(groups.get(_group(setting, among), ())))
@@ -56,20 +64,6 @@ def has_one_kind(results: Results) -> bool:
         kind = canonical([setting.values(path) for path in SEPARATING])
         groups.setdefault(canonical(setting.get("task")), set()).add(kind)
     return all(len(kinds) == 1 for kinds in groups.values())
-
-
-def _matching_variants(settings: SettingTable, among: ReferenceGroup) -> list[str]:
-    """The variants that meet the conditions."""
-    if unknown := settings.unknown_paths((*among.conditions, *among.same)):
-        near = nearest(unknown[0], settings.index.paths)
-        raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
-    matching = settings.where(among.conditions)["variant"].to_list()
-    if settings.by_variant and not matching:
-        conditions_text = ", ".join(f"{path} = {canonical(value)}" for path, value in among.conditions.items())
-        raise NoReference(
-            Issue("empty-selection", REFERENCE, f"no variant has {conditions_text}", "name variants that there are")
-        )
-    return matching
 
 
 def _group(setting: Setting, among: ReferenceGroup) -> str:

@@ -1,6 +1,6 @@
 """What a number is about, in words: sizes, width, corpus, how far training went, how many seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from lnlab.keys import Json
 from lnlab.printable import shown_path
@@ -24,11 +24,27 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     layers = ([setting.get(f"{stack}.layers") for stack in STACKS] for setting in selected)
     sizes = sorted({tuple(n for n in of_stacks if isinstance(n, int)) for of_stacks in layers})
     corpora = [setting.get("task.corpus") for setting in selected]
+    texts = [
+        "-".join(map(str, size)) if len(size) > 1 else "1 layer" if size == (1,) else f"{size[0]} layers"
+        for size in sizes
+        if size
+    ]
+    match sorted(set(steps)):
+        case []:
+            trained = "not measured yet"
+        case [0]:
+            trained = "at init"
+        case [1]:
+            trained = "after 1 update"
+        case [step]:
+            trained = f"after {step} updates"
+        case [first, *_, last]:
+            trained = f"after {first} to {last} updates"
     parts = [
-        _sizes_text(sizes),
+        ", ".join(texts) if len(texts) < 3 else f"{texts[0]} ... {texts[-1]}",
         f"d_model {', '.join(map(str, widths))}" if widths else "",
         ", ".join(_distinct(corpus_name(corpus) for corpus in corpora if isinstance(corpus, Mapping))),
-        _steps_text(sorted(set(steps))),
+        trained,
         f"{seeds} seed" if seeds == 1 else f"{seeds} seeds",
     ]
     return ", ".join(part for part in parts if part)
@@ -39,26 +55,6 @@ def corpus_name(corpus: Mapping[str, Json]) -> str:
     files = corpus.get("files", corpus.get("file"))
     paths = [files] if isinstance(files, str) else files if isinstance(files, list) else []
     return ", ".join(shown_path(str(path).rpartition("/")[2]) for path in paths) or str(corpus.get("kind", ""))
-
-
-def _sizes_text(sizes: Sequence[tuple[int, ...]]) -> str:
-    """``6-6``, ``6-6, 8-8`` or, for more, ``6-6 ... 14-14``; a lone stack has ``6 layers``."""
-    texts = [
-        "-".join(map(str, size)) if len(size) > 1 else "1 layer" if size == (1,) else f"{size[0]} layers"
-        for size in sizes
-        if size
-    ]
-    return ", ".join(texts) if len(texts) < 3 else f"{texts[0]} ... {texts[-1]}"
-
-
-def _steps_text(steps: Sequence[int]) -> str:
-    if not steps:
-        return "not measured yet"
-    if steps[-1] == 0:
-        return "at init"
-    if len(steps) > 1:
-        return f"after {steps[0]} to {steps[-1]} updates"
-    return "after 1 update" if steps[0] == 1 else f"after {steps[0]} updates"
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:

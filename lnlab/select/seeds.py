@@ -16,18 +16,18 @@ def results_of_seeds(results: Results, seeds: Collection[int] | None) -> Results
     """
     if not seeds:
         return results
-    return results.once(f"results of seeds {sorted(seeds)}", lambda whole: _of_seeds(whole, seeds))
 
+    def of_seeds(whole: Results) -> Results:
+        runs = whole.runs.filter(pl.col("seed").is_in(list(seeds)))
+        if runs.height == whole.runs.height:
+            return whole
+        selected = pl.col("run").is_in(runs["run"].implode())
+        return replace(
+            whole,
+            runs=runs,
+            axes=whole.axes.filter(selected),
+            tables={name: table.filter(selected) for name, table in whole.tables.items()},
+            scans={name: partial(scan, selected) for name, scan in whole.scans.items()},
+        )
 
-def _of_seeds(results: Results, seeds: Collection[int]) -> Results:
-    runs = results.runs.filter(pl.col("seed").is_in(list(seeds)))
-    if runs.height == results.runs.height:
-        return results
-    selected = pl.col("run").is_in(runs["run"].implode())
-    return replace(
-        results,
-        runs=runs,
-        axes=results.axes.filter(selected),
-        tables={name: table.filter(selected) for name, table in results.tables.items()},
-        scans={name: partial(scan, selected) for name, scan in results.scans.items()},
-    )
+    return results.once(f"results of seeds {sorted(seeds)}", of_seeds)

@@ -140,8 +140,18 @@ class Selected:
                 "not-measured", "quantity", f"'{written['quantity']}' is not there for these runs", f"it needs {needs}"
             )
         if rows.is_empty():
-            tables = [self.results.tables[name] for name in QUANTITY_TABLES if name in self.results.tables]
-            return _nothing_called(written, {name for table in tables for name in table["quantity"].unique()})
+            name = written.get("quantity")
+            tables = [self.results.tables[table] for table in QUANTITY_TABLES if table in self.results.tables]
+            stored = {quantity for table in tables for quantity in table["quantity"].unique()}
+            if parts := [part for part in quantity_fact(written, "of") or () if part not in stored]:
+                missing = ", ".join(f"'{part}'" for part in parts)
+                what, remedy = f"'{name}' is derived from {missing}, which was not measured", "measure that, too"
+            elif name in quantities.entries:
+                what, remedy = f"there is nothing that '{name}' could be derived from", nearest("", stored)
+            else:
+                what = f"nothing measured is called {name!r}"
+                remedy = nearest(str(name), stored | set(quantities.entries))
+            return Issue("not-measured", "quantity", what, remedy)
         conditions = [condition for condition in written.items() if condition[0] != REFERENCE]
         for key, condition in sorted(conditions, key=lambda condition: condition[0] != "step"):
             before = rows
@@ -176,6 +186,9 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
     """Every row of the quantities that a selection names, stored and derived, before any other condition.
 
     If ``narrowed``, of tables in files only rows that the other conditions may take, as all need not fit in memory.
+
+    Raises:
+        NothingSelected: a quantity is measured against a reference, and there is none.
     """
     measured = pl.col("quantity").is_in(selection.names) if "quantity" in selection.written else pl.lit(value=True)
     present = [name for name in QUANTITY_TABLES if name in results.tables]
@@ -184,7 +197,20 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
         in_files = narrowed and name in results.scans
         conditions = _conditions_of_files(results, name, measured, selection) if in_files else [measured]
         parts.append(results.rows(name, *conditions))
-    parts += [_derived(results, name, selection.written) for name in selection.names if name in quantities.entries]
+    for name in selection.names:
+        if name not in quantities.entries:
+            continue
+        entry = quantities[name]
+        against = entry.facts.reference is not None
+        reference = reference_of(selection.written) if against else None
+        # Kept with the results: a claim reads them once a seed and place, and they may follow from many runs.
+        key = name if reference is None else canonical([name, reference])
+        if key not in results.derived:
+            try:
+                results.derived[key] = entry.build(results, reference) if against else entry.build(results)
+            except NoReference as error:
+                raise NothingSelected(*error.issues) from error
+        parts.append(results.derived[key])
     return pl.concat(parts, how="diagonal_relaxed")
 
 
@@ -195,7 +221,12 @@ def _conditions_of_files(results: Results, table: str, measured: pl.Expr, select
     if table == "curves" and all(isinstance(split, str) for split in splits):
         conditions.append(pl.col("split").is_in(splits))
     if LAST in steps:  # which step that is, runs decide that the selection leaves out
-        last = _last_steps(results, table, conditions)
+        group = ["run", "quantity", *(["split"] if table == "curves" else [])]
+        latest = results.scans[table](*conditions, exact=False).group_by(group).agg(pl.col("step").max())
+        whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(results.runs)
+        runs = results.runs.filter(whole).lazy().select("run", _end="steps")
+        ends = latest.join(runs, on="run").group_by("_end", *group[1:]).agg(pl.col("step").max())
+        last = {*ends.collect(engine="streaming")["step"], *results.runs["steps"]}
         return [*conditions, pl.col("step").is_in([*filter(_is_whole, steps), *last])]
     if all(map(_is_whole, steps)):
         conditions.append(pl.col("step").is_in(steps))
@@ -208,36 +239,8 @@ def _conditions_of_files(results: Results, table: str, measured: pl.Expr, select
     return conditions
 
 
-def _last_steps(results: Results, table: str, conditions: Sequence[pl.Expr]) -> set[int]:
-    """Every step that is the last of some group of runs: where whole ones were measured last, or ended."""
-    group = ["run", "quantity", *(["split"] if table == "curves" else [])]
-    latest = results.scans[table](*conditions, exact=False).group_by(group).agg(pl.col("step").max())
-    whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(results.runs)
-    runs = results.runs.filter(whole).lazy().select("run", _end="steps")
-    ends = latest.join(runs, on="run").group_by("_end", *group[1:]).agg(pl.col("step").max())
-    return {*ends.collect(engine="streaming")["step"], *results.runs["steps"]}
-
-
 def _is_whole(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _derived(results: Results, quantity: str, conditions: Conditions) -> pl.DataFrame:
-    """The rows of a derived quantity: a claim reads them once a seed and place, and they may follow from many runs.
-
-    Raises:
-        NothingSelected: it is measured against a reference, and there is none.
-    """
-    entry = quantities[quantity]
-    against = entry.facts.reference is not None
-    reference = reference_of(conditions) if against else None
-    name = quantity if reference is None else canonical([quantity, reference])
-    if name not in results.derived:
-        try:
-            results.derived[name] = entry.build(results, reference) if against else entry.build(results)
-        except NoReference as error:
-            raise NothingSelected(*error.issues) from error
-    return results.derived[name]
 
 
 def reference_of(conditions: Conditions) -> Json:
@@ -263,29 +266,6 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
         runs = narrow_rows(results, results.runs, key, condition)
         return rows.filter(pl.col("run").is_in(runs["run"].implode()))
     return rows.join(settings_of(results).select({key: condition}), on="variant", how="semi", maintain_order="left")
-
-
-def _nothing_called(selection: Conditions, stored: set[str]) -> Issue:
-    """Why there is no row of a quantity: there is none of that name, or none of what it is derived from."""
-    name = selection.get("quantity")
-    if parts := [part for part in quantity_fact(selection, "of") or () if part not in stored]:
-        missing = ", ".join(f"'{part}'" for part in parts)
-        return Issue(
-            "not-measured",
-            "quantity",
-            f"'{name}' is derived from {missing}, which was not measured",
-            "measure that, too",
-        )
-    if name in quantities.entries:
-        return Issue(
-            "not-measured", "quantity", f"there is nothing that '{name}' could be derived from", nearest("", stored)
-        )
-    return Issue(
-        "not-measured",
-        "quantity",
-        f"nothing measured is called {name!r}",
-        nearest(str(name), stored | set(quantities.entries)),
-    )
 
 
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:

@@ -109,18 +109,21 @@ def select_series(
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
     observed = _complete_series(rows, ended_runs, levels, reduce, quantity_fact(of, "needs"))
-    observed = replace(observed, bimodal=_bimodal(rows, of))
-    return _with_failures(observed, selected.missing) if over == "step" else observed
-
-
-def _bimodal(rows: pl.DataFrame, of: Conditions) -> float | None:
-    """The largest span over seeds of the numbers of a variant at one x, where it passes the limit of its quantity."""
-    if (limit := quantity_fact(of, "bimodal")) is None:
-        return None
-    value = pl.col("value").filter(pl.col("value").is_finite())
-    spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
-    widest = float(spans.max() or 0.0)  # type: ignore[arg-type]
-    return widest if widest > limit else None
+    if (limit := quantity_fact(of, "bimodal")) is not None:
+        value = pl.col("value").filter(pl.col("value").is_finite())
+        spans = rows.group_by("variant", "x").agg(span=value.max() - value.min())["span"].drop_nulls()
+        widest = float(spans.max() or 0.0)  # type: ignore[arg-type]
+        observed = replace(observed, bimodal=widest if widest > limit else None)
+    if over != "step":
+        return observed
+    # A seed that diverged before a measurement that was due has failed, whatever numbers it has before.
+    missed = selected.missing
+    return replace(
+        observed,
+        numbers=observed.numbers.filter(~pl.col("seed").is_in(list(missed))),
+        failed=dict(sorted({**observed.failed, **missed}.items())),
+        trained=observed.trained or bool(missed),
+    )
 
 
 def _all_ended(runs: pl.DataFrame) -> bool:
@@ -205,13 +208,18 @@ def _complete_series(
     stopped_seeds = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
     complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(stopped_seeds)))["seed"]
     numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")
+    if reduce is not None:
+        seeds = numbers.group_by("seed", maintain_order=True).agg("value")
+        values = [REDUCTIONS[reduce](of_seed) for of_seed in seeds["value"].to_list()]
+        schema = {"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64}
+        numbers = pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)
     others = sorted(set(runs["seed"]) - set(complete))
     fates = {
         seed: fate_without_numbers(rows.filter(pl.col("seed") == seed), runs.filter(pl.col("seed") == seed), needs)
         for seed in others
     }
     return SeedSeries(
-        numbers=numbers if reduce is None else _reduced(numbers, reduce),
+        numbers=numbers,
         failed={seed: why for seed, (fate, why) in fates.items() if fate == "failed"},
         excluded={seed: why for seed, (fate, why) in fates.items() if fate == "excluded"},
         pending=tuple(seed for seed, (fate, _) in fates.items() if fate == "pending"),
@@ -222,18 +230,3 @@ def _complete_series(
 def trained_elsewhere(runs: pl.DataFrame) -> bool:
     """Whether any of these runs was trained outside lnlab, at steps that its table does not state."""
     return bool(runs["setting"].str.json_path_match(f"$.{TRAINED_ELSEWHERE}").is_not_null().any())
-
-
-def _with_failures(observed: SeedSeries, missed: Mapping[int, str]) -> SeedSeries:
-    """The same, these seeds failed, which have been trained."""
-    numbers = observed.numbers.filter(~pl.col("seed").is_in(list(missed)))
-    failed = dict(sorted({**observed.failed, **missed}.items()))
-    return replace(observed, numbers=numbers, failed=failed, trained=observed.trained or bool(missed))
-
-
-def _reduced(numbers: pl.DataFrame, reduce: Reduction) -> pl.DataFrame:
-    """One number per seed, x null."""
-    seeds = numbers.group_by("seed", maintain_order=True).agg("value")
-    values = [REDUCTIONS[reduce](values) for values in seeds["value"].to_list()]
-    schema = {"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64}
-    return pl.DataFrame({"seed": seeds["seed"], "x": [None] * len(values), "value": values}, schema=schema)

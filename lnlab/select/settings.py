@@ -7,7 +7,7 @@ all variants, when it is first needed.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache, wraps
 from typing import Any, Final, TypeVar
 
 import polars as pl
@@ -25,6 +25,20 @@ _Computed = TypeVar("_Computed")
 _AXES: Final = pl.Schema({"axis": pl.String, "variant": pl.String, "label": pl.String})
 _NUMBERS: Final = pl.Schema({"value": pl.String, "number": pl.Float64})
 _VALUES: Final = pl.Schema({"variant": pl.String, "value": pl.String})
+
+
+def _once(compute: Callable[["SettingTable", str], _Computed]) -> Callable[["SettingTable", str], _Computed]:
+    """What a method reads of a path, kept in ``computed``."""
+
+    @wraps(compute)
+    def kept(table: "SettingTable", path: str) -> _Computed:
+        place = (compute.__name__, path)
+        if place not in table.computed:
+            table.computed[place] = compute(table, path)
+        value: _Computed = table.computed[place]
+        return value
+
+    return kept
 
 
 class NothingSelected(LabError):
@@ -45,15 +59,15 @@ class SettingTable:
     axes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_AXES), compare=False)
     computed: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    @property
+    @cached_property
     def variants(self) -> pl.DataFrame:
         """The column ``variant``, in the order of the plan."""
-        return self._once("variants", "", lambda: pl.Series("variant", list(self.by_variant), pl.String).to_frame())
+        return pl.Series("variant", list(self.by_variant), pl.String).to_frame()
 
-    @property
+    @cached_property
     def index(self) -> Variants:
         """The variants by number, in the order of the plan."""
-        return self._once("index", "", lambda: Variants([setting.parts for setting in self.by_variant.values()]))
+        return Variants([setting.parts for setting in self.by_variant.values()])
 
     def where(self, conditions: Mapping[str, Json]) -> pl.DataFrame:
         """The variants whose setting meets every condition: the column ``variant``, in the order of the plan.
@@ -89,66 +103,20 @@ class SettingTable:
         texts = pl.DataFrame({"value": list(numbers), "number": list(numbers.values())}, _NUMBERS)
         return values.join(texts, on="value", maintain_order="left").select("variant", "number")
 
+    @_once
     def values(self, path: str) -> pl.DataFrame:
         """``variant value``, as canonical JSON, of the variants that have one value at a path, and no null."""
-        return self._once("values", path, lambda: self._values(path))
-
-    def labels(self, path: str) -> pl.DataFrame:
-        """``variant label`` of every variant: numbers if all at a path are numbers, else words; null for nothing there.
-
-        A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
-        """
-        return self._once("labels", path, lambda: self._labels(path))
-
-    def with_columns(self, rows: pl.DataFrame, paths: Iterable[str]) -> pl.DataFrame:
-        """The rows with a column for each path that is not a column yet.
-
-        Raises:
-            NothingSelected: no setting has one of the paths.
-        """
-        for path in paths:
-            if path not in rows.columns:
-                self._refuse_unknown([path])
-                labels = self.labels(path).rename({"label": path})
-                rows = rows.join(labels, on="variant", how="left", maintain_order="left")
-        return rows
-
-    def groups(self, path: str) -> pl.DataFrame:
-        """``variant group``: variants of one group differ in what stands at a path alone.
-
-        ``times``, the multiple of a chosen value, may differ, too: that value is in the setting itself. With a short
-        form, which is of every stack, so may the name of a method: it may stand for what is left out.
-        """
-        return self._once("groups", path, lambda: self._groups(path))
-
-    def short_labels(self, axis: str) -> Mapping[str, str]:
-        """Each label of an axis, and what it is shortened to.
-
-        One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
-        where none does. One that is the kind alone, as its parameters are the defaults, gets the numbers among those.
-        """
-        return self._once("short labels", axis, lambda: self._short_labels(axis))
-
-    def _once(self, what: str, path: str, compute: Callable[[], _Computed]) -> _Computed:
-        if (what, path) not in self.computed:
-            self.computed[what, path] = compute()
-        value: _Computed = self.computed[what, path]
-        return value
-
-    def _refuse_unknown(self, paths: Iterable[str]) -> None:
-        what = "neither a column of the table nor a path of any setting"
-        if unknown := self.unknown_paths(paths):
-            raise NothingSelected(
-                *(Issue("unknown-name", path, what, nearest(path, self.index.paths)) for path in unknown)
-            )
-
-    def _values(self, path: str) -> pl.DataFrame:
         names = list(self.by_variant)
         groups = [(canonical(value), members) for value, members in self.index.at(path) if value is not None]
         texts = dict(sorted((number, text) for text, members in groups for number in members))
         return pl.DataFrame({"variant": [names[number] for number in texts], "value": list(texts.values())}, _VALUES)
 
-    def _labels(self, path: str) -> pl.DataFrame:
+    @_once
+    def labels(self, path: str) -> pl.DataFrame:
+        """``variant label`` of every variant: numbers if all at a path are numbers, else words; null for nothing there.
+
+        A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
+        """
         values = self.values(path)
         distinct = _distinct(values)
         kinds = {text: kind_label(value) for text, value in distinct.items()}
@@ -163,13 +131,38 @@ class SettingTable:
             labels = worded.select("variant", label=pl.coalesce("label", "value"))
         return self.variants.join(labels, on="variant", how="left", maintain_order="left")
 
-    def _groups(self, path: str) -> pl.DataFrame:
+    def with_columns(self, rows: pl.DataFrame, paths: Iterable[str]) -> pl.DataFrame:
+        """The rows with a column for each path that is not a column yet.
+
+        Raises:
+            NothingSelected: no setting has one of the paths.
+        """
+        for path in paths:
+            if path not in rows.columns:
+                self._refuse_unknown([path])
+                labels = self.labels(path).rename({"label": path})
+                rows = rows.join(labels, on="variant", how="left", maintain_order="left")
+        return rows
+
+    @_once
+    def groups(self, path: str) -> pl.DataFrame:
+        """``variant group``: variants of one group differ in what stands at a path alone.
+
+        ``times``, the multiple of a chosen value, may differ, too: that value is in the setting itself. With a short
+        form, which is of every stack, so may the name of a method: it may stand for what is left out.
+        """
         key = key_of_stack(path)
         removed = (TIMES, path) if key is None else (TIMES, METHOD, *(f"{stack}.{key}" for stack in STACKS))
         texts = [canonical(setting.without(removed)) for setting in self.by_variant.values()]
         return self.variants.with_columns(group=pl.Series(texts, dtype=pl.String))
 
-    def _short_labels(self, axis: str) -> Mapping[str, str]:
+    @_once
+    def short_labels(self, axis: str) -> Mapping[str, str]:
+        """Each label of an axis, and what it is shortened to.
+
+        One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
+        where none does. One that is the kind alone, as its parameters are the defaults, gets the numbers among those.
+        """
         rows = self.axes.filter(pl.col("axis") == axis)
         by_variant = dict(rows.drop_nulls("variant").select("variant", "label").iter_rows())
         choices = {variant: self.by_variant[variant].get(axis) for variant in by_variant}
@@ -177,13 +170,20 @@ class SettingTable:
         shortened = {text: _short_label(choices[v], text, distinct.values()) for v, text in by_variant.items()}
         return {text: text for text in rows["label"].unique()} | shortened
 
+    def _refuse_unknown(self, paths: Iterable[str]) -> None:
+        what = "neither a column of the table nor a path of any setting"
+        if unknown := self.unknown_paths(paths):
+            raise NothingSelected(
+                *(Issue("unknown-name", path, what, nearest(path, self.index.paths)) for path in unknown)
+            )
+
 
 def settings_of(results: Results) -> SettingTable:
     """The settings behind results, read when they are needed first."""
-    return results.once("settings", _settings_of)
+    return results.once("settings", _read_settings)
 
 
-def _settings_of(results: Results) -> SettingTable:
+def _read_settings(results: Results) -> SettingTable:
     axes = results.axes.join(results.runs.select("run", "variant"), on="run", how="left", maintain_order="left")
     added: dict[str, dict[str, Json]] = {}  # of axes that are part of no setting
     of_variants = axes.filter(pl.col("axis").is_in([METHOD, TIMES]), pl.col("variant").is_not_null())
