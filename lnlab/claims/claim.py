@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
-from lnlab.claims.claim_scope import claim_scope, results_of_claim
-from lnlab.claims.comparing import with_compared_reference
+from lnlab.claims.claim_scope import claim_scope, results_of_claim, with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA

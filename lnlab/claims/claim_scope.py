@@ -1,13 +1,39 @@
 """What a claim reads: its selections of measured rows, and the sizes, corpus, steps and seeds of these in words."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from lnlab.claims.comparing import with_compared_reference
+from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
+from lnlab.select.quantity import quantity_fact
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import runs_with, select_measured_rows
+from lnlab.select.selection import parse_selection
+from lnlab.specfile.columns import COLUMNS
+from lnlab.specfile.references import REFERENCE, SAME
 from lnlab.tables import Results
+
+
+def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The claim with the variants that it compares as the reference of ``of``, if its quantity asks and none is named.
+
+    Of a contrast ``to`` over a path these are the variants of each value there; of an order, those that it names.
+    """
+    of = claim.get("of") or {}
+    to = claim.get("to")
+    over = claim.get("over")
+    if REFERENCE in of or quantity_fact(of, "reference") != "compared":
+        return claim
+    selections = [of] if to is None else [of, {**of, **to}]
+    sides: list[dict[str, Json]] = [dict(parse_selection(selection).setting) for selection in selections]
+    if isinstance(over, str) and over not in COLUMNS:
+        if "order" in claim:
+            sides = [{**sides[0], over: parse_order(claim["order"])[0]}]
+        elif to is not None:
+            sides = [{**side, SAME: over} for side in sides]
+    references = [side for side in sides if side]
+    return {**claim, "of": {**of, REFERENCE: references}} if references else claim
 
 
 def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:

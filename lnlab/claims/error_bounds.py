@@ -47,7 +47,8 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
         f"With other seeds, whatever the truth, the verdict of a claim is wrong with probability at most {chance}. "
         f"The expected number of wrong verdicts among the {len(judged)} is at most {_rounded_up(total, 2):g}"
     )
-    none = f", and with probability at least {_rounded_down(1 - total, 2):g} none is wrong" if total < 1 else ""
+    none_wrong = 0.01 * math.floor((1 - total) / 0.01 + 1e-9)  # rounded down, where the others are rounded up
+    none = f", and with probability at least {none_wrong:g} none is wrong" if total < 1 else ""
     joint = joint_decisions(judged)
     stay = f" {joint} {'stays' if joint == 1 else 'stay'} decided at a joint {100 * ALPHA:g} % (Holm)."
     return f"{counts} {each}{none}.{stay if decided else ''}"
@@ -57,11 +58,6 @@ def _rounded_up(value: float, digits: int) -> float:
     """A bound in so many significant digits, never below itself beyond the rounding of its sum."""
     unit: float = 10.0 ** (math.floor(math.log10(value)) - digits + 1) if value > 0 else 1.0
     return math.ceil(value / unit - 1e-9) * unit
-
-
-def _rounded_down(value: float, digits: int) -> float:
-    unit = 10.0**-digits
-    return math.floor(value / unit + 1e-9) * unit
 
 
 def is_about_seeds(verdict: Verdict) -> bool:
@@ -103,18 +99,15 @@ def decision_p_value(verdict: Verdict) -> float:
         tails = [(bdtr(k, n, edge), 1 - bdtr(k - 1, n, edge) if k else 1.0) for edge in edges]
         return min(verdict.level, max(2 * float(min(pair)) for pair in tails))
     if verdict.about == "median":
-        p_values = [_sign_p(list(verdict.seeds.values()), verdict.n, verdict.estimate, edge) for edge in edges]
+        # A seed without a number is not among the numbers, and counts as on the wrong side.
+        numbers, n, estimate = list(verdict.seeds.values()), verdict.n, verdict.estimate
+        right = [sum((number > edge) == (estimate > edge) for number in numbers) for edge in edges]
+        p_values = [2 * float(bdtr(n - count, n, 0.5)) for count in right]
     else:
         p_values = [_student_p(verdict, edge) for edge in edges]
     # inside, both edges are cleared; outside, the nearer one
     p = max(p_values) if verdict.verdict == "supported" else min(p_values)
     return min(p, verdict.level)
-
-
-def _sign_p(numbers: Sequence[float], n: int, estimate: float, edge: float) -> float:
-    # Of n seeds; one without a number is not among the numbers, and counts as on the wrong side.
-    right = sum((number > edge) == (estimate > edge) for number in numbers)
-    return 2 * float(bdtr(n - right, n, 0.5))
 
 
 def _student_p(verdict: Verdict, edge: float) -> float:

@@ -50,10 +50,18 @@ def local_exponent_member(fitted: Member, exponents: np.ndarray, criterion: Crit
         for column in exponents.T
     ]
     intervals = [interval_of(sample, criterion) for sample in samples]
-    pair = _deciding_pair(intervals, fitted.allowed, by_ends=criterion.about != "mean")
-    if pair is None:
-        return None
     means = [interval.estimate for interval in intervals]
+    allowed = fitted.allowed
+    inside = all(mean in allowed for mean in means)
+    if not (inside or max(means) < allowed.bottom or min(means) > allowed.top):
+        return None
+    if criterion.about == "mean":
+        beyond = [_deviations_beyond(interval, allowed) for interval in intervals]
+    elif inside:
+        beyond = [max(i.high - allowed.top, allowed.bottom - i.low) for i in intervals]
+    else:
+        beyond = [max(i.low - allowed.top, allowed.bottom - i.high) for i in intervals]
+    pair = beyond.index(max(beyond) if inside else min(beyond))
     rank = {means.index(max(means)): "largest", means.index(min(means)): "smallest"}.get(pair, "deciding")
     return replace(
         fitted,
@@ -72,20 +80,6 @@ def local_range_text(intervals: Sequence[Interval]) -> str:
         for i in (in_order[0], in_order[-1])
     )
     return f"local exponents, from each level to the next, run from {low} to {high}"
-
-
-def _deciding_pair(intervals: Sequence[Interval], allowed: Region, *, by_ends: bool) -> int | None:
-    """Which interval is nearest to the edge; None where the estimates lie on both sides of an edge."""
-    means = [interval.estimate for interval in intervals]
-    if all(mean in allowed for mean in means):
-        reach = [max(i.high - allowed.top, allowed.bottom - i.low) for i in intervals]
-        beyond = reach if by_ends else [_deviations_beyond(interval, allowed) for interval in intervals]
-        return beyond.index(max(beyond))
-    if max(means) < allowed.bottom or min(means) > allowed.top:
-        reach = [max(i.low - allowed.top, allowed.bottom - i.high) for i in intervals]
-        beyond = reach if by_ends else [_deviations_beyond(interval, allowed) for interval in intervals]
-        return beyond.index(min(beyond))
-    return None
 
 
 def _deviations_beyond(interval: Interval, allowed: Region) -> float:

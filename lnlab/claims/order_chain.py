@@ -23,12 +23,11 @@ def parse_order(text: str) -> tuple[list[Json], list[str]]:
         raise LabError(
             Issue("wrong-type", "order", f"found '{text}'", "write two or more values with <, <= or ~ between them")
         )
-    return [_scalar(name) for name in names], signs
-
-
-def _scalar(name: str) -> Json:
-    try:
-        scalar = json.loads(name)
-    except ValueError:
-        return name
-    return scalar if isinstance(scalar, bool | int | float) else name
+    scalars: list[Json] = []
+    for name in names:
+        try:
+            scalar = json.loads(name)
+        except ValueError:
+            scalar = name
+        scalars.append(scalar if isinstance(scalar, bool | int | float) else name)
+    return scalars, signs

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
+from lnlab.keys import Json
 from lnlab.select.series import SeedSeries, largest_span
 from lnlab.specfile.experiment import About
+from lnlab.specfile.values import value_label
 
 MAX_FAILED_SHARE = 0.2  # above this share of seeds without a number, Student's interval speaks only for the survivors
 N_INIT, N_TRAINED = 3, 5
@@ -133,6 +135,18 @@ def contrast_sample(
         arms=tuple(Arm(name, len(side.failed), side.total) for name, side in zip(names, (a, b), strict=True)),
         bounds=bounds,
     )
+
+
+def arm_names(of: Mapping[str, Json], to: Mapping[str, Json]) -> tuple[str, str]:
+    """What tells the two sides of a contrast apart: ``norm none`` and ``norm layer``."""
+    sides = ({path: of.get(path) for path in to}, to)
+    first, second = (
+        ", ".join(
+            f"{path.rpartition('.')[2]} {value_label(value)}" for path, value in side.items() if value is not None
+        )
+        for side in sides
+    )
+    return first or "the selection 'of'", second
 
 
 def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:

@@ -25,19 +25,14 @@ def counted_word(word: str) -> str:
 
 def verdict_label(verdict: "Verdict") -> str:
     """``supported``, ``contradicted: the other way``, ``smaller than 1.5×, in its direction``."""
-    if verdict.verdict == "smaller":
-        return ", ".join(filter(None, (f"smaller than {_margin(verdict)}", verdict.detail)))
-    return ": ".join(filter(None, (verdict.verdict, verdict.detail)))
-
-
-def _margin(verdict: "Verdict") -> str:
-    """The effect that was not reached: a factor above 1 of ratios, whichever way they go, else a distance."""
+    if verdict.verdict != "smaller":
+        return ": ".join(filter(None, (verdict.verdict, verdict.detail)))
+    # The effect that was not reached: a factor above 1 of ratios, whichever way they go, else a distance.
     edge = verdict.region_low if verdict.region_low is not None else verdict.region_high
-    if edge is None:
-        return "the margin"
-    if verdict.measure == "ratio" and edge > 0:
-        return f"{max(edge, 1 / edge):.3g}×"
-    return _number(abs(edge))
+    margin = "the margin" if edge is None else _number(abs(edge))
+    if edge is not None and verdict.measure == "ratio" and edge > 0:
+        margin = f"{max(edge, 1 / edge):.3g}×"
+    return ", ".join(filter(None, (f"smaller than {margin}", verdict.detail)))
 
 
 def law_text(verdict: "Verdict") -> str:

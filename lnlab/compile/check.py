@@ -61,6 +61,14 @@ def check_spec(
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
+    # Of the profiles that are not chosen, as far as their first points show it, what is wrong with their own lines.
+    profiles = document.data.get("profiles")
+    for name in profiles if isinstance(profiles, dict) else ():
+        if name != profile:
+            _, others = run_passes(
+                PASSES_OF_A_PROFILE, _begin(document, name, (), checked.content_keys, limit=PROFILE_POINTS)
+            )
+            issues += [issue for issue in others if issue.location.path[:2] == ("profiles", name)]
     return replace(checked, issues=as_read([*unreadable, *issues], document))
 
 
@@ -141,22 +149,18 @@ def _request(checked: Checked) -> tuple[Checked, list[Issue]]:
     return replace(checked, requests=requests), requests.issues
 
 
-def _continue(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The runs of other specs that those of this one begin with."""
+def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
+    """The runs of other specs that these begin with, the claims that are cited, and those that the answer names."""
+    merged, document, registries = checked.merged, checked.document, checked.registries
+    issues = citation_issues(checked.requests, merged, document, registries)
+    issues += answer_issues(checked.experiment, merged, document, registries)
     if not checked.reads_files:
-        return checked, []
+        return checked, issues
     sources, source_files, flaws = resolve_sources(checked, partial(check_spec, memory=checked.memory))
     keys = checked.content_keys.with_continued({text: run.content for text, run in sources.items()})
-    continued = replace(checked, sources=sources, source_files=source_files, content_keys=keys)
-    return continued, checked.merged.located(flaws)
-
-
-def _cite(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """What the claims cite of other experiments, and the answer that its author gives."""
-    issues = citation_issues(checked.requests, checked.merged, checked.document, checked.registries)
-    issues += answer_issues(checked.experiment, checked.merged, checked.document, checked.registries)
-    cited = cited_inputs(checked.requests, checked.document) if checked.reads_files else ()
-    return replace(checked, cited=cited), issues
+    cited = cited_inputs(checked.requests, document)
+    referring = replace(checked, sources=sources, source_files=source_files, content_keys=keys, cited=cited)
+    return referring, merged.located(flaws) + issues
 
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -205,18 +209,6 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     return checked, issues
 
 
-def _check_other_profiles(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The lines of the profiles that are not chosen, as far as their first points show what is wrong with them."""
-    profiles = checked.document.data.get("profiles")
-    issues: list[Issue] = []
-    for name in profiles if isinstance(profiles, dict) else ():
-        if name != checked.profile:
-            other = _begin(checked.document, name, (), checked.content_keys, limit=PROFILE_POINTS)
-            _, more = run_passes(PASSES_OF_A_PROFILE, other)
-            issues += [issue for issue in more if issue.location.path[:2] == ("profiles", name)]
-    return checked, issues
-
-
 def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What sections and claims select, the runs being known."""
     if not checked.knows_its_runs:
@@ -244,12 +236,10 @@ PASSES: tuple[Pass, ...] = (
     _read,
     _resolve,
     _request,
-    _continue,
-    _cite,
+    _refer,
     _select,
     _tune,
     _measure,
-    _check_other_profiles,
     _find,
 )
 """All of them, in this order. Each sees what those before it have added."""

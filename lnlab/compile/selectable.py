@@ -43,7 +43,12 @@ def planned_runs(
             return {axis: value for axis, value in values.items() if axis != chosen} | {TIMES: judged[number].times}
 
     trained = any(steps for steps, _ in variants.at("train.steps"))
-    trained = trained or (checked.merged.touched and _names_training(checked.document.data))
+    if checked.merged.touched and not trained:  # of the spec without its profile some run may train
+        data = checked.document.data
+        sweep = data.get("sweep")
+        grids = list(sweep.values()) if isinstance(sweep, dict) else sweep if isinstance(sweep, list) else []
+        swept = [key for grid in grids if isinstance(grid, dict) for key in grid]
+        trained = "train" in data or any(key.startswith("train.") for key in swept)
     splits = splits_of(checked.requests, trained=trained)
     requests = (*checked.requests.sections, *checked.requests.claims, *checked.requests.requires)
     expressions = named_expressions([request.choice for request in requests])
@@ -65,11 +70,3 @@ def planned_runs(
         spec=checked.document.data,
     )
     return runs.with_expressions(expressions)
-
-
-def _names_training(data: Json) -> bool:
-    """Whether the file of a spec sets anything of training, in the base or in a grid."""
-    sweep = data.get("sweep")
-    grids = list(sweep.values()) if isinstance(sweep, dict) else sweep if isinstance(sweep, list) else []
-    swept = [key for grid in grids if isinstance(grid, dict) for key in grid]
-    return "train" in data or any(key.startswith("train.") for key in swept)

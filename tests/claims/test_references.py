@@ -10,7 +10,7 @@ import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.ratio  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import judge_claim
-from lnlab.claims.comparing import with_compared_reference
+from lnlab.claims.claim_scope import with_compared_reference
 from lnlab.tables import Results, frame, table_schema
 
 H = 6.0

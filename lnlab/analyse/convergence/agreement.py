@@ -74,8 +74,20 @@ def reproduced_columns(results: Results, printed: Printed, of: Conditions) -> li
         LabError: that leaves several numbers a run.
     """
     all_runs, settings = converged_runs(results, of), settings_of(results)
-    columns = (_reproduced(all_runs, column, settings.select(column.where)) for column in printed_columns(printed))
-    return [column for column in columns if column is not None]
+    columns = []
+    for column in printed_columns(printed):
+        at_rates = all_runs.filter(pl.col("rate").is_in(list(column.cells)))
+        runs = at_rates.join(settings.select(column.where), on="variant", how="semi", maintain_order="left")
+        if runs.is_empty():
+            continue
+        cells = {rate: column.cells[rate] for rate in sorted(set(runs["rate"]))}
+        restricted = PrintedColumn(column.table, column.word, column.where, cells)
+        columns.append(
+            ReproducedColumn(
+                table=column.table, word=column.word, runs=runs, seeds=cells_of_seeds(runs), printed=restricted
+            )
+        )
+    return columns
 
 
 def converged_runs(results: Results, of: Conditions) -> pl.DataFrame:
@@ -103,18 +115,6 @@ def cells_of_seeds(runs: pl.DataFrame) -> dict[int, _Cells]:
     for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
         by_seed.setdefault(seed, {})[rate] = value == 1
     return {seed: cells for seed, cells in by_seed.items() if list(cells) == rates}
-
-
-def _reproduced(all_runs: pl.DataFrame, column: PrintedColumn, variants: pl.DataFrame) -> ReproducedColumn | None:
-    at_rates = all_runs.filter(pl.col("rate").is_in(list(column.cells)))
-    runs = at_rates.join(variants, on="variant", how="semi", maintain_order="left")
-    rates = sorted(set(runs["rate"]))
-    if not rates:
-        return None
-    restricted = PrintedColumn(column.table, column.word, column.where, {rate: column.cells[rate] for rate in rates})
-    return ReproducedColumn(
-        table=column.table, word=column.word, runs=runs, seeds=cells_of_seeds(runs), printed=restricted
-    )
 
 
 def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:
@@ -162,11 +162,8 @@ def majority_cells(column: RatesColumn) -> dict[float, bool | None]:
     values: dict[float, list[float]] = {rate: [] for rate in column.rates}
     for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():
         values.setdefault(rate, []).append(value)
-    return {rate: _majority(numbers) for rate, numbers in values.items()}
-
-
-def _majority(values: Sequence[float]) -> bool | None:
-    return None if not values or fmean(values) == 0.5 else fmean(values) > 0.5
+    shares = {rate: fmean(numbers) if numbers else 0.5 for rate, numbers in values.items()}
+    return {rate: None if share == 0.5 else share > 0.5 for rate, share in shares.items()}
 
 
 def cohen_kappa(columns: Sequence[ReproducedColumn]) -> float | None:

@@ -125,7 +125,9 @@ def loss_records(results: Results) -> Sequence[LossRecord]:
 def _loss_records(results: Results) -> Sequence[LossRecord]:
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
-    exploded = _exploded(results)
+    losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])
+    # Runs of which some loss is not finite: nothing but that ends a run for good.
+    exploded = set(results.rows("curves", losses, ~pl.col("value").is_finite())["run"])
     records: list[LossRecord] = []
     for split, statistics, by_run in _losses(results):
         for run, variant, seed, status, reason in ended.select(*STATE[:3], "status", "reason").iter_rows():
@@ -202,7 +204,11 @@ def _batch_losses(results: Results) -> _Loss:
     """Of training batches: the means over epochs that training recorded, else made of its losses."""
     losses = _points(results, "loss", "train")
     recorded = _points(results, "epoch_loss", "train")
-    starts = _starts(results)
+    # The loss before any update: of a whole split, or else the entropy of the labels.
+    starts = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
+    for split, quantity in reversed(_STARTS):
+        first_points = {run: points[0] for run, points in _points(results, quantity, split).items()}
+        starts |= {run: loss for run, (step, loss) in first_points.items() if step == 0}
     lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
     batch_losses: _Loss = {}
     for run in losses | recorded:
@@ -219,21 +225,6 @@ def _batch_losses(results: Results) -> _Loss:
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))
             batch_losses[run] = (*epoch_ends, last), loss_curve.start, loss_curve.means
     return batch_losses
-
-
-def _starts(results: Results) -> dict[str, float]:
-    """The loss before any update, by run: of a whole split, or else the entropy of the labels."""
-    starts = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
-    for split, quantity in reversed(_STARTS):
-        first_points = {run: points[0] for run, points in _points(results, quantity, split).items()}
-        starts |= {run: loss for run, (step, loss) in first_points.items() if step == 0}
-    return starts
-
-
-def _exploded(results: Results) -> set[str]:
-    """The runs of which some loss is not finite: nothing but that ends a run for good."""
-    losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])
-    return set(results.rows("curves", losses, ~pl.col("value").is_finite())["run"])
 
 
 def _points(results: Results, quantity: str, split: str) -> dict[str, _Points]:

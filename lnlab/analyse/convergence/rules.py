@@ -99,7 +99,9 @@ def curve_of_batches(
     losses = list(epochs.values())
     if len(losses) > 1 and 2 * len(losses[-1]) < len(losses[-2]):
         losses[-2:] = [losses[-2] + losses[-1]]
-    return LossCurve(start, tuple(map(_mean, losses)), entropy, divergence)
+    # NaN or infinite where one is; ``fsum`` would refuse infinities of both signs.
+    means = [fsum(epoch) / len(epoch) if all(map(isfinite, epoch)) else math.nan for epoch in losses]
+    return LossCurve(start, tuple(means), entropy, divergence)
 
 
 def curve_of_evaluations(
@@ -138,7 +140,8 @@ def learned(curve: LossCurve, *, share: Annotated[float, Field(gt=0, lt=1)] = 0.
     level = (1 - share) * curve.entropy
     if last < level:
         return Judgement(True, "converged", f"its loss ends at {last:.4g}, below {level:.4g}")
-    return Judgement(False, _unlearned(curve), f"its loss ends at {last:.4g}, not below {level:.4g}")
+    why: JudgementCause = "too slow" if _still_falls(curve) else "stuck"
+    return Judgement(False, why, f"its loss ends at {last:.4g}, not below {level:.4g}")
 
 
 @convergences.register("unstuck")
@@ -206,11 +209,6 @@ def _no_better(curve: LossCurve, room: float) -> Judgement | None:
     return Judgement(False, "no better", f"its loss ends at {last:.4g}, above that at the start, {curve.start:.4g}")
 
 
-def _unlearned(curve: LossCurve) -> JudgementCause:
-    """What keeps a run from having learned: it has stopped falling, or is too slow."""
-    return "too slow" if _still_falls(curve) else "stuck"
-
-
 def _still_falls(curve: LossCurve) -> bool:
     """Whether each epoch of the second half is below the one before."""
     half = (curve.start, *curve.means)[len(curve.means) // 2 :]
@@ -221,14 +219,6 @@ def _spearman_sign(values: Sequence[float]) -> float:
     """A number with the sign of Spearman's rho against the order; equal values share their rank."""
     middle = (len(values) - 1) / 2
     ordered = sorted(values)
-    return fsum((position - middle) * _rank(value, ordered) for position, value in enumerate(values))
-
-
-def _rank(value: float, ordered: Sequence[float]) -> float:
-    """The number of smaller values and half the number of equal ones."""
-    return (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
-
-
-def _mean(values: Sequence[float]) -> float:
-    """NaN or infinite where one is; ``fsum`` would refuse infinities of both signs."""
-    return fsum(values) / len(values) if all(map(isfinite, values)) else math.nan
+    # A rank lies half-way between the number of smaller values and that of values no larger.
+    ranks = [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
+    return fsum((position - middle) * rank for position, rank in enumerate(ranks))

@@ -101,9 +101,12 @@ def _lowest(trials: Sequence[TuningTrial], scores: tuple[float, ...], statistic:
         reason = f"all {len(trials)} candidates diverged; the first goes on"
         return ChosenCandidate(number=number, met=False, statistic="validation NLL", scores=scores, reason=reason)
     reason = f"the best of {len(trials)} candidates, {statistic} validation NLL {scores[number]:.4g} nats"
-    return ChosenCandidate(
-        number=number, met=True, statistic="validation NLL", scores=scores, reason=reason + _edge_remark(trials, number)
-    )
+    values = [trial.value for trial in trials]
+    if len(values) > 1 and all(isinstance(value, int | float) for value in values):
+        extremes = {min(values): "smallest", max(values): "largest"}
+        if values[number] in extremes:
+            reason += f"; it is the {extremes[values[number]]} one, so the optimum may lie beyond"
+    return ChosenCandidate(number=number, met=True, statistic="validation NLL", scores=scores, reason=reason)
 
 
 @rules.register("failing", numbers=True)
@@ -149,13 +152,3 @@ def _phi(loss: float, h1: float | None, reference: float) -> float:
         what = "the task has no unigram entropy, so that no learned fraction is known"
         raise LabError(Issue("unsupported", "select", what, "choose another rule, as best"))
     return (h1 - loss) / (h1 - reference) if h1 > reference else 0.0
-
-
-def _edge_remark(trials: Sequence[TuningTrial], number: int) -> str:
-    """That the optimum is the smallest or the largest of several numbers."""
-    values = [trial.value for trial in trials]
-    if len(values) == 1 or not all(isinstance(value, int | float) for value in values):
-        return ""
-    extremes = {min(values): "smallest", max(values): "largest"}
-    extreme = extremes.get(values[number])
-    return f"; it is the {extreme} one, so the optimum may lie beyond" if extreme else ""

@@ -6,7 +6,7 @@ no verdict to read, or none that was testable; undecided: otherwise. What was re
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import polars as pl
 from pydantic import Field
@@ -27,16 +27,20 @@ def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Fin
     ``evidence`` names claims by their spec, as in ``{residual_variance: [grows_exponentially]}``. Read are the
     reports of one ``profile``, in ``reports/<spec>/<profile>/data``.
     """
-    pairs = [(spec, claim) for spec, names in evidence.items() for claim in names]
-    rows = []
-    for spec, claim in pairs:
-        found = results.evidence.filter(
-            pl.col("spec") == spec, pl.col("profile") == profile, pl.col("claim") == claim
-        ).to_dicts()
-        unread = {"spec": spec, "claim": claim, "verdict": None, "reason": "was not read"}
-        rows.append(found[0] if found else unread)
-    verdict = joint_verdict([row.get("verdict") for row in rows])
-    return Finding(verdict, CITED_STATISTIC, "; ".join(map(_sentence, rows)))
+    verdicts: list[str | None] = []
+    sentences = []
+    for spec, claim in [(spec, claim) for spec, names in evidence.items() for claim in names]:
+        of_claim = pl.col("spec").eq(spec) & pl.col("profile").eq(profile) & pl.col("claim").eq(claim)
+        row, *_ = results.evidence.filter(of_claim).to_dicts() or [{"verdict": None, "reason": "was not read"}]
+        verdicts.append(row["verdict"])
+        if row["verdict"] is None:
+            sentences.append(f"{spec}, {claim}: missing, as {row['reason']}")
+        elif None in (numbers := [row["estimate"], row["low"], row["high"]]):
+            sentences.append(f"{spec}, {claim}: {row['verdict']}")
+        else:
+            estimate, low, high = map(number_text, numbers)
+            sentences.append(f"{spec}, {claim}: {row['verdict']}, {row['statistic']} {estimate} [{low}, {high}]")
+    return Finding(joint_verdict(verdicts), CITED_STATISTIC, "; ".join(sentences))
 
 
 def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
@@ -48,15 +52,3 @@ def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
     if any(verdict in _UNTESTED for verdict in verdicts):
         return "not testable here"
     return "undecided" if "undecided" in verdicts else "supported"
-
-
-def _sentence(row: dict[str, Any]) -> str:
-    """``residual_variance, growth_rate: supported, growth 2.8 [2.76, 2.85]``."""
-    name = f"{row['spec']}, {row['claim']}"
-    if row["verdict"] is None:
-        return f"{name}: missing, as {row['reason']}"
-    numbers = [row["estimate"], row["low"], row["high"]]
-    if None in numbers:
-        return f"{name}: {row['verdict']}"
-    estimate, low, high = map(number_text, numbers)
-    return f"{name}: {row['verdict']}, {row['statistic']} {estimate} [{low}, {high}]"

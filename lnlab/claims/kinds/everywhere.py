@@ -13,10 +13,10 @@ from typing import Literal
 import polars as pl
 
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.contrasts import arm_names
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.kinds.status import SeedTally, share_finding
 from lnlab.claims.region import Region, declared_region
+from lnlab.claims.sample import arm_names
 from lnlab.claims.student import HALF_OF_SEEDS
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -140,7 +140,17 @@ def _differences(results: Results, sides: Sequence[Selected], changed: Sequence[
     Raises:
         LabError: a run has more than one partner.
     """
-    coordinates = [_coordinates(results, side.leading, changed) for side in sides]
+    # Each run by its value of every axis that varies on its side and is not changed by ``to``.
+    coordinates: list[dict[str, dict[str, str]]] = []
+    for side in sides:
+        runs = side.leading
+        axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(list(changed)))
+        varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
+        by_run: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
+        of_axes = axes.filter(pl.col("axis").is_in(varying.implode())).select("run", "axis", "value")
+        for run, axis, value in of_axes.iter_rows():
+            by_run[run][axis] = value
+        coordinates.append(by_run)
     names = sorted(set().union(*({axis for values in by_run.values() for axis in values} for by_run in coordinates)))
     frames = []
     for side, by_run in zip(sides, coordinates, strict=True):
@@ -160,15 +170,3 @@ def _differences(results: Results, sides: Sequence[Selected], changed: Sequence[
     pairs = frames[0].join(frames[1], on=["seed", "at"], how="inner", suffix="_b", maintain_order="left")
     differences = pairs.with_columns(value=pl.col("value") - pl.col("value_b"))
     return dict(differences.group_by("seed", maintain_order=True).agg("value").iter_rows())
-
-
-def _coordinates(results: Results, runs: pl.DataFrame, changed: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Map each run to its value of every axis that varies among these runs and is not ``changed``."""
-    axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()), ~pl.col("axis").is_in(list(changed)))
-    varying = axes.group_by("axis").agg(pl.col("value").n_unique()).filter(pl.col("value") > 1)["axis"]
-    coordinates: dict[str, dict[str, str]] = {run: {} for run in runs["run"]}
-    for run, axis, value in (
-        axes.filter(pl.col("axis").is_in(varying.implode())).select("run", "axis", "value").iter_rows()
-    ):
-        coordinates[run][axis] = value
-    return coordinates

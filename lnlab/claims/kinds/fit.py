@@ -47,7 +47,16 @@ def fit(
     ``linear``: a + b x; ``logarithmic``: a + b log x; ``power``: a + b x^p, where ``exponent`` is p; ``exponential``:
     a exp(b x). At least 6 levels that span a factor 16, and 5 seeds.
     """
-    one, other = _laws(law, against, exponent)
+    if law == against:
+        raise LabError(Issue("conflict", "against", f"both laws are {law}", "name two laws"))
+    power = "power" in (law, against)
+    if power != (exponent is not None):
+        what = "a power law needs its exponent" if power else "neither law is a power"
+        raise LabError(Issue("no-effect", "exponent", what, "give exponent: 0.5, say" if power else "leave it out"))
+    if exponent == 0 or (exponent == 1 and "linear" in (law, against)):
+        what = f"a power with exponent {exponent:g} is {'a constant' if exponent == 0 else 'linear'}"
+        raise LabError(Issue("conflict", "exponent", what, "give another"))
+    one, other = (GrowthLaw(name, exponent if name == "power" else None) for name in (law, against))
     observed = select_series(results, of, over)
     allowed = Region(low=CLEAR_RATIO)
     x = numeric_levels(observed, over, positive=True)
@@ -112,23 +121,3 @@ def fit_verdict(
         nearer = Region(low=CLEAR_RATIO) if interval.estimate > 1 else Region(high=1 / CLEAR_RATIO)
         outlook = seeds_needed_text(interval, nearer, sample, criterion)
     return "undecided", f"{text} does not tell the laws apart; {outlook}; {medians}"
-
-
-def _laws(law: LawName, against: LawName, exponent: float | None) -> tuple[GrowthLaw, GrowthLaw]:
-    """Return the two laws; a power has the exponent.
-
-    Raises:
-        LabError: they are the same, or the exponent is missing, is not needed, or makes no law of its own.
-    """
-    if law == against:
-        raise LabError(Issue("conflict", "against", f"both laws are {law}", "name two laws"))
-    power = "power" in (law, against)
-    if power != (exponent is not None):
-        what = "a power law needs its exponent" if power else "neither law is a power"
-        raise LabError(Issue("no-effect", "exponent", what, "give exponent: 0.5, say" if power else "leave it out"))
-    if exponent == 0 or (exponent == 1 and "linear" in (law, against)):
-        what = f"a power with exponent {exponent:g} is {'a constant' if exponent == 0 else 'linear'}"
-        raise LabError(Issue("conflict", "exponent", what, "give another"))
-    return GrowthLaw(law, exponent if law == "power" else None), GrowthLaw(
-        against, exponent if against == "power" else None
-    )

@@ -18,13 +18,12 @@ import numpy as np
 
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.contrasts import arm_names
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
 from lnlab.claims.local_exponents import local_exponent_member, local_exponents, local_range_text
 from lnlab.claims.region import Region, declared_region, number_text
-from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
+from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, arm_names, exclusion_notes
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json

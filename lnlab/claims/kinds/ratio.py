@@ -9,11 +9,10 @@ from dataclasses import replace
 import polars as pl
 
 from lnlab.claims.claim import Finding, claims
-from lnlab.claims.contrasts import arm_names
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.region import Region, declared_region
-from lnlab.claims.sample import contrast_sample, min_seeds
+from lnlab.claims.sample import arm_names, contrast_sample, min_seeds
 from lnlab.claims.student import judge_sample
 from lnlab.errors import LabError
 from lnlab.issues import Issue

@@ -59,20 +59,16 @@ class Axes:
         """A choice in short; anything else as it is."""
         if not isinstance(value, dict) or "kind" not in value:
             return value
-        registry = self._registry(setting, path_words(path))
-        return shortest_form(registry, value) if registry else value
-
-    def _registry(self, setting: ResolvedSetting, words: tuple[str, ...]) -> Registry | None:  # type: ignore[type-arg]
-        """The registry that serves the choice at a path."""
+        words = path_words(path)
         if words[0] in (*STACKS, "train"):
-            setting = setting[words[0]]
-            words = words[1:]
+            setting, words = setting[words[0]], words[1:]
         elif key_of_stack(words[0]) is not None:
             stacks = (setting[stack] for stack in STACKS if stack in setting)
             setting = next(stack for stack in stacks if Reader(stack).at(".".join(words)) is not MISSING)
+        # From the registry of the first word down to that of the choice itself.
         registry: Registry | None = self.registries.get(words[0])  # type: ignore[type-arg]
-        value = setting[words[0]]
+        outer = setting[words[0]]
         for word in words[1:]:
-            registry = registry[value["kind"]].nested.get(word) if registry else None
-            value = children(value)[word]
-        return registry
+            registry = registry[outer["kind"]].nested.get(word) if registry else None
+            outer = children(outer)[word]
+        return shortest_form(registry, value) if registry else value

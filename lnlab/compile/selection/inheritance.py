@@ -93,23 +93,20 @@ class _Claims:
         of |= {key: value for key, value in own.items() if value is not None or key not in stated}
         whole = {**claim, "of": of}
         origins: dict[Where, Where] = {("of", key): origin for key, (_, origin) in taken.items()}
-        x = self._x_of(section)
-        goes_over = x is not None and (x not in COLUMNS or of.get("quantity") == section.get("quantity"))
-        if goes_over and "over" not in claim and x not in of and self._takes("over", claim):
-            whole["over"] = x
-            origins["over",] = (*place, "x") if "x" in section else (*place, "kind")
-        return whole, origins
-
-    def _x_of(self, section: dict[str, Json]) -> str | None:
-        """The column or path on the horizontal axis of a section, by default or as it says.
-
-        None where there stands something else, such as a quantity or the epoch, over which no claim can go.
-        """
         known = self.registries.get("section")
         entry = known.entries.get(str(section.get("kind"))) if known is not None else None
         parameter = entry.keywords.get("x") if entry else None
         x = section.get("x", parameter.default if parameter else None)
-        return x if isinstance(x, str) and (x in COLUMNS or path_words(x)[0] in (*SETTING, METHOD, TIMES)) else None
+        if not isinstance(x, str):
+            return whole, origins
+        # Where x is a quantity or the epoch, say, no claim can go over it.
+        goes_over = path_words(x)[0] in (*SETTING, METHOD, TIMES)
+        if x in COLUMNS:
+            goes_over = of.get("quantity") == section.get("quantity")
+        if goes_over and "over" not in claim and x not in of and self._takes("over", claim):
+            whole["over"] = x
+            origins["over",] = (*place, "x") if "x" in section else (*place, "kind")
+        return whole, origins
 
     def _takes(self, parameter: str, claim: dict[str, Json]) -> bool:
         """Whether the kind of a claim has a parameter; of an unknown kind only that it reads rows is assumed."""

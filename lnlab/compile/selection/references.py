@@ -29,7 +29,12 @@ def flaws_of_reference(
     relative = [name for name in quantities if isinstance(name, str) and name in context.against]
     if REFERENCE not in selection:
         to_best = [quantity for quantity in relative if context.against[quantity] == BEST]
-        if to_best and not _one_placement_and_init(context):
+        if not to_best:
+            return
+        variants = context.variants
+        groups = [[having for _, having in variants.at(path)] for path in SEPARATING]
+        tasks = [members for _, members in variants.at("task")] or [variants.all]
+        if any(sum(bool(having & members) for having in group) > 1 for members in tasks for group in groups):
             what = f"'{to_best[0]}' is measured against a reference, and these variants differ in placement or init"
             yield Issue("conflict", (), what, REMEDY)
         return
@@ -69,11 +74,3 @@ def _flaws_of_group(group: ReferenceGroup, context: PlannedRuns) -> Iterator[Iss
     if not columns and not key_flaws and not context.either(lambda variants: bool(variants.selected(group.conditions))):
         sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
         yield Issue("empty-selection", (), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
-
-
-def _one_placement_and_init(context: PlannedRuns) -> bool:
-    """Whether the variants of each task have one placement and one init."""
-    variants = context.variants
-    tasks = [members for _, members in variants.at("task")] or [variants.all]
-    groups = [[having for _, having in variants.at(path)] for path in SEPARATING]
-    return all(sum(bool(having & members) for having in group) < 2 for members in tasks for group in groups)

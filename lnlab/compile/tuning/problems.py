@@ -148,8 +148,7 @@ def plan_tuning(select: ResolvedSelect, sweep: ResolvedSweep, axes: Axes) -> Tun
         problems = [TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups]
     else:
         problems = _shared_problems(select, groups, points, sweep)
-    flaws = [*_flaws_of_candidates(select, problems, sweep), *_flaws_of_multiples(select, problems, axes.registries)]
-    if flaws:
+    if flaws := list(_flaws(select, problems, sweep, axes.registries)):
         raise Flawed(*dict.fromkeys(flaws))
     return TuningPlan(select, tuple(problems), axes.registries)
 
@@ -214,29 +213,27 @@ def _shared_problems(
         if len(deciding) == 1:
             problems.append(TuningProblem(about, tuple(deciding[0].candidates), tuple(members)))
         else:
-            flaws.append(_flaw_of_undecided(about, [points[group.first] for group in deciding]))
+            pinned = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items())
+            where = f" for {pinned}" if about else ""
+            what, remedy = f"leaves no run that decides{where}", "pin what these runs have"
+            if deciding:
+                labels = {
+                    axis: dict.fromkeys(kind_label(points[group.first][axis]) for group in deciding)
+                    for axis in points[deciding[0].first]
+                }
+                axes = [f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1]
+                what = f"leaves {len(deciding)} runs a candidate and seed{where}"
+                remedy = f"pin {', '.join(axes)}, or name it in by"
+            flaws.append(Issue("conflict" if deciding else "empty-selection", (SELECT, "of"), what, remedy))
     if flaws:
         raise Flawed(*flaws)
     return problems
 
 
-def _flaw_of_undecided(about: Mapping[str, Json], points: Sequence[Mapping[str, Json]]) -> Issue:
-    """The flaw where no group decides for these runs, or several do."""
-    where = " for " + ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items()) if about else ""
-    if not points:
-        return Issue(
-            "empty-selection", (SELECT, "of"), f"leaves no run that decides{where}", "pin what these runs have"
-        )
-    differing = {axis: dict.fromkeys(kind_label(point[axis]) for point in points) for axis in points[0]}
-    axes = ", ".join(f"{axis} ({' or '.join(values)})" for axis, values in differing.items() if len(values) > 1)
-    what = f"leaves {len(points)} runs a candidate and seed{where}"
-    return Issue("conflict", (SELECT, "of"), what, f"pin {axes}, or name it in by")
-
-
-def _flaws_of_candidates(
-    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep
+def _flaws(
+    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep, registries: Registries
 ) -> Iterator[Issue]:
-    """Candidates that have no order or no multiples, and runs that learn nothing."""
+    """Candidates without an order or multiples, runs that learn nothing, and what may be judged and is no setting."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -248,11 +245,6 @@ def _flaws_of_candidates(
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
         yield Issue("conflict", (SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
 
-
-def _flaws_of_multiples(
-    select: ResolvedSelect, problems: Sequence[TuningProblem], registries: Registries
-) -> Iterator[Issue]:
-    """Everything that may be judged must be a setting."""
     resolver = Resolver(registries)
     for problem in problems:
         numbers = [value for value, _ in problem.candidates if isinstance(value, int | float)]
