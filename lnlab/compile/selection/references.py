@@ -32,9 +32,9 @@ def flaws_of_reference(
         if not to_best:
             return
         variants = context.variants
-        groups = [[having for _, having in variants.at(path)] for path in SEPARATING]
+        alike = [[having for _, having in variants.at(path)] for path in SEPARATING]
         tasks = [members for _, members in variants.at("task")] or [variants.all]
-        if any(sum(bool(having & members) for having in group) > 1 for members in tasks for group in groups):
+        if any(sum(bool(having & members) for having in kinds) > 1 for members in tasks for kinds in alike):
             what = f"'{to_best[0]}' is measured against a reference, and these variants differ in placement or init"
             yield Issue("conflict", (), what, REMEDY)
         return

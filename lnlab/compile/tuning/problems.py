@@ -238,8 +238,8 @@ def _flaws(
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if select.numbers and not number:
-            flaw = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {kind_label(value)} is none"
-            yield Issue("conflict", (SELECT, select.path), flaw, "write best")
+            what = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {kind_label(value)} is none"
+            yield Issue("conflict", (SELECT, select.path), what, "write best")
         if select.times != (1,) and (not number or value == 0):
             yield Issue("conflict", (SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
