@@ -14,11 +14,12 @@ from lnlab.claims.order_chain import parse_order
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.select.quantity import SITE, quantities
+from lnlab.select.quantity import SITE, named_parts, quantities
 from lnlab.select.select import Selected
 from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS
+from lnlab.specfile.expressions import named_expressions
 from lnlab.store.plans import plan_frames
 from lnlab.tables import Results, frame
 
@@ -99,12 +100,35 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
         problems_by_text: dict[str, Issue] = {}
         for reading in readings:
             names = parse_selection(reading.selection).names
-            if reading.decidable and names and stated.issuperset(names):
+            if reading.decidable and names and stated.issuperset(part for name in names for part in named_parts(name)):
                 results = results or _unmeasured(plan, sites, stated)
                 if problem := _problem(reading, results, absent=absent):
                     problems_by_text.setdefault(problem.what, problem)  # what 'of' leaves open, 'to' does too
         all_problems += problems_by_text.values()
     return all_problems
+
+
+def section_site_problems(
+    plan: "Plan", sections: Sequence[Mapping[str, Json]], sites: "Mapping[str, Sites]"
+) -> list[Issue]:
+    """Expressions of sections whose quantities have no site in common; a problem stands at ``report.<number>.<key>``.
+
+    Args:
+        plan: of the runs that are judged.
+        sections: every section, resolved.
+        sites: by variant those of its model.
+    """
+    stated = set.intersection(*(set(variant_sites) for variant_sites in sites.values())) if sites else set()
+    stated -= set(quantities.entries)
+    problems = []
+    for number, section in enumerate(sections):
+        key = "quantity" if isinstance(section.get("quantity"), str) else "of"
+        for name in named_expressions(section):
+            if stated.issuperset(named_parts(name)):
+                selected = Selected(_unmeasured(plan, sites, stated), {"quantity": name})
+                if selected.rows.is_empty():
+                    problems.append(replace(selected.why_empty, place=f"report.{number}.{key}"))
+    return problems
 
 
 def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
@@ -133,7 +157,7 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
     for variant, variant_sites in sites.items():
         models.setdefault(id(variant_sites), []).append(variant)
     runs = tables["runs"]
-    parts = [frame("sites", []).drop("measurement", "value")]
+    parts = [frame("sites", []).drop("measurement")]
     for variants in models.values():
         model_sites = sites[variants[0]].items()
         rows = [
@@ -143,7 +167,7 @@ def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[st
             for site in quantity_sites
         ]
         run_rows = runs.filter(pl.col("variant").is_in(variants)).select("run", "variant", "seed", step=pl.lit(0))
-        parts.append(run_rows.join(frame("sites", rows).drop("measurement", "value"), how="cross"))
+        parts.append(run_rows.join(frame("sites", rows).drop("measurement"), how="cross"))
     return Results(runs, tables["axes"], {"sites": pl.concat(parts, how="diagonal")})
 
 
@@ -162,6 +186,8 @@ def _problem(reading: _Reading, results: Results, *, absent: bool) -> Issue | No
         return Issue("no-effect", f"{reading.where}.over", what, "select sites that have one, or leave it out")
     if rows.is_empty():
         why = selected.why_empty
+        if why.where == "quantity":  # quantities of an expression that have no site in common
+            return reading.problem("quantity", why.what, why.remedy)
         values = " or ".join(map(_text, value_list(reading.conditions[why.where])))
         what = f"no site of '{reading.selection['quantity']}' has {why.where} = {values}"
         return reading.problem(why.where, what, why.remedy)

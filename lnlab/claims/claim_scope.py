@@ -5,6 +5,7 @@ from typing import Any
 
 from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
+from lnlab.select.aligned import alone_in_words
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
@@ -52,10 +53,12 @@ def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:
-    """The scope of a claim in words; nothing for one that reads no rows."""
+    """The scope of a claim in words, what an expression leaves out included; nothing for one that reads no rows."""
     if not (selections := selections_of_claim(claim)):
         return ""
     over = claim.get("over")
     variants = [v for s in selections for v in runs_with(results, s, over)["variant"].unique(maintain_order=True)]
-    steps = [step for s in selections for step in select_measured_rows(results, s)["step"].unique()]
-    return scope_sentence(results, variants, steps, seeds)
+    rows = [select_measured_rows(results, selection) for selection in selections]
+    steps = [step for of_selection in rows for step in of_selection["step"].unique()]
+    alone = (alone_in_words(results, s, of_s) for s, of_s in zip(selections, rows, strict=True))
+    return "; ".join(filter(None, (scope_sentence(results, variants, steps, seeds), *dict.fromkeys(alone))))

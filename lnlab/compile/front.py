@@ -17,6 +17,7 @@ from lnlab.compile.stages import final_stage
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import SpecError
+from lnlab.issues import Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.experiment import ClaimText, Experiment
@@ -78,6 +79,15 @@ def sound_claims(
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
     return checked.experiment, [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
+
+
+def section_location(
+    document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str], path: Where
+) -> str:
+    """``file:line:col`` of what stands at a path of the spec, or the override that set it."""
+    changes, _ = parse_overrides(overrides)
+    location = with_claims_written_out(merge_spec(document, profile, changes), registries).location(path)
+    return location.argument or document.where(location.path)
 
 
 def claim_location(

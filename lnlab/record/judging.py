@@ -139,18 +139,21 @@ def _claim_locator(stored: "StoredPlan") -> Callable[[Issue], Issue]:
 def locate_claim_problem(
     problem: Issue, document: "SpecDocument", profile: str | None, overrides: Sequence[str]
 ) -> Issue:
-    """The problem of a claim with ``file:line:col`` of the spec in front of its place, ``claims.<id>.<key>``.
+    """The problem with ``file:line:col`` of the spec in front of its place.
 
     Args:
-        problem: of a claim, or of what one requires.
+        problem: of a claim or what one requires, ``claims.<id>.<key>``; or of a section, ``report.<number>.<key>``.
         document: the spec.
         profile: its profile.
         overrides: the arguments of ``-s``.
     """
-    from lnlab.compile.front import claim_location
+    from lnlab.compile.front import claim_location, section_location
     from lnlab.report.registries import FRAME_REGISTRIES
 
-    _, claim, *keys = problem.where.split(".")
+    part, claim, *keys = problem.where.split(".")
     words = [int(key) if key.isdecimal() else key for key in keys]
-    place = claim_location(document, FRAME_REGISTRIES, profile, overrides, claim, words)
+    if part == "report":
+        place = section_location(document, FRAME_REGISTRIES, profile, overrides, (part, int(claim), *words))
+    else:
+        place = claim_location(document, FRAME_REGISTRIES, profile, overrides, claim, words)
     return Issue(problem.code, f"{place}: {problem.where}", problem.what, problem.remedy)

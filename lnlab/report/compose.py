@@ -1,17 +1,22 @@
 """The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lnlab.claims.claim import Verdict
+from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.errors import LabError
+from lnlab.keys import Json
 from lnlab.registry import Flawed, supplied_parameters
 from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
-from lnlab.report.words.quantity_words import using_words
+from lnlab.report.words.quantity_words import quantity_name, using_words
+from lnlab.select.aligned import alone_in_words
 from lnlab.select.seeds import results_of_seeds
+from lnlab.select.select import select_measured_rows
+from lnlab.specfile.expressions import named_expressions
 from lnlab.tables import Results
 
 
@@ -91,10 +96,25 @@ def build_all_parts(
                 choice = registry.resolve({k: v for k, v in spec.items() if k not in COMMON_FIELDS})
                 supplied_names = supplied_parameters(registry[choice["kind"]].build)
                 section = registry.builder(choice)(*(supplied[name] for name in supplied_names))
+                section = replace(section, missing=_with_rows_left_out(section, choice, own_results))
                 parts.append(replace(part, section=section, heading=str(spec.get("heading") or "")))
             except Exception as error:  # whatever is wrong with one section, the others are drawn
                 parts.append(replace(part, error=error_line(error)))
     return parts
+
+
+def _with_rows_left_out(section: Section, choice: Mapping[str, Json], results: Results) -> str:
+    """What is missing in a section, the rows included that an expression leaves out as they have no partner."""
+    selections = list(selections_of_claim(choice)) if choice.get("of") else []
+    if isinstance(choice.get("quantity"), str):
+        selections = [{**(choice.get("where") or {}), "quantity": choice["quantity"]}]
+    sentences = [section.missing]
+    for selection in selections:
+        if named_expressions(selection.get("quantity")):
+            rows = select_measured_rows(results, selection)
+            words = alone_in_words(results, selection, rows, lambda operand: operand.spelled(quantity_name))
+            sentences += [f"{words[0].upper()}{words[1:]}."] if words else []
+    return " ".join(filter(None, dict.fromkeys(sentences)))
 
 
 def error_line(error: Exception) -> str:

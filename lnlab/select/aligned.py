@@ -10,16 +10,18 @@ Values are as float64 arithmetic has them: a quotient by 0 is infinite or NaN, a
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 
 import polars as pl
 
+from lnlab.errors import listed
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.quantity import SITE, STATE, quantities
-from lnlab.select.select import narrow_rows, quantity_rows
-from lnlab.select.selection import parse_selection
+from lnlab.select.select import narrow_rows, quantity_rows, reference_of
+from lnlab.select.selection import Conditions, parse_selection
 from lnlab.select.settings import NothingSelected
-from lnlab.specfile.expressions import Expression, Operand, Term
+from lnlab.specfile.expressions import Expression, Operand, Term, expression_of
 from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results, table_schema
 
@@ -33,12 +35,13 @@ class Aligned:
     Attributes:
         rows: of the expression, as of any quantity.
         keys: the columns besides the run on which they were aligned or to which they were spread.
-        used: of each operand how many rows it has, and how many of them found partners in all others.
+        partners: of each operand run, variant, seed and place of its rows, and whether each has ``partners`` in all
+            others.
     """
 
     rows: pl.DataFrame
     keys: tuple[str, ...]
-    used: tuple[tuple[Operand, int, int], ...]
+    partners: tuple[tuple[Operand, pl.DataFrame], ...]
 
 
 def expression_rows(expression: Expression, results: Results, reference: Json = None) -> pl.DataFrame:
@@ -65,10 +68,14 @@ def _align(results: Results, expression: Expression, reference: Json) -> Aligned
     frames = [_operand(results, one, number, reference) for number, one in enumerate(expression.operands)]
     joined = reduce(_join, frames)
     keys = [column for column in joined.columns if column not in _NO_KEYS and not column.startswith("_")]
-    used = []
+    partners = []
     for operand, frame in zip(expression.operands, frames, strict=True):
         own = [column for column in frame.columns if column == "run" or column in keys]
-        used.append((operand, frame.height, joined.select(own).unique().height))
+        met = joined.select(own).unique().with_columns(partners=True)
+        found = frame.select("variant", "seed", *own).join(
+            met, on=own, how="left", nulls_equal=True, maintain_order="left"
+        )
+        partners.append((operand, found.with_columns(pl.col("partners").fill_null(value=False))))
     there = pl.all_horizontal(pl.col(f"_{number}").is_not_null() for number in range(len(frames)))
     columns = {operand: pl.col(f"_{number}") for number, operand in enumerate(expression.operands)}
     value = pl.when(there).then(_value(expression.root, columns))
@@ -80,7 +87,7 @@ def _align(results: Results, expression: Expression, reference: Json) -> Aligned
     rows = joined.with_columns(
         *missing, step=pl.max_horizontal(steps), value=value.cast(pl.Float64), quantity=pl.lit(expression.name)
     )
-    return Aligned(rows.select(*STATE, "quantity", *place, *SITE, "value"), tuple(keys), tuple(used))
+    return Aligned(rows.select(*STATE, "quantity", *place, *SITE, "value"), tuple(keys), tuple(partners))
 
 
 def _operand(results: Results, operand: Operand, number: int, reference: Json) -> pl.DataFrame:
@@ -113,6 +120,53 @@ def _join(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
     common = [column for column in right.columns if column in left.columns and column not in ("variant", "seed")]
     right = right.drop("variant", "seed").with_columns(pl.col(column).cast(left.schema[column]) for column in common)
     return left.join(right, on=common, how="inner", nulls_equal=True, maintain_order="left_right")
+
+
+def why_apart(results: Results, expression: Expression, reference: Json = None) -> Issue:
+    """Why no row of an expression is there though each of its quantities has some."""
+    frames = [_operand(results, one, number, reference) for number, one in enumerate(expression.operands)]
+    for (one, left), (other, right) in combinations(zip(expression.operands, frames, strict=True), 2):
+        if left.height and right.height and _join(left, right).is_empty():
+            for column in [name for name in right.columns if name in left.columns and name not in _NO_KEYS]:
+                there, here = (rows[column].unique().sort().cast(pl.String).to_list() for rows in (left, right))
+                if not set(there) & set(here):
+                    has, has_not = (listed(str(value) for value in values) for values in (there, here))
+                    what = f"no {column} has both: '{one}' is there at {has}, '{other}' at {has_not}"
+                    remedy = f"pin it, as in {other.quantity}[{column}: {next(filter(None, here), 'last')}]"
+                    return Issue("empty-selection", "quantity", what, remedy)
+            what = f"'{one}' and '{other}' have no place in common"
+            return Issue("empty-selection", "quantity", what, "pin columns in brackets, as in a[tensor: sum]")
+    missing = next((one for one, rows in zip(expression.operands, frames, strict=True) if rows.is_empty()), None)
+    what = f"there is no row of '{missing}'" if missing else "its quantities have no place in common"
+    return Issue("empty-selection", "quantity", what, "pin other columns, or measure it")
+
+
+def alone_in_words(
+    results: Results, conditions: Conditions, rows: pl.DataFrame, words: Callable[[Operand], str] = str
+) -> str:
+    """How many rows of the quantities of an expression have no partner where a selection takes rows; or nothing.
+
+    Args:
+        results: of an experiment.
+        conditions: the selection.
+        rows: that it takes.
+        words: what readers call a quantity.
+    """
+    parts = []
+    selection = parse_selection(conditions)
+    for name in selection.names:
+        if (expression := expression_of(name)) is None:
+            continue
+        reference = reference_of(conditions) if quantities[name].facts.reference else None
+        for operand, place in aligned(results, expression, reference).partners:
+            there = place.filter(pl.col("run").is_in(rows["run"].unique().implode()))
+            for key, condition in selection.rows.items():
+                # the first and the last layer are those of a stack
+                if key in there.columns and (key != "layer" or "stack" in there.columns):
+                    there = narrow_rows(results, there, key, condition)
+            if alone := there.height - there["partners"].sum():
+                parts.append(f"{alone:,} of {there.height:,} rows of {words(operand)}")
+    return f"left out, as nothing else is at their place: {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 
 def _value(term: Term, columns: dict[Operand, pl.Expr]) -> pl.Expr:

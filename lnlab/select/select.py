@@ -11,6 +11,7 @@ are cut where the rule decided, so that no number taken after step 0 is comparab
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
+from importlib import import_module
 
 import polars as pl
 
@@ -25,6 +26,7 @@ from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse
 from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
+from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import BEST, REFERENCE
 from lnlab.specfile.values import matches
 from lnlab.tables import ENDED_EARLY, Results
@@ -146,6 +148,10 @@ class Selected:
             if parts := [part for part in quantity_fact(written, "of") or () if part not in stored]:
                 missing = ", ".join(f"'{part}'" for part in parts)
                 what, remedy = f"'{name}' is derived from {missing}, which was not measured", "measure that, too"
+            elif expression := expression_of(str(name)):
+                # what aligns rows asks this module for them
+                apart: Issue = import_module("lnlab.select.aligned").why_apart(self.results, expression)
+                return apart
             elif name in quantities.entries:
                 what, remedy = f"there is nothing that '{name}' could be derived from", nearest("", stored)
             else:

@@ -66,6 +66,11 @@ class Operand:
         conditions = ", ".join(f"{column}: {_number(value)}" for column, value in self.pins)
         return f"{self.quantity}[{conditions}]" if conditions else self.quantity
 
+    def spelled(self, words: Callable[[str], str]) -> str:
+        """The quantity for readers, ``words`` being what they call it."""
+        at = ", ".join(f"{column} {_number(value)}".replace("_", " ") for column, value in self.pins)
+        return f"{words(self.quantity)} ({at})" if at else words(self.quantity)
+
 
 @dataclass(frozen=True)
 class Applied:
@@ -112,12 +117,7 @@ class Expression:
 
     def spelled(self, words: Callable[[str], str]) -> str:
         """The formula for readers, ``words`` being what they call a quantity."""
-
-        def operand(one: Operand) -> str:
-            at = ", ".join(f"{column} {_number(value)}".replace("_", " ") for column, value in one.pins)
-            return f"{words(one.quantity)} ({at})" if at else words(one.quantity)
-
-        return _written(self.root, operand, plain=False)
+        return _written(self.root, lambda operand: operand.spelled(words), plain=False)
 
 
 class NoExpression(Exception):

@@ -9,7 +9,7 @@ import pytest
 
 from lnlab.errors import LabError
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.aligned import aligned
+from lnlab.select.aligned import aligned, alone_in_words
 from lnlab.select.select import Selected, quantity_rows, select_measured_rows
 from lnlab.select.selection import parse_selection
 from lnlab.specfile.expressions import parse_name
@@ -76,8 +76,18 @@ def test_the_first_and_the_last_layer_are_those_of_the_stack(measured):
 
 def test_what_has_no_partner_is_left_out_and_counted(measured):
     found = aligned(measured, parse_name("gradient_norm[tensor: w2] * hidden_norm[tensor: sum] + whole"))
-    counts = {str(operand): (rows, used) for operand, rows, used in found.used}
+    counts = {str(operand): (rows.height, rows["partners"].sum()) for operand, rows in found.partners}
     assert counts == {"gradient_norm[tensor: w2]": (6, 4), "hidden_norm[tensor: sum]": (4, 4), "whole": (2, 2)}
+    name = found.rows["quantity"][0]
+    for conditions, words in (
+        ({}, "2 of 6 rows of gradient_norm[tensor: w2]"),
+        ({"seed": 1}, "1 of 3 rows of gradient_norm[tensor: w2]"),
+        ({"layer": [2, "last"]}, "2 of 4 rows of gradient_norm[tensor: w2]"),
+        ({"layer": [1, 2]}, ""),
+    ):
+        selection = {"quantity": name, **conditions}
+        told = alone_in_words(measured, selection, select_measured_rows(measured, selection))
+        assert told.partition(": ")[2] == words
     assert set(found.keys) == {"step", "stack", "layer", "sublayer"}
     assert found.rows.height == 4
 
@@ -85,7 +95,7 @@ def test_what_has_no_partner_is_left_out_and_counted(measured):
 def test_no_common_place_leaves_no_row(measured):
     found = aligned(measured, parse_name("gradient_norm * hidden_norm"))  # of weights and of activations
     assert found.rows.is_empty()
-    assert [used for *_, used in found.used] == [0, 0]
+    assert [rows["partners"].sum() for _, rows in found.partners] == [0, 0]
 
 
 @pytest.mark.parametrize(

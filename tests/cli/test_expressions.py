@@ -24,6 +24,8 @@ report:
     claims:
       - {id: fed, says: It is above 0.1., role: prediction, kind: bound, exact: true, at_least: 0.1,
          of: {layer: last, placement: post}}
+  - {kind: depth_profile, quantity: {expr: "gradient_norm / hidden_norm[tensor: in]", unit: nats per token},
+     where: {tensor: [w2, table], sublayer: [feed_forward, embedding, output]}}
 claims:
   - id: falls
     says: It falls.
@@ -78,6 +80,14 @@ def test_the_page_has_its_words_its_unit_and_its_formula(here):
     assert "Scaled gradient (gradient norm · hidden norm (tensor sum), nats per token) by layer" in page
     assert "scaled gradient, nats per token" in (here / "reports/spec/figures/figure-1.svg").read_text()
     assert 'class="broken"' not in page
+    # of the weights that the first section selects each has a stream behind it, and no table of words has one
+    assert page.count("Left out") == 1
+    rows = pl.read_parquet(here / "reports/spec/data/sites.parquet").filter(quantity="gradient_norm")
+    tables = rows.filter(pl.col("tensor") == "table").height
+    selected = tables + rows.filter(tensor="w2", sublayer="feed_forward").height
+    told = f"Left out, as nothing else is at their place: {tables} of {selected} rows of gradient norm."
+    assert told in page
+    assert tables > 0
     verdicts = pl.read_parquet(here / "reports/spec/data/verdicts.parquet")
     assert dict(verdicts.select("claim", "quantity").iter_rows()) == {
         "fed": NAME,
@@ -157,6 +167,27 @@ def test_quantities_that_cannot_meet_are_refused_before_anything_runs(workdir, l
     result = lnlab("check", "spec.yaml")
     (line,) = (line for line in result.err.splitlines() if what in line)
     assert (result.code, line.partition(" ")[0]) == (2, f"spec.yaml:10:{where}:"), line
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("gradient_norm * hidden_norm", "no tensor has both: 'gradient_norm' is there at k, o, q, table, v, w1, w2"),
+        ("hidden_norm[tensor: sum] - gradient_norm[tensor: table]", "no sublayer has both"),
+        ("gradient_norm[tensor: w2] * 2 * hidden_norm[sublayer: output]", "no row of 'hidden_norm[sublayer: output]'"),
+    ],
+)
+def test_quantities_of_different_sites_are_refused_where_they_stand(workdir, lnlab, text, what):
+    changed = SPEC.replace("gradient_norm*hidden_norm[tensor: sum]", text)
+    for spec, line in (
+        (changed.partition("    claims:")[0], "spec.yaml:10:15: report.0.quantity: "),
+        (SPEC.replace("log(1 + gradient_norm[layer: last])", text), "claims.falls.of.quantity: "),
+    ):
+        (workdir / "spec.yaml").write_text(spec)
+        result = lnlab("check", "spec.yaml")
+        assert (result.code, len(result.err.splitlines())) == (2, 1), result.err
+        assert line in result.err
+        assert what in result.err
 
 
 @pytest.mark.parametrize(

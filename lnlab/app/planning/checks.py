@@ -136,17 +136,21 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
 
 
 def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sites: "dict[str, Sites]") -> None:
-    """Refuse claims that read no site, or several where they need one.
+    """Refuse claims that read no site, or several where they need one, and expressions over sites that never meet.
 
     Raises:
-        LabError: every such claim.
+        LabError: every such claim and section.
     """
-    from lnlab.app.claim_sites import site_problems
+    from lnlab.app.claim_sites import section_site_problems, site_problems
     from lnlab.record.judging import locate_claim_problem
     from lnlab.report.question import claims_with_choices
 
     claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
     unchanged = not (request.profile or request.overrides)
-    if site_mistakes := site_problems(plan, claims, sites, absent=unchanged):
+    site_mistakes = [
+        *section_site_problems(plan, plan.sections, sites),
+        *site_problems(plan, claims, sites, absent=unchanged),
+    ]
+    if site_mistakes:
         overlays = request.profile, request.overrides
         raise LabError(*(locate_claim_problem(problem, document, *overlays) for problem in site_mistakes))

@@ -1,7 +1,7 @@
 """From a claim back to what it was judged on: quantity and formula, selections, rows, runs, states, settings."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.record.tracing.sources import TracedExperiment
 from lnlab.report.words.verdict_words import statistic_text
+from lnlab.select.aligned import alone_in_words
 from lnlab.select.select import Selected
 from lnlab.select.selection import value_list
 from lnlab.select.settings import NothingSelected
@@ -171,6 +172,8 @@ def _traced(
             first_rows=(),
             problem="; ".join(map(str, error.issues)),
         )
+    if left_out := alone_in_words(results, selection, rows):
+        definitions = tuple(replace(one, origin=f"{one.origin}; {left_out}") for one in definitions)
     columns = [name for name in _ROW_COLUMNS if name in rows.columns and rows[name].null_count() < rows.height]
     return TracedSelection(
         role=role,
