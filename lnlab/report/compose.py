@@ -41,7 +41,7 @@ class ReportPart:
     heading: str = ""
 
     @property
-    def is_empty(self) -> bool:
+    def shows_nothing(self) -> bool:
         """Whether it has no figure, no table, and no reason why there is none."""
         return self.section is not None and not (self.section.charts or self.section.tables)
 
@@ -62,7 +62,7 @@ def build_parts(
 
 def numbered_parts(parts: Iterable[ReportPart]) -> list[ReportPart]:
     """The parts that a page shows, with their numbers on it."""
-    return [replace(part, number=n) for n, part in enumerate((part for part in parts if not part.is_empty), 1)]
+    return [replace(part, number=n) for n, part in enumerate((part for part in parts if not part.shows_nothing), 1)]
 
 
 def build_all_parts(

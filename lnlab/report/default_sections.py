@@ -78,7 +78,12 @@ def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool)
         for section in _sections_of_claim(results, claim):
             candidate = candidates.setdefault(canonical(section), _Candidate(section, []))
             candidate.claims += [claim["id"]] if claim["id"] not in candidate.claims else []
-    training, probed = list(_sections_of_training(results)), list(_sections_of_probes(results))
+    training = list(_sections_of_training(results))
+    probed = list(_densities(results))
+    for quantity in _first_quantities(results, "sites"):
+        probed += _places(results, quantity)
+    for quantity in _first_quantities(results, "histograms"):
+        probed.append({"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})})
     losses = [section for section in training if section["kind"] == "curves"]
     room = max(1, MOST_SECTIONS - len(candidates) - len(training)) if asks_probes else 0
     grids = [section for section in training if section not in losses]
@@ -112,8 +117,9 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
         yield from _at_steps(rows, {"kind": "size_plot", "quantity": quantity, "x": over}, where)
     elif rows["layer"].n_unique() >= _FEWEST_LAYERS:
         yield from _at_steps(rows, {"kind": "depth_profile", "quantity": quantity, "scale": _scale(rows)}, where)
-    else:
-        yield from _table_by_axes(results, quantity, where)
+    elif axes := _varying_axes(results):  # by the first two axes that vary; of a single one by training step
+        section = {"kind": "table", "quantity": quantity, "rows": axes[0], "columns": (*axes[1:2], "step")[0]}
+        yield {**section, **({"where": dict(where)} if where else {}), "title": _title(quantity, where)}
 
 
 def _sections_of_training(results: Results) -> Iterator[dict[str, Json]]:
@@ -134,14 +140,6 @@ def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, 
     named = split if split in splits else "validation" if "validation" in splits else next(iter(sorted(splits)), None)
     if named is not None:
         yield {"kind": "curves", "quantity": quantity, "where": {"split": named}, "title": _title(quantity, {})}
-
-
-def _sections_of_probes(results: Results) -> Iterator[dict[str, Json]]:
-    yield from _densities(results)
-    for quantity in _first_quantities(results, "sites"):
-        yield from _places(results, quantity)
-    for quantity in _first_quantities(results, "histograms"):
-        yield {"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})}
 
 
 def _first_quantities(results: Results, table: str) -> list[str]:
@@ -178,14 +176,6 @@ def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
     for stack, place in alone.select("stack", shared).unique(maintain_order=True).rows():
         table = {"kind": "table", "quantity": quantity, "rows": listed, "columns": axis}
         yield from _at_steps(alone, table, {"layer": None, "stack": stack, shared: place})
-
-
-def _table_by_axes(results: Results, quantity: str, where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
-    """A number by the first two axes that vary; of a single axis by training step."""
-    axes = _varying_axes(results)
-    if axes:
-        section = {"kind": "table", "quantity": quantity, "rows": axes[0], "columns": (*axes[1:2], "step")[0]}
-        yield {**section, **({"where": dict(where)} if where else {}), "title": _title(quantity, where)}
 
 
 def _at_steps(rows: pl.DataFrame, section: dict[str, Json], where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:

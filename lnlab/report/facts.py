@@ -125,41 +125,26 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
     try:
-        return _facts_from_json(data, where)
+        migrated = {**_OPTIONAL, **_migrated(data)}
+        if (number := migrated.pop("format")) != FACTS_FORMAT:
+            what = f"is of format {number}, and this lnlab reads {FACTS_FORMAT}"
+            raise ReportError(Issue("damaged", where, what, "update lnlab"))
+        if unexpected := ", ".join(sorted(migrated.keys() ^ {f.name for f in fields(ReportFacts)})):
+            what = f"unknown or missing fields: {unexpected}"
+            raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
+        _TYPES.validate_python(values)
+        # types do not say that a section and a probe have a kind
+        for name, key in (("sections", "kind"), ("probes", "kind"), ("answers", "says"), ("decisions", "key")):
+            for place, entry in enumerate(values[name]):
+                if not isinstance(entry.get(key), str):
+                    raise ReportError(Issue("damaged", where, f"{name}.{place} has no {key}", _WRITE_AGAIN))
+        return ReportFacts(**values)
+    except ValidationError as error:
+        path = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ReportError(Issue("damaged", where, f"{path} is not what a report has there", _WRITE_AGAIN)) from error
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise ReportError(Issue("damaged", where, f"is not as a report has it: {error}", _WRITE_AGAIN)) from error
-
-
-def _facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
-    migrated = {**_OPTIONAL, **_migrated(data)}
-    if (number := migrated.pop("format")) != FACTS_FORMAT:
-        raise ReportError(
-            Issue("damaged", where, f"is of format {number}, and this lnlab reads {FACTS_FORMAT}", "update lnlab")
-        )
-    names = {f.name for f in fields(ReportFacts)}
-    if unexpected := ", ".join(sorted(migrated.keys() ^ names)):
-        what = f"unknown or missing fields: {unexpected}"
-        raise ReportError(Issue("damaged", where, what, _WRITE_AGAIN))
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in migrated.items()}
-    _refuse_wrong_types(values, where)
-    return ReportFacts(**values)
-
-
-def _refuse_wrong_types(values: Mapping[str, Any], where: str) -> None:
-    """See to it that every field has its type, and a section and a probe their kind.
-
-    Raises:
-        ReportError: the first that has not, by its place in the file.
-    """
-    try:
-        _TYPES.validate_python(dict(values))
-    except ValidationError as error:
-        place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise ReportError(Issue("damaged", where, f"{place} is not what a report has there", _WRITE_AGAIN)) from error
-    for name, key in (("sections", "kind"), ("probes", "kind"), ("answers", "says"), ("decisions", "key")):
-        for number, entry in enumerate(values[name]):
-            if not isinstance(entry.get(key), str):
-                raise ReportError(Issue("damaged", where, f"{name}.{number} has no {key}", _WRITE_AGAIN))
 
 
 _TYPES = TypeAdapter(ReportFacts)

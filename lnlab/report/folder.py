@@ -120,7 +120,15 @@ def data_files(
     tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
     optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
     tables |= {name: table for name, table in optional.items() if not table.is_empty()}
-    files = {f"data/{name}.parquet": _content(before, name, table) for name, table in sorted(tables.items())}
+    files = {}
+    for name, table in sorted(tables.items()):
+        path = f"data/{name}.parquet"
+        files[path] = parquet_bytes(table)
+        # a file that holds the same and is no larger stays, so that a newer polars changes no report
+        with suppress(ReportError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            content = None if before is None else read_file(before, path, len(files[path]))
+            if content is not None and pl.read_parquet(BytesIO(content)).equals(table):
+                files[path] = content
     return files | {EXPERIMENT_FILE: facts_text(facts).encode()}
 
 
@@ -131,16 +139,6 @@ def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Seque
         ReportError: the folder cannot be written.
     """
     return write_files(out, data_files(facts, results, verdicts, out), ("data",))
-
-
-def _content(before: Path | None, name: str, table: pl.DataFrame) -> bytes:
-    """A table as bytes: those of the file that is there, if it holds the same and is no larger than a new one."""
-    new_content = parquet_bytes(table)
-    with suppress(ReportError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        content = None if before is None else read_file(before, f"data/{name}.parquet", len(new_content))
-        if content is not None and pl.read_parquet(BytesIO(content)).equals(table):
-            return content
-    return new_content
 
 
 def read_folder(out: Path) -> tuple[ReportFacts, Results, list[Verdict]]:
@@ -242,17 +240,7 @@ def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -
     Raises:
         ReportError: the folder cannot be written, or leads elsewhere by a link; it is as it was.
     """
-    _refuse_links(out, files, folders)
-    try:
-        replace_folder(out, files, lambda name: name.partition("/")[0] in folders and is_replaced(name))
-    except OSError as error:
-        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ReportError(Issue("unwritable", str(out), what, "choose another folder with --out")) from error
-    return [out / name for name in files]
-
-
-def _refuse_links(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> None:
-    """See to it that a report is written into its folder: nothing that it consists of may be a link or a device."""
+    # nothing that a report consists of may be a link or a device, so that it is written into its folder
     tops = {name.partition("/")[0] for name in files} | set(folders)
     for top in sorted(tops & {path.name for path in out.iterdir()} if out.is_dir() else ()):
         path = out / top
@@ -265,3 +253,9 @@ def _refuse_links(out: Path, files: Mapping[str, bytes], folders: Sequence[str])
             raise ReportError(
                 Issue("no-effect", str(wrong[0]), f"{what}, and a report is written into its folder", "remove it")
             )
+    try:
+        replace_folder(out, files, lambda name: name.partition("/")[0] in folders and is_replaced(name))
+    except OSError as error:
+        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        raise ReportError(Issue("unwritable", str(out), what, "choose another folder with --out")) from error
+    return [out / name for name in files]

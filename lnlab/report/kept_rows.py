@@ -85,30 +85,29 @@ def rows_of_quantities(results: Results, names: Iterable[str]) -> dict[str, pl.D
     for table in WHOLE_TABLES:
         if table in indexed:
             rows[table].append(indexed[table][_ROW])
-    for part in sorted({part for name in names for part in named_parts(name)}):
-        for table, kept in _rows_of_quantity(indexed, part).items():
-            rows[table].append(kept[_ROW])
+    kinds = [kind for kind in (*QUANTITY_TABLES, "histograms") if kind in indexed]
+    parts = {part for name in names for part in named_parts(name)}
+    for name in sorted(parts):
+        facts = quantities[name].facts if name in quantities.entries else None
+        if facts is not None and facts.table is not None:
+            if facts.table in indexed:
+                rows[facts.table].append(indexed[facts.table][_ROW])
+            continue
+        for kind in kinds:
+            kept = indexed[kind]
+            if facts is None:
+                kept = kept.filter(quantity=name)
+            elif facts.of is not None:  # a derived quantity that does not say what it is made of may read every row
+                kept = kept.filter(pl.col("quantity").is_in(facts.of))
+            if facts is not None and facts.reads is not None and kind == "curves":
+                kept = facts.reads(kept)
+            rows[kind].append(kept[_ROW])
     return {
         name: table.filter(pl.int_range(pl.len()).is_in(pl.concat(rows[name]).unique().implode()))
         if rows[name]
         else table.clear()
         for name, table in results.tables.items()
     }
-
-
-def _rows_of_quantity(tables: Mapping[str, pl.DataFrame], name: str) -> dict[str, pl.DataFrame]:
-    kinds = tuple(kind for kind in (*QUANTITY_TABLES, "histograms") if kind in tables)
-    if name not in quantities.entries:
-        return {kind: tables[kind].filter(quantity=name) for kind in kinds}
-    facts = quantities[name].facts
-    if facts.table is not None:
-        return {facts.table: tables[facts.table]} if facts.table in tables else {}
-    made_of = {kind: tables[kind] for kind in kinds}
-    if facts.of is not None:
-        made_of = {kind: table.filter(pl.col("quantity").is_in(facts.of)) for kind, table in made_of.items()}
-    if facts.reads is not None and "curves" in made_of:
-        made_of["curves"] = facts.reads(made_of["curves"])
-    return made_of
 
 
 def has_long_curves(results: Results, names: Iterable[str]) -> bool:

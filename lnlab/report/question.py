@@ -15,21 +15,19 @@ from lnlab.specfile.expressions import named_expressions
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
     """Every claim: its common fields, its seeds where claims have other ones, the resolved parameters of its kind."""
     looks = experiment.model_dump(mode="json", include={"looks"})
-    return [
-        {
-            **text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"}),
-            "role": experiment.role_of(text),
-            **(looks if text.looks is None else {}),
-            **_seeds(experiment, text),
-            **choice,
-        }
-        for text, choice in claims
-    ]
-
-
-def _seeds(experiment: Experiment, text: ClaimText) -> dict[str, Json]:
-    seeds = experiment.seeds_of_claim(text.id)
-    return {} if seeds is None else {"seeds": list(seeds)}
+    resolved = []
+    for text, choice in claims:
+        seeds = experiment.seeds_of_claim(text.id)
+        resolved.append(
+            {
+                **text.model_dump(mode="json", include=set(ClaimText.model_fields) - {"kind"}),
+                "role": experiment.role_of(text),
+                **(looks if text.looks is None else {}),
+                **({} if seeds is None else {"seeds": list(seeds)}),
+                **choice,
+            }
+        )
+    return resolved
 
 
 def question_fields(
@@ -38,6 +36,19 @@ def question_fields(
     """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
     sections = list(sections)
     pairs = zip(experiment.report, sections, strict=True)
+    # the words of what the probes measure, and of the derived quantities that sections and claims name; those of
+    # lnlab's own probes every lnlab has
+    measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
+    stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
+    words = {name: quantities[name] for quantities in stated for name in quantities if name not in MEASURED}
+    asked = [*sections, *(kind_and_parameters(claim) for claim in experiment.claims)]
+    parts = [part for name in named_expressions(asked) for part in named_parts(name)]
+    named = canonical([*asked, *parts])
+    derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
+    words |= {entry.name: entry.facts.words for entry in derived}
+    shows_formulas = any(
+        "formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections
+    )
     return {
         "title": experiment.title,
         "question": experiment.question or "",
@@ -50,32 +61,8 @@ def question_fields(
             for text, choice in pairs
         ),
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
-        "words": _registered_words(experiment, sections, known),
-        "formulas": _placement_formulas(sections, known),
+        "words": {name: asdict(words[name]) for name in sorted(words)},
+        "formulas": {entry.name: entry.summary for entry in known["placement"]} if shows_formulas else {},
         "seeds": experiment.seeds if experiment.claim_seeds else (),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }
-
-
-def _registered_words(
-    experiment: Experiment, sections: Iterable[Choice], known: Mapping[str, Registry[Any]]
-) -> dict[str, dict[str, str]]:
-    """The words of the quantities that the probes measure, and of the derived ones that sections and claims name.
-
-    Without those of lnlab's own probes, which every lnlab has (``lnlab.measured``).
-    """
-    measured = [known["probe"][probe.kind].facts.quantities for probe in experiment.probes]
-    stated = (quantities for quantities in measured if isinstance(quantities, Mapping))
-    words = {name: quantities[name] for quantities in stated for name in quantities if name not in MEASURED}
-    asked = [*sections, *(kind_and_parameters(claim) for claim in experiment.claims)]
-    parts = [part for name in named_expressions(asked) for part in named_parts(name)]
-    named = canonical([*asked, *parts])
-    derived = [entry for entry in known["quantity"] if entry.facts.words and canonical(entry.name) in named]
-    words |= {entry.name: entry.facts.words for entry in derived}
-    return {name: asdict(words[name]) for name in sorted(words)}
-
-
-def _placement_formulas(sections: Iterable[Choice], known: Mapping[str, Registry[Any]]) -> dict[str, str]:
-    """The first line of the documentation of each placement, where a section draws them."""
-    drawn = any("formulas" in supplied_parameters(known["section"][section["kind"]].build) for section in sections)
-    return {entry.name: entry.summary for entry in known["placement"]} if drawn else {}

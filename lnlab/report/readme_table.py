@@ -82,7 +82,8 @@ def _row(card: Card, root: Path, base: Path) -> str:
     """One line: the question, which leads to the page, with its answer; the tally; the spec where the file is there."""
     text = _escaped(card.question or card.title or card.name)
     question = f"[{text}]({quote(root.as_posix())}/{card.page})" if card.page else text
-    answers = "".join(f"<br>{_escaped(_answer_text(answer.text, answer.outdated))}" for answer in card.answers)
+    texts = (f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers)
+    answers = "".join(f"<br>{_escaped(text)}" for text in texts)
     tally = (
         "cannot be read"
         if card.error
@@ -90,10 +91,6 @@ def _row(card: Card, root: Path, base: Path) -> str:
     )
     spec = f"[{card.name}]({quote(card.spec)})" if card.spec and (base / card.spec).is_file() else _escaped(card.name)
     return f"| {question}{answers} | {tally} | {spec} |"
-
-
-def _answer_text(text: str, outdated: Sequence[str]) -> str:
-    return f"{text} (Older than the verdicts.)" if outdated else text
 
 
 def _escaped(text: str) -> str:

@@ -62,22 +62,16 @@ def refuse_other_question(folder: Path, facts: ReportFacts, spec: Path | None) -
     Raises:
         ReportError: the folder holds the report of another question.
     """
-    before = _facts_there(folder)
-    if before is None or _is_same(folder, before, facts, spec):
+    try:  # as JSON, as it may be of a format that this lnlab does not read
+        content = read_file(folder, EXPERIMENT_FILE)
+        before = None if content is None else parse_json(content)
+    except (ReportError, ValueError):
+        return
+    if not isinstance(before, dict) or _is_same(folder, before, facts, spec):
         return
     of = f"{before.get('path') or 'Python'}, “{before.get('title')}”"
     remedy = "choose another folder with --out, or replace it with --replace"
     raise ReportError(Issue("differs", str(folder), f"holds the report of another question: of {of}", remedy))
-
-
-def _facts_there(folder: Path) -> dict[str, Json] | None:
-    """What the report in a folder says of itself, also in a format that this lnlab does not read."""
-    try:
-        content = read_file(folder, EXPERIMENT_FILE)
-        value = None if content is None else parse_json(content)
-    except (ReportError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _is_same(folder: Path, before: dict[str, Json], facts: ReportFacts, spec: Path | None) -> bool:

@@ -44,16 +44,16 @@ def reader_grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, f
 
 def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:
     """Formatted cells; an estimate and its ends get the digits that its interval leaves meaningful."""
-    return tuple(tuple(_cell(row, name) for name in headings) for row in rows.iter_rows(named=True))
 
+    def cell(row: Mapping[str, Any], name: str) -> Cell:
+        value = row[name]
+        if name in ("estimate", "low", "high") and (value is None or isinstance(value, float)):
+            return format_number(value, row.get("low"), row.get("high")), True
+        if value is None:
+            return "–", False
+        return format_value(value), isinstance(value, int | float) and not isinstance(value, bool)
 
-def _cell(row: Mapping[str, Any], name: str) -> Cell:
-    value = row[name]
-    if name in ("estimate", "low", "high") and (value is None or isinstance(value, float)):
-        return format_number(value, row.get("low"), row.get("high")), True
-    if value is None:
-        return "–", False
-    return format_value(value), isinstance(value, int | float) and not isinstance(value, bool)
+    return tuple(tuple(cell(row, name) for name in headings) for row in rows.iter_rows(named=True))
 
 
 def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:

@@ -95,7 +95,11 @@ def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
         series: the names, in the order of the legend.
         families: for each series, the index of its family; equal families share a colour.
     """
-    own_colours = [_own_colour(name) for name in series]
+    own_colours = []
+    for name in series:  # "Post-LN after warm-up" has the colour of Post-LN
+        words = name.partition(",")[0].casefold() + " "
+        own = (colour for known, colour in SERIES_COLOURS.items() if words.startswith(f"{known.casefold()} "))
+        own_colours.append(next(own, None))
     free = [colour for colour in COLOURS if colour not in own_colours] or COLOURS
     unnamed = sorted({family for family, colour in zip(families, own_colours, strict=True) if colour is None})
     places = dict(zip(unnamed, range(len(unnamed)), strict=True)) if any(own_colours) else {f: f for f in unnamed}
@@ -106,15 +110,6 @@ def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
         tuple(DASHES[position % len(DASHES)] for position in positions),
         tuple(SHAPES[position % len(SHAPES)] for position in positions),
     )
-
-
-def _own_colour(name: str) -> str | None:
-    """The colour of what a name begins with: of ``Post-LN after warm-up`` that of Post-LN."""
-    first_words = name.partition(",")[0].casefold()
-    for known, colour in SERIES_COLOURS.items():
-        if first_words == known.casefold() or first_words.startswith(f"{known.casefold()} "):
-            return colour
-    return None
 
 
 def colour_ramp(count: int) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
     """
     rows = _rows(results, name)
     columns = rows.collect_schema().names()
-    wide = _whole_numbers(results.axes, wide_axes(results.axes))
+    # values that the spec writes without a point are whole numbers
+    whole = results.axes.group_by("axis").agg(pl.col("value").str.contains(r"^-?\d{1,15}$").all()).filter("value")
+    wide = wide_axes(results.axes).with_columns(pl.col(axis).cast(pl.Int64) for axis in whole["axis"])
     names = {axis: f"{AXIS_PREFIX}{axis}" if axis in columns else axis for axis in wide.columns if axis != "run"}
     joined = rows.join(wide.rename(names).lazy(), on="run", how="left", maintain_order="left")
     first = [column for column in _FIRST if column in columns]
@@ -92,13 +94,6 @@ def name_of_expression(text: str, known: Collection[str]) -> str:
         what = f"nothing called '{unknown[0]}' was measured"
         raise LabError(Issue("unknown-name", "results", what, nearest(unknown[0], known)))
     return expression.name
-
-
-def _whole_numbers(axes: pl.DataFrame, wide: pl.DataFrame) -> pl.DataFrame:
-    """The axes whose values the spec writes without a point, as whole numbers."""
-    whole = pl.col("value").str.contains(r"^-?\d{1,15}$").all()
-    names = axes.group_by("axis").agg(whole).filter("value")["axis"]
-    return wide.with_columns(pl.col(axis).cast(pl.Int64) for axis in names)
 
 
 def described_columns(

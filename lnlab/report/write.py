@@ -209,7 +209,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         _drop_unused(assets)
         pages += shared
     failed = [drawn.part for drawn in drawn_parts if drawn.part.error]
-    return Report([*pages, *written[len(files) :]], failed, [part for part in all_parts if part.is_empty])
+    return Report([*pages, *written[len(files) :]], failed, [part for part in all_parts if part.shows_nothing])
 
 
 def _seen_from(out: Path, path: Path) -> str:

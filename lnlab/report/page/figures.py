@@ -75,7 +75,17 @@ def spec_with_data(chart: Figure) -> dict[str, Json]:
     """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
     frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
-    datasets_read = {name: _values(thin_points(rows)[0]) for name, rows in frames.items() if name in names_read}
+    datasets_read = {}
+    for name, every in frames.items():
+        if name not in names_read:
+            continue
+        rows = thin_points(every)[0]
+        # rounded beyond what an eye can tell, and without a panel where there is none
+        floats = [column for column, kind in rows.schema.items() if kind.is_float()]
+        digits = [pl.col(column).round_sig_figs(_DIGITS.get(column, 6)) for column in floats]
+        rows = rows.with_columns(pl.when(d.is_finite()).then(d).alias(c) for c, d in zip(floats, digits, strict=True))
+        no_panels = "panel" in rows.columns and rows["panel"].null_count() == rows.height
+        datasets_read[name] = rows.drop(["panel"] if no_panels else []).to_dicts()
     drawing = rounded_json(chart.spec)
     # inner data sets are named by their order: Altair names them by digests of numbers before rounding
     inline = drawing.get("datasets", {})
@@ -92,15 +102,6 @@ def spec_with_data(chart: Figure) -> dict[str, Json]:
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
     inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", []))
     return [spec, *(deeper for layer in inner for deeper in _layers(layer))]
-
-
-def _values(rows: pl.DataFrame) -> list[dict[str, Json]]:
-    """Rows as a drawing contains them: rounded beyond what an eye can tell, and without a panel where there is none."""
-    floats = [name for name, kind in rows.schema.items() if kind.is_float()]
-    digits = (pl.col(c).round_sig_figs(_DIGITS.get(c, 6)) for c in floats)
-    finite = rows.with_columns(pl.when(d.is_finite()).then(d).alias(c) for c, d in zip(floats, digits, strict=True))
-    no_panels = "panel" in rows.columns and rows["panel"].null_count() == rows.height
-    return finite.drop(["panel"] if no_panels else []).to_dicts()
 
 
 def figure_files(figure: DrawnFigure, *, png: bool = False) -> dict[str, bytes]:

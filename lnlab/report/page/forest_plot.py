@@ -39,24 +39,17 @@ _Scale = tuple[Measure | None, str]
 def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
     """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
     groups: dict[_Scale, list[Verdict]] = {}
-    for verdict in verdicts:
-        if numbers(verdict):
-            groups.setdefault(_scale_of(verdict), []).append(verdict)
+    for verdict in (verdict for verdict in verdicts if numbers(verdict)):
+        measure = verdict.measure
+        if measure is None:  # a verdict that does not say what its numbers are has an axis of its own
+            unit = f"{verdict.claim}: {verdict.statistic}"
+        elif measure in _WITHOUT_UNIT:
+            unit = _WITHOUT_UNIT[measure]
+        else:
+            unit = f"difference, {_unit(verdict.quantity)}" if measure == "difference" else _unit(verdict.quantity)
+        groups.setdefault((measure, unit), []).append(verdict)
     charts = [_chart(group, scale) for scale, group in groups.items()]
     return Section("All claims side by side", tuple(charts)) if charts else None
-
-
-def _scale_of(verdict: Verdict) -> _Scale:
-    """What the numbers of a verdict are, and the title of their axis: numbers of one scale share one.
-
-    A verdict that does not say what its numbers are has an axis of its own.
-    """
-    if verdict.measure is None:
-        return None, f"{verdict.claim}: {verdict.statistic}"
-    if verdict.measure in _WITHOUT_UNIT:
-        return verdict.measure, _WITHOUT_UNIT[verdict.measure]
-    unit = _unit(verdict.quantity)
-    return verdict.measure, f"difference, {unit}" if verdict.measure == "difference" else unit
 
 
 def numbers(verdict: Verdict) -> list[float]:
@@ -72,19 +65,13 @@ def _unit(name: str | None) -> str:
     return quantity_unit(name) or quantity_name(name)
 
 
-def _title(group: Sequence[Verdict], scale: _Scale) -> str:
-    """The scale, with the quantity where all numbers with a unit are of one."""
-    measure, unit = scale
-    names = {v.quantity for v in group}
-    if measure not in ("value", "difference") or len(names) > 1 or not any(quantity_unit(str(name)) for name in names):
-        return unit
-    (name,) = names
-    words = quantity_name(str(name))
-    return f"difference of {words}, {_unit(name)}" if measure == "difference" else f"{words}, {unit}"
-
-
 def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
-    measure, title = scale[0], _title(group, scale)
+    measure, title = scale
+    names = {v.quantity for v in group}
+    if measure in ("value", "difference") and len(names) == 1 and quantity_unit(str(*names)):
+        words = quantity_name(str(*names))
+        unit = _unit(*names)
+        title = f"difference of {words}, {unit}" if measure == "difference" else f"{words}, {unit}"
     values = [n for v in group for n in numbers(v)]
     # ratios, and positive numbers that lie far apart
     log = measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))

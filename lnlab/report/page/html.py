@@ -165,6 +165,10 @@ def render_page(
     made = "" if answers else made_answer(shown, verdicts, value_names(results), facts.question)
     if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
         hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
+    related: list[tuple[str, str | None]] = []  # what another experiment adds, and its page in the same profile
+    for name, adds in facts.related.items():
+        address = "/".join((root or "", name, *((facts.profile,) if facts.profile else ()), "index.html"))
+        related.append((adds, address if root is not None and is_there(address) else None))
     for part in parts:
         part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
     return jinja.get_template("page.html.j2").render(
@@ -195,7 +199,7 @@ def render_page(
         index=f"{root}/index.html#question-{facts.name}"
         if root is not None and is_there(f"{root}/index.html")
         else None,
-        related=[(what, _address(root, name, facts.profile, is_there)) for name, what in facts.related.items()],
+        related=related,
         differs=[linked_citations(sentence) for sentence in facts.differs],
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
@@ -206,12 +210,6 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
-
-
-def _address(root: str | None, name: str, profile: str | None, is_there: Callable[[str], bool]) -> str | None:
-    """The page of another experiment in the same profile, if there is one."""
-    address = None if root is None else "/".join((root, name, *((profile,) if profile else ()), "index.html"))
-    return address if address and is_there(address) else None
 
 
 def policy(style: str | None, inline: str | None, images: str | None = None) -> str:

@@ -26,8 +26,32 @@ def method_grid(results: Results) -> Grid | None:
     if not variants:
         return None
     methods = [Setting(_shared(same_method)) for same_method in variants.values()]
-    columns = {piece: [_piece(setting, piece, methods) for setting in methods] for piece in _PIECES}
-    columns["else"] = _others(methods)
+    columns: dict[str, list[str]] = {}
+    for piece in _PIECES:
+        columns[piece] = []
+        for setting in methods:
+            # a piece of the stacks; where they have different ones, each with its stack
+            long = [f"{stack}.{piece}" for stack in STACKS if setting.get(f"{stack}.{piece}") is not None]
+            paths = long if piece in SHORT_FORMS else [piece]
+            texts = {path: _choice(setting.get(path), _all_at(methods, paths)) for path in paths}
+            if len(set(texts.values())) < 2:
+                columns[piece].append(next(iter(texts.values()), "–"))
+            else:
+                columns[piece].append(join_words(f"{text} ({path.partition('.')[0]})" for path, text in texts.items()))
+
+    def has_column(path: str) -> bool:
+        stack, _, below_stack = path.partition(".")
+        short = below_stack if stack in STACKS else path
+        return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)
+
+    others = [
+        {path: value for path, value in setting_leaves(setting.parts) if not has_column(path)} for setting in methods
+    ]
+    counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
+    columns["else"] = []
+    for other in others:  # what a method has that most have not
+        uncommon = [p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)]
+        columns["else"].append(join_words(f"{path} {format_value(other[path])}" for path in uncommon) or "–")
     telling_columns = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
     rows = zip(variants, *telling_columns.values(), strict=True)
     heads = ("method", *(head.rpartition(".")[2] for head in telling_columns))
@@ -45,17 +69,6 @@ def _shared(values: Sequence[Json]) -> Json:
         parts = [_shared(part) for part in zip(*values, strict=True)]
         return MISSING if MISSING in parts else parts
     return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
-
-
-def _piece(setting: Setting, piece: str, methods: Sequence[Setting]) -> str:
-    """A choice in words; where the stacks have different ones, each with its stack."""
-    if piece not in SHORT_FORMS:
-        return _choice(setting.get(piece), _all_at(methods, [piece]))
-    long = [f"{stack}.{piece}" for stack in STACKS if setting.get(f"{stack}.{piece}") is not None]
-    texts = {path: _choice(setting.get(path), _all_at(methods, long)) for path in long}
-    if len(set(texts.values())) < 2:
-        return next(iter(texts.values()), "–")
-    return join_words(f"{text} ({path.partition('.')[0]})" for path, text in texts.items())
 
 
 def _all_at(methods: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
@@ -78,20 +91,3 @@ def _choice(choice: Json, others: Sequence[Json]) -> str:
     }
     differing.pop("kind", None)
     return format_value({"kind": choice["kind"], **differing})
-
-
-def _others(methods: Sequence[Setting]) -> list[str]:
-    """What else a method has that most have not."""
-
-    def has_column(path: str) -> bool:
-        stack, _, below_stack = path.partition(".")
-        short = below_stack if stack in STACKS else path
-        return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)
-
-    others = [
-        {path: value for path, value in setting_leaves(setting.parts) if not has_column(path)} for setting in methods
-    ]
-    counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
-    uncommon = [[p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)] for other in others]
-    pairs = zip(others, uncommon, strict=True)
-    return [join_words(f"{path} {format_value(other[path])}" for path in paths) or "–" for other, paths in pairs]

@@ -147,7 +147,16 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     opening += [_MEDIANS] if any(statistic and statistic.centre == "median" for statistic in statistics) else []
     opening += [_RANGES] if MEAN_AND_RANGE in statistics else []
     opening += [_BOUNDS] if MEAN_AND_BOUNDS in statistics else []
-    cells = [_markdown("title", _title(facts, verdicts)), _code("opening", "".join(opening))]
+    question = f"*{escape_markdown(facts.question)}*" if facts.question else ""
+    cite = f"Paper: {escape_markdown(facts.source['cite'])}" if facts.source.get("cite") else ""
+    head = (
+        f"# {escape_markdown(facts.title)}",
+        question,
+        f"**{escape_markdown(verdict_count_sentence(verdicts))}**",
+        cite,
+        f"Every cell reads the tables beside this notebook. All it needs: `pip install {' '.join(_PACKAGES)}`.",
+    )
+    cells = [_markdown("title", "\n\n".join(filter(None, head))), _code("opening", "".join(opening))]
     if verdicts:
         cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_VERDICT_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
@@ -238,18 +247,6 @@ def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]
     return {claim: stated[base] for claim in claims if (base := claim.partition("[")[0]) in stated}
 
 
-def _title(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
-    cite = f"\n\nPaper: {escape_markdown(facts.source['cite'])}" if facts.source.get("cite") else ""
-    question = f"\n\n*{escape_markdown(facts.question)}*" if facts.question else ""
-    instructions = (
-        f"\n\nEvery cell reads the tables beside this notebook. All it needs: `pip install {' '.join(_PACKAGES)}`."
-    )
-    return (
-        "# "
-        f"{escape_markdown(facts.title)}{question}\n\n**{escape_markdown(verdict_count_sentence(verdicts))}**{cite}{instructions}"
-    )
-
-
 def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     part = drawn.part
     head = escape_markdown(part.head)
@@ -261,27 +258,22 @@ def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
     ]
     note = escape_markdown(part.error) if part.error else escape_markdown(part.section.missing) if part.section else ""
     body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), note, "\n".join(claim_items)) if p)
-    cells = [
-        _markdown(f"section-{part.number}", body),
-        *(cell for figure in drawn.figures for cell in _figure_cells(figure)),
-    ]
+    cells = [_markdown(f"section-{part.number}", body)]
+    for figure in drawn.figures:
+        caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
+        kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
+        output = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
+        source = _FIGURE.format(stem=figure.stem, points=_points_call(figure))
+        cells.append(_markdown(f"{figure.stem}-caption", caption))
+        cells.append(_code(f"{figure.stem}-figure", source, output))
+        if lines := notebook_lab.draw_call(figure):
+            cells.append(_code(f"{figure.stem}-lines", lines))
     tables = part.section.tables if part.section else ()
     for table, grid in zip(tables, drawn.tables, strict=True):
         exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
         cells.append(_markdown(f"{grid.stem}-caption", escape_markdown(grid.caption)))
         cells.append(_code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact)))
     return cells
-
-
-def _figure_cells(figure: DrawnFigure) -> list[Any]:
-    caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
-    kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
-    drawn = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
-    return [
-        _markdown(f"{figure.stem}-caption", caption),
-        _code(f"{figure.stem}-figure", _FIGURE.format(stem=figure.stem, points=_points_call(figure)), drawn),
-        *([_code(f"{figure.stem}-lines", lines)] if (lines := notebook_lab.draw_call(figure)) else []),
-    ]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:

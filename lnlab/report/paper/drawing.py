@@ -7,6 +7,7 @@ is scaled by one factor.
 
 import re
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Literal
 
 from lnlab.errors import ReportError
@@ -41,23 +42,19 @@ def drawn_pdf(spec: Mapping[str, Json], width: Width, *, serif: bool = False) ->
         ReportError: the drawing is not valid, or too wide for the text.
     """
     plain = {**spec, "config": {**spec.get("config", {}), "font": SERIF}} if serif else dict(spec)
-    for target in ("column", "text") if width == "column" else ("text",):
-        if (svg := _laid_out(plain, POINTS[target] / _SCALE)) is not None:
-            return svg_to_pdf(_scaled(svg)), target
+    most = int(plain.get("columns", 1))
+    widths: tuple[Width, ...] = ("column", "text") if width == "column" else ("text",)
+    # the fewest rows of panels that fit, and of these the fewest rows of the legend
+    for target, panels, entries in product(widths, range(most, 0, -1), (None, 4, 3, 2, 1)):
+        room = POINTS[target] / _SCALE
+        candidate = _with_legend_columns({**plain, "columns": panels} if most > 1 else plain, entries, room)
+        if (svg := _narrowed(candidate, room)) is not None:
+            points = [pixels * _SCALE for pixels in _size(svg)]
+            # coordinates stay as they are: the view box scales them
+            return svg_to_pdf(_SIZE.sub('width="{:.2f}" height="{:.2f}"'.format(*points), svg, count=1)), target
     raise ReportError(
         Issue("too-large", "figure", "finds no room in the width of the text", "show fewer panels or series")
     )
-
-
-def _laid_out(spec: Mapping[str, Json], width: float) -> str | None:
-    """The drawing as SVG with the fewest rows of panels and of the legend that fit, or None."""
-    most = int(spec.get("columns", 1))
-    for panels in range(most, 0, -1):
-        for entries in (None, 4, 3, 2, 1):
-            candidate = _with_legend_columns({**spec, "columns": panels} if most > 1 else spec, entries, width)
-            if (svg := _narrowed(candidate, width)) is not None:
-                return svg
-    return None
 
 
 def _narrowed(spec: Mapping[str, Json], width: float) -> str | None:
@@ -135,9 +132,3 @@ def _size(svg: str) -> tuple[float, float]:
     if match is None:
         raise RuntimeError("an SVG without width and height")
     return float(match["width"]), float(match["height"])
-
-
-def _scaled(svg: str) -> str:
-    """The drawing at the size of paper; its coordinates stay as they are."""
-    width, height = _size(svg)
-    return _SIZE.sub(f'width="{width * _SCALE:.2f}" height="{height * _SCALE:.2f}"', svg, count=1)

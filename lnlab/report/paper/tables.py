@@ -27,9 +27,14 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
         role = judged[0].role if facts.has_source else heading.split()[0].lower()
         for first in range(0, len(judged), _ROWS):
             caption = heading + (f" {cited}" if cited and role == "source" else "") + (", continued" if first else "")
-            rows = "\n".join(_row(verdict) for verdict in judged[first : first + _ROWS])
+            rows = []
+            for verdict in judged[first : first + _ROWS]:
+                estimate = format_interval(verdict.estimate, verdict.low, verdict.high)
+                mark = {"smaller": "<"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
+                cells = (verdict.says, estimate, mark)
+                rows.append(" & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\")
             label = f"tab:{facts.name}:{role}" + (f"-{first // _ROWS + 1}" if first else "")
-            yield _VERDICTS.format(caption=caption, label=label, rows=rows)
+            yield _VERDICTS.format(caption=caption, label=label, rows="\n".join(rows))
 
 
 _VERDICTS = r"""\begin{{table}}[tp]
@@ -46,13 +51,6 @@ claim & estimate & \\
 \end{{tabular}}
 \end{{table}}
 """
-
-
-def _row(verdict: Verdict) -> str:
-    estimate = format_interval(verdict.estimate, verdict.low, verdict.high)
-    mark = {"smaller": "<"}.get(verdict.verdict, VERDICT_SYMBOLS[verdict.verdict])
-    cells = (verdict.says, estimate, mark)
-    return " & ".join(f"{{{escape_latex(cell)}}}" for cell in cells) + r" \\"
 
 
 def section_table(name: str, grid: Grid) -> str | None:

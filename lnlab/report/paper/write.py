@@ -14,7 +14,7 @@ from lnlab.issues import Issue
 from lnlab.report.compose import build_parts
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files
-from lnlab.report.page.figures import DrawnFigure, DrawnPart, draw_parts
+from lnlab.report.page.figures import DrawnPart, draw_parts
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import Width, drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
@@ -64,7 +64,15 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
     Raises:
         ReportError: a report cannot be read, two are of one spec, a section cannot be made, or ``out`` not be written.
     """
-    reports = [_read(folder) for folder in folders]
+    reports = []
+    for folder in folders:
+        facts, results, verdicts = read_folder(folder)
+        parts = draw_parts(build_parts(facts, results))
+        for part in parts:
+            if part.part.error:
+                what = f"section {part.part.number}: {part.part.error}"
+                raise ReportError(Issue("failed", folder.as_posix(), what, "mend it first"))
+        reports.append(_Report(facts, verdicts, parts))
     names = [report.facts.name for report in reports]
     for name in {name for name in names if names.count(name) > 1}:
         raise ReportError(Issue("duplicate", "lnlab paper", f"two reports are of {name}", "name one report a spec"))
@@ -82,28 +90,28 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
     )
 
 
-def _read(folder: Path) -> _Report:
-    facts, results, verdicts = read_folder(folder)
-    parts = draw_parts(build_parts(facts, results))
-    for part in parts:
-        if part.part.error:
-            raise ReportError(
-                Issue("failed", folder.as_posix(), f"section {part.part.number}: {part.part.error}", "mend it first")
-            )
-    return _Report(facts, verdicts, parts)
-
-
 def _spec_files(report: _Report, references: Sequence[Reference], style: PaperStyle) -> tuple[dict[str, bytes], str]:
     """The files of a spec, and its section of the article."""
     facts = report.facts
     name = facts.name
     files = {f"{name}-numbers.tex": number_definitions(name, report.verdicts).encode()}
-    body = [_section(facts, report.verdicts)]
+    answers = [sentence_with_numbers(str(a["says"]), name, report.verdicts) for a in answers_of_profile(facts)]
+    head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
+    body = ["\n\n".join(head)]
     for drawn in report.parts:
+        section = drawn.part.section
+        heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
         for figure in drawn.figures:
             stem = f"{name}-{figure.stem}"
             files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, style.width, serif=style.serif)
-            files[f"{stem}.tex"] = _figure(name, figure, _heading(drawn), width).encode()
+            text = _FIGURE.format(
+                environment="figure" if width == "column" else "figure*",
+                file=stem,
+                headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
+                caption=escape_latex(figure.chart.caption),
+                label=f"fig:{name}:{figure.number}",
+            )
+            files[f"{stem}.tex"] = text.encode()
             body.append(rf"\input{{{stem}}}")
         for grid in drawn.tables:
             if (table := section_table(name, grid)) is not None:
@@ -115,28 +123,6 @@ def _spec_files(report: _Report, references: Sequence[Reference], style: PaperSt
         files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
         body.append(rf"\input{{{name}-verdicts}}")
     return files, "\n".join([*body, r"\clearpage"])
-
-
-def _heading(drawn: DrawnPart) -> str:
-    section = drawn.part.section
-    return drawn.part.heading or (section.finding if section else "")
-
-
-def _section(facts: ReportFacts, verdicts: Sequence[Verdict]) -> str:
-    sentences = [sentence_with_numbers(str(a["says"]), facts.name, verdicts) for a in answers_of_profile(facts)]
-    return "\n\n".join([rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *sentences])
-
-
-def _figure(name: str, figure: DrawnFigure, heading: str, width: Width) -> str:
-    environment = "figure" if width == "column" else "figure*"
-    headline = heading.strip().rstrip(".")
-    return _FIGURE.format(
-        environment=environment,
-        file=f"{name}-{figure.stem}",
-        headline=rf"\textbf{{{escape_latex(headline)}.}} " if headline else "",
-        caption=escape_latex(figure.chart.caption),
-        label=f"fig:{name}:{figure.number}",
-    )
 
 
 _FIGURE = r"""\begin{{{environment}}}[tp]

@@ -98,17 +98,13 @@ def candidates(
     ranked = sorted((score for score in scores if score.errors), key=lambda score: (not score.whole, score.error))
     if not ranked:
         return Section("No candidate has been judged yet", missing=missing_note, rows=rows)
-    return Section(_finding(ranked, at_most), tables=(_table(ranked),), missing=missing_note, rows=rows)
-
-
-def _finding(scores: Sequence[CandidateScore], at_most: float) -> str:
-    complete = [score for score in scores if score.whole] or scores
+    complete = [score for score in ranked if score.whole] or ranked
     near = sum(score.error <= at_most for score in complete)
-    nearest = complete[0]
     verb = "is" if near == 1 else "are"
     how_many = f"{near} of {count_noun(len(complete), 'candidate')} {verb}" if near else "No candidate is"
-    closest = f"nearest comes “{nearest.name}” with {format_short(nearest.error)}"
-    return f"{how_many} within {format_value(at_most)} steps of the grid of the published boundaries; {closest}"
+    within = f"{how_many} within {format_value(at_most)} steps of the grid of the published boundaries"
+    finding = f"{within}; nearest comes “{complete[0].name}” with {format_short(complete[0].error)}"
+    return Section(finding, tables=(_table(ranked),), missing=missing_note, rows=rows)
 
 
 def _table(scores: Sequence[CandidateScore]) -> Table:
@@ -125,7 +121,7 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
             boundaries = list(_boundaries(column).values())
             name = f"{column.printed.table}, {norm_name(column.printed.word)}"
             entries.append((*leading, name, _published_boundary(column), fmean(boundaries), *_bounds(boundaries)))
-        texts = (_shift(_shifts(by_heading[heading])) if heading in by_heading else "–" for heading in headings)
+        texts = [_shift(by_heading[heading]) if heading in by_heading else "–" for heading in headings]
         off = nonbreaking(format_interval(score.error, *_bounds(errors)))
         counted = f"{agree} of {cells}".replace(" ", "\u00a0")
         body.append(((score.name, False), *((text, True) for text in (off, counted, *texts))))
@@ -160,16 +156,15 @@ def _boundaries(column: ReproducedColumn) -> dict[int, int]:
     return {seed: boundary_index(list(cells.values())) for seed, cells in column.seeds.items()}
 
 
-def _shifts(columns: Sequence[ReproducedColumn]) -> list[float]:
-    """By seed, how many steps the boundaries of these columns lie above the published ones, as a mean over columns."""
+def _shift(columns: Sequence[ReproducedColumn]) -> str:
+    """``+1``, ``0``, ``−1.3 [−1.8, −0.9]``: how many steps the boundaries of columns lie above the published ones.
+
+    A mean over columns, then over seeds, with its interval where they differ.
+    """
     boundaries = [_boundaries(column) for column in columns]
     published = fmean(map(_published_boundary, columns))
     seeds = sorted(set.intersection(*map(set, boundaries)))
-    return [fmean(by_seed[seed] for by_seed in boundaries) - published for seed in seeds]
-
-
-def _shift(steps: Sequence[float]) -> str:
-    """``+1``, ``0``, ``−1.3 [−1.8, −0.9]``: a mean over seeds, with its interval where they differ."""
+    steps = [fmean(by_seed[seed] for by_seed in boundaries) - published for seed in seeds]
     mean = fmean(steps)
     low, high = _bounds(steps)
     sign = "+" if mean > 0 else ""

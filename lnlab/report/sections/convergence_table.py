@@ -6,7 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
-from lnlab.analyse.convergence.agreement import RatesColumn, ReproducedColumn, boundary_errors, majority_cells
+from lnlab.analyse.convergence.agreement import RatesColumn, boundary_errors, majority_cells
 from lnlab.analyse.convergence.published import Guesses, Printed, count_right_cells, printed_columns
 from lnlab.analyse.convergence.rules import convergences
 from lnlab.analyse.quantities.rates import RATE_PATH
@@ -75,38 +75,45 @@ def convergence_table(
         return Section("No run of these tables has ended yet", missing=unjudged_runs(results, columns), rows=rows)
     words = re.findall(r"\w+", " ".join(str(value).lower() for value in {**criterion, **where}.values()))
     stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(reproduced_cells, 1)} if curves else {}
-    blocks = tuple(_block(name, table_cells, stems) for name, table_cells in _by_table(reproduced_cells))
+    blocks = []
+    for name, table_cells in _by_table(reproduced_cells):
+        heads = list(dict.fromkeys(cell.word for cell in table_cells))
+        by_place = {(cell.rate, cell.word): cell for cell in table_cells}
+        # columns may have grids of their own, or one chosen rate each
+        grid = tuple(
+            (format_value(rate), tuple(_cell(by_place.get((rate, head)), stems) for head in heads))
+            for rate in sorted({cell.rate for cell in table_cells}, reverse=True)
+        )
+        blocks.append(MatrixTable(name, tuple(map(norm_name, heads)), grid))
     details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
-    notes = [_rule_note(criterion)]
+    notes = []
     if cells is not None and printed is not None:
-        notes = [*_comparison_notes(printed, cells, guesses), *notes]
-    matrix = Matrix(blocks, tuple(notes), details, compared=printed is not None)
+        notes.append(f"Agreement: {'; '.join(agreement_remarks(printed))}.")
+        reproduced = [column.printed for column in printed]
+        if guesses:
+            n_run = sum(len(column.cells) for column in reproduced)
+            n_printed = sum(len(column.cells) for column in printed_columns(cells))
+            scores = sorted((count_right_cells(reproduced, rules), name) for name, rules in guesses.items())
+            score_list = join_words(f"“{name}” {score}" for score, name in scores)
+            some = f"the {n_run} printed cells that were run, of {n_printed}"
+            which = f"all {n_printed} printed cells" if n_run == n_printed else some
+            notes.append(f"Of {which}, trivial rules get right: {score_list}.")
+    notes.append(_rule_note(criterion))
+    matrix = Matrix(tuple(blocks), tuple(notes), details, compared=printed is not None)
     shown_runs = pl.concat([column.runs.select("run") for column in columns]).unique()
     choices = choices_sentences(decisions, results, shown_runs, RATE_PATH, "learning rates")
-    finding = (
-        _finding(printed, reproduced_cells)
-        if printed is not None
-        else _chosen_finding(columns)
-        if choices
-        else _own_finding(columns)
-    )
+    if printed is None:
+        finding = _chosen_finding(columns) if choices else _own_finding(columns)
+    else:
+        agree = sum(cell.state == "agrees" for cell in reproduced_cells)
+        off = boundary_error_text(printed, boundary_errors(printed))
+        finding = f"{agree} of {len(reproduced_cells)} cells are as published{f'; {off}' if off else ''}"
     table = _table(reproduced_cells, matrix, choices)
     return Section(finding, tables=(table,), missing=unjudged_runs(results, columns), rows=rows)
 
 
 def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[ConvergenceCell]]]:
     return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.table)]
-
-
-def _block(name: str, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddress, str]) -> MatrixTable:
-    columns = list(dict.fromkeys(cell.word for cell in cells))
-    by_place = {(cell.rate, cell.word): cell for cell in cells}
-    rates = sorted({cell.rate for cell in cells}, reverse=True)
-    # columns may have grids of their own, or one chosen rate each
-    rows = (
-        (format_value(rate), tuple(_cell(by_place.get((rate, column)), stems) for column in columns)) for rate in rates
-    )
-    return MatrixTable(name, tuple(map(norm_name, columns)), tuple(rows))
 
 
 def _cell(cell: ConvergenceCell | None, stems: Mapping[CellAddress, str]) -> MatrixCell:
@@ -146,21 +153,6 @@ def _details(results: Results, cells: Sequence[ConvergenceCell], stems: Mapping[
 def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
     groups = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in groups.iter_rows()}
-
-
-def _comparison_notes(columns: Sequence[ReproducedColumn], cells: Printed, guesses: Guesses) -> list[str]:
-    """The score, and what trivial rules score."""
-    reproduced = [column.printed for column in columns]
-    n_run = sum(len(column.cells) for column in reproduced)
-    n_printed = sum(len(column.cells) for column in printed_columns(cells))
-    notes = [f"Agreement: {'; '.join(agreement_remarks(columns))}."]
-    if guesses:
-        scores = sorted((count_right_cells(reproduced, rules), name) for name, rules in guesses.items())
-        score_list = join_words(f"“{name}” {score}" for score, name in scores)
-        some = f"the {n_run} printed cells that were run, of {n_printed}"
-        which = f"all {n_printed} printed cells" if n_run == n_printed else some
-        notes.append(f"Of {which}, trivial rules get right: {score_list}.")
-    return notes
 
 
 def _rule_note(criterion: Mapping[str, str]) -> str:
@@ -208,14 +200,13 @@ def _own_finding(columns: Sequence[RatesColumn]) -> str:
     return f"The largest learning rate at which most seeds converge is {two_at_most(clauses, sentences=False)}"
 
 
-def _finding(columns: Sequence[ReproducedColumn], cells: Sequence[ConvergenceCell]) -> str:
-    agree = sum(cell.state == "agrees" for cell in cells)
-    parts = [f"{agree} of {len(cells)} cells are as published", boundary_error_text(columns, boundary_errors(columns))]
-    return "; ".join(filter(None, parts))
-
-
 def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Table:
-    entries = [_entry(cell) for cell in cells]
+    entries: list[tuple[object, ...]] = []
+    for cell in cells:
+        low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
+        letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
+        ours = (cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
+        entries.append((cell.table, cell.rate, cell.word, *letters, *ours))
     frame = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     if matrix.compared:
         caption = "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
@@ -240,12 +231,6 @@ def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Ta
     )
 
 
-def _entry(cell: ConvergenceCell) -> tuple[object, ...]:
-    low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
-    letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
-    return (cell.table, cell.rate, cell.word, *letters, cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
-
-
 def _grid_rows(cells: Sequence[ConvergenceCell]) -> list[tuple[Cell, ...]]:
     """For papers: a row for each rate of each table, in each column all of a cell."""
     columns = list(dict.fromkeys(cell.word for cell in cells))
@@ -253,20 +238,17 @@ def _grid_rows(cells: Sequence[ConvergenceCell]) -> list[tuple[Cell, ...]]:
     for name, group in _by_table(cells):
         by_place = {(cell.rate, cell.word): cell for cell in group}
         for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
-            texts = [_text(by_place.get((rate, column))) for column in columns]
+            texts = []
+            for cell in (by_place.get((rate, column)) for column in columns):
+                ours = f"{OUTCOME_LETTERS[cell.majority]} {cell.k}/{cell.n} " if cell and cell.judged else ""
+                if cell is None or cell.printed is None:
+                    texts.append(ours.strip() or "–")
+                else:
+                    texts.append(f"{_printed_letter(cell)}, {ours}{AGREEMENT_MARKS[cell.state]}")
             rows.append(
                 (("" if index else name, False), (format_value(rate), True), *((text, False) for text in texts))
             )
     return rows
-
-
-def _text(cell: ConvergenceCell | None) -> str:
-    if cell is None:
-        return "–"
-    ours = f"{OUTCOME_LETTERS[cell.majority]} {cell.k}/{cell.n} " if cell.judged else ""
-    if cell.printed is None:
-        return ours.strip() or "–"
-    return f"{_printed_letter(cell)}, {ours}{AGREEMENT_MARKS[cell.state]}"
 
 
 def _printed_letter(cell: ConvergenceCell) -> str:

@@ -36,20 +36,13 @@ def evidence(results: Results, verdicts: Sequence[Verdict]) -> Section:
     A row a citation, with the cited sentence, its verdict, its estimate with the interval of its report, and its seeds.
     What is missing is shown as missing. The heading counts the verdicts of the claims that cite.
     """
-    citing = [verdict for verdict in verdicts if verdict.kind == "cited"]
-    return Section(_finding(citing), (), (_table(results),) if results.evidence.height else ())
-
-
-def _finding(citing: Sequence[Verdict]) -> str:
-    """``Of 9 sentences 4 are supported, 3 contradicted and 2 undecided``."""
-    if not citing:
-        return "No claim cites another experiment"
-    (word, first), *others = verdict_counts(citing)
-    parts = [f"{first} {'is' if first == 1 else 'are'} {word}", *(f"{count} {word}" for word, count in others)]
-    return f"Of {count_noun(len(citing), 'sentence')} {join_words(parts)}"
-
-
-def _table(results: Results) -> Table:
+    finding = "No claim cites another experiment"
+    if citing := [verdict for verdict in verdicts if verdict.kind == "cited"]:
+        (word, first), *others = verdict_counts(citing)
+        parts = [f"{first} {'is' if first == 1 else 'are'} {word}", *(f"{count} {word}" for word, count in others)]
+        finding = f"Of {count_noun(len(citing), 'sentence')} {join_words(parts)}"
+    if results.evidence.is_empty():
+        return Section(finding)
     missing = pl.col("verdict").is_null()
     rows = results.evidence.with_columns(
         verdict=pl.col("verdict").fill_null(_MISSING),
@@ -69,4 +62,5 @@ def _table(results: Results) -> Table:
         texts = (row["citing"], row["spec"], row["says"] or row["claim"], nonbreaking(f"{symbol} {verdict}"))
         seeds = "–" if row["n"] is None else str(row["n"])
         body.append((*((text, False) for text in texts), (interval, True), (seeds, True)))
-    return Table(rows.select(*_HEADINGS), _HEADINGS, caption, Grid("", _COLUMNS, tuple(body)))
+    table = Table(rows.select(*_HEADINGS), _HEADINGS, caption, Grid("", _COLUMNS, tuple(body)))
+    return Section(finding, tables=(table,))

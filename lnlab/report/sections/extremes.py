@@ -96,7 +96,14 @@ def extremes(
     entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
     of_matrix = ([e for e in entries if e.matrix == name] for name in dict.fromkeys(e.matrix for e in entries))
     tables = tuple(_table(group, first=not index) for index, group in enumerate(of_matrix))
-    return Section(_finding(entries), tables=tables, missing=missing_runs_sentence(runs), rows=stored_rows)
+    # how large the largest eigenvalue of the first matrix is, and how far the ends may be off
+    first = entries[0].matrix
+    maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", OVER_SEEDS)]
+    by_variant = join_words(f"{format_short(e.estimate)} in {e.variant}" for e in maxima)
+    finding = f"The largest eigenvalue of the {first} is {by_variant}"
+    if residuals := [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]:
+        finding += f"; an eigenvalue lies within {format_short(max(residuals))} of each end"
+    return Section(finding, tables=tables, missing=missing_runs_sentence(runs), rows=stored_rows)
 
 
 def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
@@ -196,13 +203,3 @@ def _caption(entries: Sequence[_Entry], rows: pl.DataFrame) -> str:
             "neither is reported for a run whose vectors were not kept orthogonal, as ghosts would be counted."
         )
     return " ".join(sentences)
-
-
-def _finding(entries: Sequence[_Entry]) -> str:
-    """The largest eigenvalue of the first matrix in each variant, and how far the ends may be off."""
-    first = entries[0].matrix
-    maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", OVER_SEEDS)]
-    by_variant = join_words(f"{format_short(e.estimate)} in {e.variant}" for e in maxima)
-    finding = f"The largest eigenvalue of the {first} is {by_variant}"
-    residuals = [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]
-    return finding + (f"; an eigenvalue lies within {format_short(max(residuals))} of each end" if residuals else "")

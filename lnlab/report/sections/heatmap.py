@@ -40,7 +40,17 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
     names, _, labels = label_series(results, runs, "")
     labelled = selected.join(labels, on="run", how="left", maintain_order="left")
     kept, unfinished = without_survivors(labelled, runs.join(labels, on="run"), "index")
-    seeds = _cells(kept)
+    numbered_rows = number_sublayers(kept.filter(pl.col("index").is_not_null()))
+    if numbered_rows["stack"].n_unique() > 1:  # sublayers are numbered within a stack
+        stacks = join_words(numbered_rows["stack"].unique().sort())
+        raise ReportError(Issue("ambiguous", "where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
+    # a panel is a variant, a line a sublayer by its number, x the branch
+    sublayer = pl.col("i").cast(pl.String).alias("series")
+    placed = numbered_rows.rename({"series": "panel"}).with_columns(
+        sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index"
+    )
+    refuse_duplicates(placed, "index")
+    seeds = as_seeds(placed.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed"))
     cells = FigureData(
         seeds=seeds,
         points=mean_points(seeds.sort("panel", "line", "x", "seed"), log=False),
@@ -76,23 +86,6 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
             **estimate_headings(quantity_name(quantity)),
         },
     ).section()
-
-
-def _cells(rows: pl.DataFrame) -> pl.DataFrame:
-    """``panel series line x seed value``: the variant, the sublayer's number as a word and as a number, the index.
-
-    Raises:
-        ReportError: rows of several stacks, or two numbers of one seed in one cell.
-    """
-    numbered_rows = number_sublayers(rows.filter(pl.col("index").is_not_null()))
-    if numbered_rows["stack"].n_unique() > 1:
-        stacks = join_words(numbered_rows["stack"].unique().sort())
-        raise ReportError(Issue("ambiguous", "where", f"rows of {stacks}", "select one stack: where: {stack: encoder}"))
-    labelled = numbered_rows.rename({"series": "panel"})
-    sublayer = pl.col("i").cast(pl.String).alias("series")
-    cells = labelled.with_columns(sublayer, pl.col("line").alias("_order"), pl.col("i").alias("line"), x="index")
-    refuse_duplicates(cells, "index")
-    return as_seeds(cells.filter(pl.col("value").is_finite()).sort("_order", "line", "x", "seed"))
 
 
 def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """One quantity against another on two logarithmic axes, layer by layer: which power of the one the other follows."""
 
-from collections.abc import Mapping
 from statistics import geometric_mean
 
 import polars as pl
@@ -39,8 +38,16 @@ def scatter(
     ``of`` selects y, its quantity included; ``to`` says what is different for x, its quantity at least. They are paired
     by run and by ``over``, a column or a path of the setting.
     """
-    y_series, x_series = (_collect(results, selection, over) for selection in (of, {**of, **to}))
-    x, y = str({**of, **to}["quantity"]), str(of["quantity"])
+    y, x = of.get("quantity"), {**of, **to}.get("quantity")
+    if not (isinstance(y, str) and isinstance(x, str)):
+        remedy = "write of: {quantity: ...} and to: {quantity: ...}"
+        raise ReportError(Issue("missing", "of", "names no quantity", remedy))
+    y_series, x_series = (
+        collect_series(
+            results, quantity, {k: v for k, v in where.items() if k != "quantity"}, over, log=True, panels=False
+        )
+        for quantity, where in ((y, of), (x, {**of, **to}))
+    )
     # the seeds of both, where a run has both numbers at one place
     x_values = x_series.seeds.select("panel", "series", "line", "seed", along="x", x="value")
     paired = y_series.seeds.rename({"x": "along"}).join(
@@ -100,17 +107,3 @@ def scatter(
             **estimate_headings(quantity_name(y)),
         },
     ).section()
-
-
-def _collect(results: Results, selection: Mapping[str, Json], over: str) -> FigureData:
-    """The numbers of a selection that names one quantity.
-
-    Raises:
-        ReportError: it names none, or several.
-    """
-    if not isinstance(quantity := selection.get("quantity"), str):
-        raise ReportError(
-            Issue("missing", "of", "names no quantity", "write of: {quantity: ...} and to: {quantity: ...}")
-        )
-    where = {key: value for key, value in selection.items() if key != "quantity"}
-    return collect_series(results, quantity, where, over, log=True, panels=False)

@@ -49,9 +49,14 @@ def size_plot(
         for law in laws or ():
             label = f"{size.letter}√ln {size.letter}" if isinstance(law, str) else format_power(size.letter, law)
             for at, _ in means:
-                value = means[0][1] * _growth(law, at, means[0][0])
+                start, start_mean = means[0]
+                growth = (
+                    at / start * math.sqrt(math.log(at) / math.log(start))
+                    if isinstance(law, str)
+                    else (at / start) ** law
+                )
                 last = at == means[-1][0]
-                rows.append({"law": f"{name} {law}", "label": label, "x": at, "y": value, "last": last})
+                rows.append({"law": f"{name} {law}", "label": label, "x": at, "y": start_mean * growth, "last": last})
     texts = join_words(
         f"{size.phrase} times the root of its logarithm" if isinstance(law, str) else power_in_words(size.phrase, law)
         for law in laws or ()
@@ -87,10 +92,3 @@ def size_plot(
         finding=size_finding(series, quantity, size.phrase),
         headings={"series": "variant", "x": size.axis, **estimate_headings(quantity_name(quantity))},
     ).section()
-
-
-def _growth(law: _Law, x: float, start: float) -> float:
-    """``f(x) / f(x₀)``."""
-    if isinstance(law, str):
-        return x / start * math.sqrt(math.log(x) / math.log(start))
-    return float((x / start) ** law)

@@ -93,11 +93,19 @@ def _table(profiles: Profiles, name: str, panel: str, line: str, place: str) -> 
         f"The {name} of the last {place} over that of the first, by {panel} and {line}. "
         f"{GEOMETRIC_MEAN.sentence(profiles.points, '', 'in brackets')}"
     )
-    body = tuple(
-        ((name, False), *(_cell(profiles.line_ends.get((name, of_line))) for of_line in profiles.names))
-        for name in profiles.panels
-    )
-    return Table(rows, headings, caption, Grid("", (panel, *profiles.names), body))
+    body: list[tuple[Cell, ...]] = []
+    for of_panel in profiles.panels:
+        texts = []
+        for of_line in profiles.names:
+            end = profiles.line_ends.get((of_panel, of_line))
+            if end is None or end.ratio is None:
+                texts.append("–" if end is None else end.why)
+                continue
+            estimate, low, high, n = _numbers(end)
+            of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
+            texts.append(nonbreaking(format_interval(estimate, low, high)) + of)
+        body.append(((of_panel, False), *((text, True) for text in texts)))
+    return Table(rows, headings, caption, Grid("", (panel, *profiles.names), tuple(body)))
 
 
 def _numbers(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:
@@ -106,13 +114,3 @@ def _numbers(end: LineEnd) -> tuple[float | None, float | None, float | None, in
         return None, None, None, 0
     bounds = (end.ratio.low, end.ratio.high) if end.ratio.n > 1 else (None, None)
     return end.ratio.estimate, *bounds, end.ratio.n
-
-
-def _cell(end: LineEnd | None) -> Cell:
-    if end is None:
-        return "–", True
-    estimate, low, high, n = _numbers(end)
-    if estimate is None:
-        return end.why, True
-    of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
-    return nonbreaking(format_interval(estimate, low, high)) + of, True

@@ -93,7 +93,12 @@ def made_answer(
         lead = f"{word}: {found}." if word else _claim_in_words(compared[0], names or {}, number=True)
         if len(lead.split()) <= LONGEST_ANSWER:
             return _with_claims(lead, [claim for claim in claims if claim is not compared[0]], names or {})
-    sentences = [_heading_alone(_titled(*heading, several=len(headings) > 1)) for heading in headings[:2]]
+    sentences = []
+    for title, heading in headings[:2]:
+        text = heading
+        if title and len(headings) > 1:
+            text = f"{title}: {heading[:1].lower() + heading[1:] if heading.split(' ', 1)[0] in _NO_NAME else heading}"
+        sentences.append(_heading_alone(text))
     both = " ".join(filter(None, sentences))
     if not claims and len(both.split()) <= LONGEST_ANSWER and len(_NUMBER.findall(both)) <= _MOST_NUMBERS - 1:
         return both
@@ -184,13 +189,6 @@ def _yes_or_no(question: str, lead: Verdict, others: Sequence[Verdict], names: M
     if lead.region_high is None and lead.region_low is not None and lead.region_low > no_effect:
         return "No" if lead.high <= no_effect else ""
     return "No"
-
-
-def _titled(title: str, heading: str, *, several: bool) -> str:
-    """A heading behind the title of its section, where there are several."""
-    if not several or not title:
-        return heading
-    return f"{title}: {heading[:1].lower() + heading[1:] if heading.split(' ', 1)[0] in _NO_NAME else heading}"
 
 
 def _heading_alone(heading: str) -> str:

@@ -7,7 +7,7 @@ from lnlab.report.words.wording import axis_value_name, format_value, join_words
 from lnlab.select.quantity import quantity_fact
 from lnlab.select.references import has_one_kind
 from lnlab.select.select import reference_of
-from lnlab.specfile.references import BEST, ReferenceGroup, parse_reference
+from lnlab.specfile.references import BEST, parse_reference
 from lnlab.specfile.values import value_label
 from lnlab.tables import Results
 
@@ -21,19 +21,18 @@ def reference_text(selection: Mapping[str, Json]) -> str:
         selection: with the quantity, and the reference if it names one.
     """
     reference = reference_of(selection)
-    return join_words(map(_in_words, parse_reference(BEST if reference is None else reference)), "or")
+    texts = []
+    for group in parse_reference(BEST if reference is None else reference):
+        conditions = [_condition(path, value) for path, value in group.conditions.items()]
+        same = [f"of the same {path.replace('.', ' ')}" for path in group.same]
+        texts.append(", ".join((conditions or [_ALL_VARIANTS]) + same))
+    return join_words(texts, "or")
 
 
 def has_reference(results: Results, where: Mapping[str, Json], quantity: str) -> bool:
     """Whether a selection says what a quantity is measured against, or need not."""
     selection = {**where, "quantity": quantity}
     return quantity_fact(selection, "reference") is None or reference_of(selection) is not None or has_one_kind(results)
-
-
-def _in_words(among: ReferenceGroup) -> str:
-    conditions = [_condition(path, value) for path, value in among.conditions.items()]
-    same = [f"of the same {path.replace('.', ' ')}" for path in among.same]
-    return ", ".join((conditions or [_ALL_VARIANTS]) + same)
 
 
 def _condition(path: str, value: Json) -> str:

@@ -43,7 +43,9 @@ def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[
     counts: dict[str, Counter[str]] = {owner: Counter() for owner in (_NAMED, _PAPERS, _OWN)}
     for sentence in sentences:
         counts[_owner(sentence, names)][sentence.verdict] += 1
-    labels = {_NAMED: _names_in_words(names), _PAPERS: "other papers" if names else "the papers cited", _OWN: "our own"}
+    number = _NUMBER_WORDS[len(names)] if len(names) < len(_NUMBER_WORDS) else str(len(names))
+    named = f"the {names[0]}" if len(names) == 1 else f"the {number} sources ({join_words(names)})"
+    labels = {_NAMED: named, _PAPERS: "other papers" if names else "the papers cited", _OWN: "our own"}
     return [
         (labels[owner], [(word, counted[word]) for word in VERDICT_CLASSES if counted[word]])
         for owner, counted in counts.items()
@@ -57,11 +59,3 @@ def _owner(sentence: Sentence, names: Collection[str]) -> str:
     if any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
         return _NAMED
     return _NAMED if sentence.name and not _PAPER.search(sentence.source) else _PAPERS
-
-
-def _names_in_words(names: Sequence[str]) -> str:
-    """``the tutorial``; ``the three sources (study, talk and tutorial)``."""
-    if len(names) == 1:
-        return f"the {names[0]}"
-    number = _NUMBER_WORDS[len(names)] if len(names) < len(_NUMBER_WORDS) else str(len(names))
-    return f"the {number} sources ({join_words(names)})"

@@ -99,13 +99,11 @@ def format_interval(value: float | None, low: float | None, high: float | None) 
     if use_power and scale > 1e-300 and all(abs(bound) < 1e6 * scale for bound in (low, high)):
         power = format_scientific(scale, 0).partition("× ")[2]
         return f"{format_interval(value / scale, low / scale, high / scale)} × {power}"
-    texts = [_nonzero(format_number(bound, low, high), bound) for bound in (value, low, high)]
+    texts = []
+    for bound in (value, low, high):
+        text = format_number(bound, low, high)
+        texts.append(format_short(bound) if bound and text == "0" else text)  # only zero itself is written as 0
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"
-
-
-def _nonzero(text: str, value: float) -> str:
-    """The text of a number, or two significant digits where it was rounded to 0."""
-    return format_short(value) if value and text == "0" else text
 
 
 def nonbreaking(text: str) -> str:

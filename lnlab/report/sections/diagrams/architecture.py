@@ -1,6 +1,6 @@
 """A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -58,7 +58,11 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
     rows = []
     panels = []
     for name, design in designs:
-        for number, stated in enumerate(_formulas(design, formulas), 1):
+        stated_of_design = stated_formulas(formulas.get(design.placement, ""))
+        if not stated_of_design:
+            what = f"{design.placement!r} states no formula of a sublayer f in the first line of its documentation"
+            raise ReportError(Issue("unsupported", "placement", what, "write one, such as ``x = norm(x + f(x))``"))
+        for number, stated in enumerate(stated_of_design, 1):
             title = name if number == 1 else f"{name} ({number})"
             formula = without_norms(stated) if design.norm == _NO_NORM else stated
             panels.append(
@@ -93,7 +97,13 @@ def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[st
     first: dict[tuple[tuple[str, Design], ...], str] = {}
     settings = settings_of(results).by_variant
     for run, variant in runs.select("run", "variant").iter_rows():
-        first.setdefault(tuple(_designs(settings[variant].parts)), run)
+        setting = settings[variant].parts
+        by_design: dict[Design, str] = {}  # once where the stacks agree
+        for stack in STACKS:
+            if parts := setting.get(stack):
+                design = Design(parts["placement"]["kind"], parts["norm"]["kind"], str(setting["init"]["kind"]))
+                by_design.setdefault(design, stack)
+        first.setdefault(tuple((stack, design) for design, stack in by_design.items()), run)
     chosen = runs.filter(pl.col("run").is_in(list(first.values())))
     _, _, labels = label_series(results, chosen, "")
     names = dict(labels.select("run", "series").iter_rows())
@@ -102,27 +112,3 @@ def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[st
         for designs, run in first.items()
         for stack, design in designs
     ]
-
-
-def _designs(setting: Mapping[str, Mapping[str, Mapping[str, str]]]) -> Iterator[tuple[str, Design]]:
-    """The design of each stack, once where they agree."""
-    first: dict[Design, str] = {}
-    for stack in STACKS:
-        if stack in setting:
-            parts = setting[stack]
-            design = Design(parts["placement"]["kind"], parts["norm"]["kind"], str(setting["init"]["kind"]))
-            first.setdefault(design, stack)
-    yield from ((stack, design) for design, stack in first.items())
-
-
-def _formulas(design: Design, formulas: Mapping[str, str]) -> tuple[str, ...]:
-    """The formulas of a placement.
-
-    Raises:
-        ReportError: its documentation states none.
-    """
-    stated = stated_formulas(formulas.get(design.placement, ""))
-    if not stated:
-        what = f"{design.placement!r} states no formula of a sublayer f in the first line of its documentation"
-        raise ReportError(Issue("unsupported", "placement", what, "write one, such as ``x = norm(x + f(x))``"))
-    return stated

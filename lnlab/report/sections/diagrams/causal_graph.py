@@ -1,13 +1,13 @@
 """A causal graph: at every arrow stand two verdicts, of what is seen, and of what an intervention on the cause does."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from lnlab.claims.claim import Verdict
-from lnlab.claims.kinds.edges import Edge, Edges
+from lnlab.claims.kinds.edges import Edges
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.report.charts.causal_graph import (
     OUTCOMES,
@@ -73,12 +73,30 @@ def causal_graph(
     by_claim = {verdict.claim: verdict for verdict in verdicts}
     addresses = {verdict.claim: claim_address(verdict, n, results, root) for n, verdict in enumerate(verdicts, 1)}
     boxes = {name: GraphNode(node.label, *node.at) for name, node in nodes.items()}
-    drawn = [_graph_edge(n, edge, boxes, by_claim, addresses) for n, edge in enumerate(edges, 1)]
-    rows = pl.DataFrame([_row(edge, source, by_claim) for edge, source in zip(drawn, edges, strict=True)])
+    drawn, rows = [], []
+    for number, edge in enumerate(edges, 1):
+        cause, effect = (boxes[name] for name in edge.arrow)
+        claims = (edge.observed, edge.cut)
+        words = [by_claim[claim].verdict if claim in by_claim else _NOT_JUDGED for claim in claims]
+        says = [by_claim[claim].says if claim in by_claim else "" for claim in claims]
+        arrow = f"{number}. {cause.label} → {effect.label}"
+        observed, cut = (
+            EdgeMark(
+                VERDICT_SYMBOLS.get(word, VERDICT_SYMBOLS["not testable here"]),
+                VERDICT_COLOURS.get(word, MUTED_COLOUR),
+                addresses.get(claim, ""),
+                f"{arrow}, {role}: {word}",
+            )
+            for role, claim, word in zip(("observation", "intervention"), claims, words, strict=True)
+        )
+        outcome = edge_outcome(*words)
+        drawn.append(GraphEdge(number, cause, effect, outcome, marks=(observed, cut)))
+        cells = (number, cause.label, effect.label, words[0], says[0], words[1], says[1], outcome)
+        rows.append(dict(zip(_HEADINGS, cells, strict=True)))
     finding = _finding([edge.outcome for edge in drawn])
     edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
     figure = Diagram(
-        data=diagram_data(rows),
+        data=diagram_data(pl.DataFrame(rows)),
         drawn=causal_graph_chart(list(boxes.values()), drawn),
         subject=_SUBJECT,
         shows=f"A causal graph. {finding}",
@@ -88,30 +106,6 @@ def causal_graph(
     return Section(finding, (figure,))
 
 
-def _graph_edge(
-    number: int,
-    edge: Edge,
-    boxes: Mapping[str, GraphNode],
-    verdicts: Mapping[str, Verdict],
-    addresses: Mapping[str, str],
-) -> GraphEdge:
-    cause, effect = (boxes[name] for name in edge.arrow)
-    arrow = f"{number}. {cause.label} → {effect.label}"
-    words = [_word(verdicts, claim) for claim in (edge.observed, edge.cut)]
-    marks = [
-        EdgeMark(
-            VERDICT_SYMBOLS.get(word, VERDICT_SYMBOLS["not testable here"]),
-            VERDICT_COLOURS.get(word, MUTED_COLOUR),
-            addresses.get(claim, ""),
-            f"{arrow}, {role}: {word}",
-        )
-        for role, claim, word in zip(("observation", "intervention"), (edge.observed, edge.cut), words, strict=True)
-    ]
-    return GraphEdge(
-        number=number, cause=cause, effect=effect, outcome=edge_outcome(*words), marks=(marks[0], marks[1])
-    )
-
-
 def edge_outcome(observed: str, cut: str) -> Outcome:
     """What the verdicts of an observation and of an intervention come to together."""
     if not {observed, cut} <= {"supported", "contradicted"}:
@@ -119,25 +113,6 @@ def edge_outcome(observed: str, cut: str) -> Outcome:
     if observed != cut:
         return "they disagree"
     return "both hold" if cut == "supported" else "both fail"
-
-
-def _word(verdicts: Mapping[str, Verdict], claim: str) -> str:
-    return verdicts[claim].verdict if claim in verdicts else _NOT_JUDGED
-
-
-def _row(edge: GraphEdge, source: Edge, verdicts: Mapping[str, Verdict]) -> dict[str, object]:
-    """An edge as a row of the table behind the drawing."""
-    says = {claim: verdicts[claim].says if claim in verdicts else "" for claim in (source.observed, source.cut)}
-    return {
-        "number": edge.number,
-        "cause": edge.cause.label,
-        "effect": edge.effect.label,
-        "observed": _word(verdicts, source.observed),
-        "observed_says": says[source.observed],
-        "cut": _word(verdicts, source.cut),
-        "cut_says": says[source.cut],
-        "outcome": edge.outcome,
-    }
 
 
 def _finding(outcomes: Sequence[Outcome]) -> str:
