@@ -10,8 +10,8 @@ from lnlab.keys import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
-    """A value that is still to be chosen on tuning seeds.
+class TuningQuestion:
+    """A question that tuning runs answer: which value of a path.
 
     Attributes:
         key: of the question: path, rule, candidates and seeds.
@@ -19,7 +19,6 @@ class Undecided:
         about: the axes of the runs that it is chosen for; none at all: of every run.
         rule: the resolved rule that chooses.
         seeds: the tuning seeds.
-        candidates: each value with the key of the variant that tries it.
     """
 
     key: str
@@ -27,6 +26,16 @@ class Undecided:
     about: Mapping[str, Json]
     rule: Mapping[str, Json]
     seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided(TuningQuestion):
+    """A value that is still to be chosen on tuning seeds.
+
+    Attributes:
+        candidates: each value with the key of the variant that tries it.
+    """
+
     candidates: tuple[tuple[Json, str], ...]
 
 
@@ -46,15 +55,10 @@ class TuningCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(TuningQuestion):
     """A value that was chosen, and why.
 
     Attributes:
-        key: of the question.
-        path: as in the question.
-        about: as in the question.
-        rule: as in the question.
-        seeds: as in the question.
         value: what was chosen.
         met: whether any candidate satisfies the rule; else ``value`` is what the experiment goes on with.
         statistic: what the scores are.
@@ -64,11 +68,6 @@ class Decision:
         look: which evaluation of the results this is; tuning runs are evaluated once, when all have ended.
     """
 
-    key: str
-    path: str
-    about: Mapping[str, Json]
-    rule: Mapping[str, Json]
-    seeds: tuple[int, ...]
     value: Json
     met: bool
     statistic: str

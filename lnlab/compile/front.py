@@ -4,7 +4,6 @@ What only a corpus knows, how many updates an epoch has, is left to the runs the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from lnlab.compile.check import check_spec, parse_overrides
 from lnlab.compile.checked import Checked
@@ -13,35 +12,14 @@ from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.selection.inheritance import with_claims_written_out
-from lnlab.compile.stages import final_stage
+from lnlab.compile.stages import ResolvedStage, final_stage
 from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import SpecError
 from lnlab.issues import Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice
 from lnlab.specfile.experiment import ClaimText, Experiment
 from lnlab.specfile.load import SpecDocument
-
-
-@dataclass(frozen=True)
-class Front:
-    """What a spec asks.
-
-    Attributes:
-        experiment: after profile and overrides.
-        settings: resolved, each with the values of its axes, in the order of the sweep; steps that
-            follow from epochs mean nothing.
-        seeds: of each setting.
-        claims: resolved parameters of each claim's kind, in the order of the spec.
-        sections: the same of each section.
-    """
-
-    experiment: Experiment
-    settings: tuple[tuple[ResolvedSetting, dict[str, Json]], ...]
-    seeds: Sequence[tuple[int, ...]]
-    claims: tuple[Choice, ...]
-    sections: tuple[Choice, ...]
 
 
 def compile_front(
@@ -51,8 +29,10 @@ def compile_front(
     profile: str | None,
     overrides: Sequence[str] = (),
     decisions: Sequence[Decision] = (),
-) -> Front:
-    """What a spec asks, given what was chosen on tuning seeds.
+) -> ResolvedStage:
+    """The runs of a spec that are judged, given what was chosen on tuning seeds.
+
+    Steps that follow from epochs mean nothing, as only a corpus says how many an epoch has.
 
     Raises:
         SpecError: every problem of the spec at once, but for those that only its corpora show.
@@ -61,15 +41,7 @@ def compile_front(
     checked = _checked(document, registries, profile, overrides)
     if checked.issues:
         raise SpecError(*checked.issues)
-    requests = checked.requests
-    stage = final_stage(checked, decisions)
-    return Front(
-        checked.experiment,
-        stage.settings,
-        stage.seeds,
-        claims=tuple(claim.choice for claim in requests.claims),
-        sections=tuple(section.choice for section in requests.sections),
-    )
+    return final_stage(checked, decisions)
 
 
 def sound_claims(

@@ -5,7 +5,7 @@ from a mistake (a selection that selects no run, because its axis is misspelt) i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from lnlab.compile.check import check_spec
@@ -14,11 +14,10 @@ from lnlab.compile.cost.data_passes import data_passes
 from lnlab.compile.decisions import Decision
 from lnlab.compile.digests import plan_digest, plan_identity, remembered_name
 from lnlab.compile.plan_builder import plan_source, plan_stage
-from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.compile.source_runs import by_step
 from lnlab.compile.stages import next_stage
 from lnlab.compile.sweep.overlay import pin_sentences
-from lnlab.compile.work import Measurement, Plan, Run, Trajectory
+from lnlab.compile.work import Measurement, Plan, Run, Stage, Trajectory
 from lnlab.errors import SpecError
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Registry, Roots
@@ -65,30 +64,23 @@ def compile_plan(
     document = checked.document
     stage = next_stage(checked, decisions)
     builder = plan_stage(checked, stage)
-    requests = ResolvedRequests() if stage.undecided else checked.requests
     identity = plan_identity(document.path.stem, document.text.encode(), profile, overrides, plugins)
     plan = Plan(
         name=document.path.stem,
-        digest=plan_digest([*identity, *stage.name], checked.inputs),
+        digest=plan_digest([*identity, *stage.identity], checked.inputs),
         # Of several stages the last one is remembered by the identity of the call alone.
-        quick=remembered_name([*identity, *(stage.name if stage.undecided else [])], roots),
-        experiment=stage.experiment,
+        quick=remembered_name([*identity, *(stage.identity if stage.undecided else [])], roots),
         profile=profile,
         overrides=tuple(overrides),
-        axes=stage.axes,
         settings=builder.settings,
         points=builder.points,
         runs=tuple(builder.runs),
         trajectories=builder.trajectories(),
         needs=tuple(builder.needs),
         pins=pin_sentences(checked.merged),
-        claims=tuple(claim.choice for claim in requests.claims),
-        sections=tuple(section.choice for section in requests.sections),
         inputs=checked.inputs,
         data_passes=data_passes(builder.inits.values(), registries),
-        undecided=stage.undecided,
-        decisions=stage.decisions,
-        later=stage.later,
+        **{field.name: getattr(stage, field.name) for field in fields(Stage)},
     )
     return replace(plan, sources=_source_plans(checked.sources, plan))
 
@@ -116,8 +108,6 @@ def _source_plans(sources: Mapping[str, SourceRun], plan: Plan) -> tuple[Plan, .
             trajectories=builder.trajectories(),
             needs=tuple(builder.needs),
             pins=(),
-            claims=(),
-            sections=(),
             inputs=plan.inputs,
         )
         # The runs of the other spec may begin with those of a third one.

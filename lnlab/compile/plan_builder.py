@@ -7,7 +7,7 @@ from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.content_keys import ContentKeys, VariantKeys
 from lnlab.compile.resolve.epochs import counts_epochs, probe_steps
 from lnlab.compile.selection.resolved_requests import ResolvedRequest
-from lnlab.compile.stages import Stage
+from lnlab.compile.stages import ResolvedStage
 from lnlab.compile.work import Measurement, ResolvedSetting, Run, Trajectory, needs_next_update
 from lnlab.keys import Json, canonical, digest
 from lnlab.registry import Choice
@@ -87,7 +87,7 @@ class PlanBuilder:
         )
 
 
-def plan_stage(checked: Checked, stage: Stage) -> PlanBuilder:
+def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
     """The runs of one stage of a checked spec; tuning runs are not measured."""
     builder = PlanBuilder(checked.sources)
     content_keys = checked.content_keys

@@ -9,53 +9,41 @@ from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.tuning.problems import TuningPlan, TuningProblem, variants_of
+from lnlab.compile.work import Stage
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import TIMES
-from lnlab.specfile.experiment import Experiment
 from lnlab.specfile.values import kind_label
 
 
-@dataclass(frozen=True)
-class Stage:
-    """What is run before results are evaluated again.
+@dataclass(frozen=True, kw_only=True)
+class ResolvedStage(Stage):
+    """A stage with the settings that it runs, which have no content keys yet.
 
     Attributes:
-        experiment: of this stage: tuning runs are not measured, and nothing is claimed of them.
-        settings: resolved, each with the values of its axes.
+        settings: resolved, each with the values of its axes, in the order of the sweep.
         seeds: of each setting.
-        axes: what those axes are.
-        undecided: what the runs are to choose; none: they are judged.
-        decisions: what was chosen before.
-        later: how many runs follow.
     """
 
-    experiment: Experiment
     settings: tuple[tuple[InternedSetting, dict[str, Json]], ...]
     seeds: Sequence[tuple[int, ...]]
-    axes: tuple[str, ...]
-    undecided: tuple[Undecided, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    later: int = 0
 
     @property
-    def name(self) -> list[Json]:
+    def identity(self) -> list[Json]:
         """What distinguishes this stage from others of the same spec."""
         if self.undecided:
             return ["tuning", [question.key for question in self.undecided]]
         return ["decisions", [asdict(decision) for decision in self.decisions]] if self.decisions else []
 
 
-def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
+def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
     """The stage that follows these decisions."""
-    experiment = checked.experiment
-    axes = checked.axes.paths
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
         variants = Variants(checked.settings, checked.sweep.methods)
-        return Stage(experiment, settings, _seeds_of_variants(checked, variants), axes)
+        return _judged_stage(checked, settings, variants, checked.axes.paths)
     select = checked.tuning.select
     questions = []
     for problem in checked.tuning.problems:
@@ -77,10 +65,10 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
     undecided = [(question, problem) for question, problem in pairs if question.key not in decided]
     if undecided:
         return _tuning_stage(checked, checked.tuning, undecided)
-    return _judged_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
+    return _tuned_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
 
 
-def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
+def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
     """The runs that are judged, given every decision. No corpus is read: decisions are known by what they are about.
 
     Raises:
@@ -103,16 +91,33 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> Stage:
             what = f"what is chosen by '{select.path}' for {where} was not decided in these runs"
             raise LabError(Issue("wrong-value", checked.document.where(("select",)), what, "run the spec again"))
         decided.append(by_content[content])
-    return _judged_stage(checked, checked.tuning, tuple(decided))
+    return _tuned_stage(checked, checked.tuning, tuple(decided))
 
 
-def _judged_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, ...]) -> Stage:
+def _tuned_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, ...]) -> ResolvedStage:
     """The runs that are judged, everything being decided."""
     judged = tuning.judged(checked.settings, [decision.value for decision in decided])
     points = ({**checked.axes.point(variant.setting, variant.method), TIMES: variant.times} for variant in judged)
     settings = tuple(zip((variant.setting for variant in judged), points, strict=True))
-    seeds = _seeds_of_variants(checked, variants_of(judged))
-    return Stage(checked.experiment, settings, seeds, (*checked.axes.paths, TIMES), decisions=decided)
+    return _judged_stage(checked, settings, variants_of(judged), (*checked.axes.paths, TIMES), decided)
+
+
+def _judged_stage(
+    checked: Checked,
+    settings: tuple[tuple[InternedSetting, dict[str, Json]], ...],
+    variants: Variants,
+    axes: tuple[str, ...],
+    decisions: tuple[Decision, ...] = (),
+) -> ResolvedStage:
+    return ResolvedStage(
+        experiment=checked.experiment,
+        settings=settings,
+        seeds=_seeds_of_variants(checked, variants),
+        axes=axes,
+        claims=tuple(claim.choice for claim in checked.requests.claims),
+        sections=tuple(section.choice for section in checked.requests.sections),
+        decisions=decisions,
+    )
 
 
 def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[int, ...]]:
@@ -124,7 +129,9 @@ def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[i
     return seeds_of_variants(variants, experiment, checked.requests, against)
 
 
-def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tuple[Undecided, TuningProblem]]) -> Stage:
+def _tuning_stage(
+    checked: Checked, tuning: TuningPlan, undecided: Sequence[tuple[Undecided, TuningProblem]]
+) -> ResolvedStage:
     """The runs that choose."""
     numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
     nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
@@ -133,6 +140,6 @@ def _tuning_stage(checked: Checked, tuning: TuningPlan, undecided: Sequence[tupl
     later = sum(map(len, _seeds_of_variants(checked, variants_of(tuning.assumed(checked.settings)))))
     seeds = [tuning.select.seeds] * len(settings)
     questions = tuple(question for question, _ in undecided)
-    return Stage(
+    return ResolvedStage(
         experiment=experiment, settings=settings, seeds=seeds, axes=checked.axes.paths, undecided=questions, later=later
     )

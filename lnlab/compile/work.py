@@ -75,41 +75,51 @@ class DataPass:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(PlanIdentity):
+class Stage:
+    """What is asked before results are evaluated again: the tuning runs, or the runs that are judged.
+
+    Attributes:
+        experiment: after profile and overrides: title, source, claims, report. Tuning runs are not measured, and
+            nothing is claimed of them.
+        axes: dotted paths that some grid of the sweep varies, as the spec writes them.
+        claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
+        sections: the same of each section of the report.
+        undecided: what these runs are to choose on tuning seeds; none: they are judged.
+        decisions: what was chosen so.
+        later: how many runs follow once that is decided.
+    """
+
+    experiment: Experiment
+    axes: tuple[str, ...]
+    claims: tuple[Choice, ...] = ()
+    sections: tuple[Choice, ...] = ()
+    undecided: tuple[Undecided, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    later: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(PlanIdentity, Stage):
     """Everything an experiment asks for. Settings and choices are shared between its parts: never change one.
 
     Attributes:
-        experiment: after profile and overrides: title, source, claims, report.
-        axes: dotted paths that some grid of the sweep varies, as the spec writes them.
         settings: variant key -> resolved setting.
         points: variant key -> {axis: value}; at a choice the word where all its parameters are defaults.
         trajectories: merged by key; a measurement that several need belongs to the first.
         needs: (run key, step, resolved probe, measurement key).
         pins: what profile and overrides did to the sweep, in sentences.
-        claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
-        sections: the same of each section of the report.
         data_passes: what the inits read before any update, counted over distinct initial states.
-        undecided: what these runs are to choose on tuning seeds; none: they are judged.
-        decisions: what was chosen so.
-        later: how many runs follow once that is decided.
         sources: what is computed before it: runs of other specs whose last states these runs begin with, one plan for
             each spec and step, the smallest step first.
     """
 
-    experiment: Experiment
-    axes: tuple[str, ...]
     settings: dict[str, ResolvedSetting]
     points: dict[str, dict[str, Json]]
     runs: tuple[Run, ...]
     trajectories: tuple[Trajectory, ...]
     needs: tuple[tuple[str, int, Choice, str], ...]
     pins: tuple[str, ...]
-    claims: tuple[Choice, ...]
-    sections: tuple[Choice, ...]
     data_passes: tuple[DataPass, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    later: int = 0
     sources: "tuple[Plan, ...]" = ()
 
 

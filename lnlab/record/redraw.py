@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
-from lnlab.compile.front import Front, compile_front, setting_namer, sound_claims
+from lnlab.compile.front import compile_front, setting_namer, sound_claims
+from lnlab.compile.stages import ResolvedStage
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest
@@ -152,7 +153,7 @@ class _SpecOfToday:
 
     path: str
     document: "SpecDocument"
-    front: Front
+    front: ResolvedStage
     claims: "Sequence[Claim]"
     fields: Mapping[str, Any]
     file: Path | None
