@@ -1,7 +1,7 @@
 """What a run would compute and what it would cost, like a database's EXPLAIN; nothing is computed."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lnlab.app.missing_work import reason_counts
@@ -71,9 +71,6 @@ class PlanSummary:
 
     Attributes:
         plan: of the next stage.
-        runs: how many.
-        variants: how many settings they have.
-        seeds: of the experiment.
         units: trajectories, each computed once.
         measurements: their counts.
         why: reason -> number of units that are missing for it.
@@ -85,16 +82,12 @@ class PlanSummary:
         seconds: expected; None: nothing to do, or nothing is known of the device.
         later_seconds: expected of the runs that follow, whatever is chosen; None: none follow.
         seconds_known: where the estimate comes from, or why there is none.
-        claims: what is judged.
         note: claims that these seeds cannot decide, in words; or nothing.
         store: the folder of the store.
         analyzed: finished units by kind, as estimated and as they were; empty if not asked for.
     """
 
     plan: "Plan"
-    runs: int
-    variants: int
-    seeds: tuple[int, ...]
     units: WorkAmount
     measurements: MeasurementCounts
     why: Mapping[str, int]
@@ -106,10 +99,33 @@ class PlanSummary:
     seconds: float | None
     later_seconds: float | None
     seconds_known: str
-    claims: tuple[ClaimSummary, ...]
     note: str
     store: str
     analyzed: "tuple[AnalyzedUnits, ...]"
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+        return len(self.plan.runs)
+
+    @property
+    def variants(self) -> int:
+        """How many settings they have."""
+        return len(self.plan.settings)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the experiment."""
+        return tuple(self.plan.experiment.seeds)
+
+    @property
+    def claims(self) -> tuple[ClaimSummary, ...]:
+        """What is judged."""
+        plan = self.plan
+        return tuple(
+            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
+            for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -128,7 +144,6 @@ class PlanSummary:
         from lnlab.compile.selection.citations import cited_verdicts
 
         plan = self.plan
-        costs = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("plan", "store")}
         return {
             "name": plan.name,
             "profile": plan.profile,
@@ -138,14 +153,24 @@ class PlanSummary:
             "data_passes": [asdict(data_pass) for data_pass in plan.data_passes],
             "cited": {file.path: file.sha256 or None for file in cited_verdicts(plan.inputs)},
             "pins": plan.pins,
-            **{name: _plain(value) for name, value in costs.items()},
+            "runs": self.runs,
+            "variants": self.variants,
+            "seeds": list(self.seeds),
+            "units": asdict(self.units),
+            "measurements": asdict(self.measurements),
+            "why": self.why,
+            "parameters": list(self.parameters),
+            "flops": asdict(self.flops),
+            "peak_bytes": self.peak_bytes,
+            "memory": asdict(self.memory),
+            "workers": self.workers,
+            "seconds": self.seconds,
+            "later_seconds": self.later_seconds,
+            "seconds_known": self.seconds_known,
+            "claims": [asdict(claim) for claim in self.claims],
+            "note": self.note,
+            "analyzed": [asdict(units) for units in self.analyzed],
         }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def plan_request(
@@ -190,9 +215,6 @@ def plan_request(
     parameters = [each.parameters for each in all_costs]
     return PlanSummary(
         plan=plan,
-        runs=len(plan.runs),
-        variants=len(plan.settings),
-        seeds=tuple(plan.experiment.seeds),
         units=WorkAmount(len(plan.trajectories), len(units)),
         measurements=MeasurementCounts(
             needed=len(plan.needs),
@@ -218,10 +240,6 @@ def plan_request(
         seconds=pace.seconds(memory_plan.units, known, memory_plan.workers) if units and pace else None,
         later_seconds=pace.seconds(later, known, memory_plan.workers) if later and pace else None,
         seconds_known=pace.source if pace else no_pace(plan),
-        claims=tuple(
-            ClaimSummary(text.id, choice["kind"], text.primary, judged_seeds(plan, text, choice))
-            for text, choice in zip(plan.experiment.claims, plan.claims, strict=True)
-        ),
         note=undecidable_note(undecidable_seeds(judged, known), len(judged.claims)),
         store=str(store.root),
         analyzed=analyzed_units(store, plan, known) if analyze else (),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lnlab.keys import digest_bytes
+from lnlab.keys import Json, digest_bytes
 from lnlab.store.plans import PLAN_FILE, StoredPlan, plans_newest_first
 from lnlab.store.records.layout import plan_folder
 from lnlab.store.usage import trajectory_sizes
@@ -25,34 +25,39 @@ class StoredExperiment:
     """A plan of a store.
 
     Attributes:
-        name: of the spec.
-        spec: its file, as it was run.
-        profile: the profile, or None for the default.
-        overrides: what ``-s`` gave.
-        plan: its digest.
+        stored: the plan.
         used: when it was run or made last, in seconds since 1970.
         size: bytes of its trajectories, which other experiments may share, and of its own tables.
         runs: how many runs are complete, failed, partial or missing.
         spec_now: what became of the text of the spec: ``as it is``, ``changed since``, or ``gone``.
-        tuning: whether its runs only choose.
     """
 
-    name: str
-    spec: str
-    profile: str | None
-    overrides: tuple[str, ...]
-    plan: str
+    stored: StoredPlan
     used: float
     size: int
     runs: Mapping[str, int]
     spec_now: str
-    tuning: bool
 
     @property
     def command(self) -> str:
         """The experiment in words: ``tiny --profile one -s seeds=4``."""
-        profile = [f"--profile {self.profile}"] if self.profile else []
-        return " ".join([self.name, *profile, *(f"-s {override}" for override in self.overrides)])
+        profile = [f"--profile {self.stored.profile}"] if self.stored.profile else []
+        return " ".join([self.stored.name, *profile, *(f"-s {override}" for override in self.stored.overrides)])
+
+    def to_json(self) -> dict[str, Json]:
+        """As a JSON object."""
+        return {
+            "name": self.stored.name,
+            "spec": self.stored.spec,
+            "profile": self.stored.profile,
+            "overrides": self.stored.overrides,
+            "plan": self.stored.digest,
+            "used": self.used,
+            "size": self.size,
+            "runs": self.runs,
+            "spec_now": self.spec_now,
+            "tuning": self.stored.undecided,
+        }
 
 
 def stored_experiments(store: "Store") -> list[StoredExperiment]:
@@ -62,37 +67,29 @@ def stored_experiments(store: "Store") -> list[StoredExperiment]:
         StoreError: this user may not read the store.
     """
     sizes = trajectory_sizes(store.root)
-    return [_experiment(store, plan, sizes) for plan in plans_newest_first(store.root)]
-
-
-def _experiment(store: "Store", plan: StoredPlan, sizes: Mapping[str, int]) -> StoredExperiment:
-    runs = store.results(plan.digest, rows=False).runs
-    counts = Counter(
-        _standing(status, in_store=trajectory in sizes)
-        for status, trajectory in runs.select("status", "trajectory").iter_rows()
-    )
-    folder = plan_folder(store.root, plan.digest)
-    size = sum(sizes.get(trajectory, 0) for trajectory in runs["trajectory"].unique())
-    return StoredExperiment(
-        name=plan.name,
-        spec=plan.spec,
-        profile=plan.profile,
-        overrides=plan.overrides,
-        plan=plan.digest,
-        used=(folder / PLAN_FILE).stat().st_mtime,
-        size=size + sum(path.stat().st_size for path in folder.glob("*") if path.is_file()),
-        runs={name: counts[name] for name in (COMPLETE, FAILED_RUNS, PARTIAL, MISSING_RUNS) if counts[name]},
-        spec_now=spec_now(plan),
-        tuning=plan.undecided,
-    )
-
-
-def _standing(status: str | None, *, in_store: bool) -> str:
-    if status in ENDED_STATUSES:
-        return COMPLETE
-    if status == "interrupted" or (status is None and in_store):
-        return PARTIAL
-    return MISSING_RUNS if status is None else FAILED_RUNS
+    experiments = []
+    for plan in plans_newest_first(store.root):
+        runs = store.results(plan.digest, rows=False).runs
+        counts: Counter[str] = Counter()
+        for status, trajectory in runs.select("status", "trajectory").iter_rows():
+            if status in ENDED_STATUSES:
+                counts[COMPLETE] += 1
+            elif status is None:  # no outcome was recorded, but work on it may be
+                counts[PARTIAL if trajectory in sizes else MISSING_RUNS] += 1
+            else:
+                counts[PARTIAL if status == "interrupted" else FAILED_RUNS] += 1
+        folder = plan_folder(store.root, plan.digest)
+        rows = sum(sizes.get(trajectory, 0) for trajectory in runs["trajectory"].unique())
+        experiments.append(
+            StoredExperiment(
+                plan,
+                used=(folder / PLAN_FILE).stat().st_mtime,
+                size=rows + sum(path.stat().st_size for path in folder.glob("*") if path.is_file()),
+                runs={name: counts[name] for name in (COMPLETE, FAILED_RUNS, PARTIAL, MISSING_RUNS) if counts[name]},
+                spec_now=spec_now(plan),
+            )
+        )
+    return experiments
 
 
 def spec_now(plan: StoredPlan) -> str:

@@ -1,6 +1,5 @@
 """``lnlab ls``: what a store holds, an experiment a line."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from lnlab.app.formats import format_count, format_quantity
@@ -23,7 +22,7 @@ def ls(folder: StoreFolder, as_json: AsJsonOption = False) -> None:
     store = open_store(folder)
     experiments = stored_experiments(store)
     if as_json:
-        print_json([asdict(experiment) for experiment in experiments])
+        print_json([experiment.to_json() for experiment in experiments])
         return
     rows = [
         [
@@ -31,7 +30,7 @@ def ls(folder: StoreFolder, as_json: AsJsonOption = False) -> None:
             datetime.fromtimestamp(experiment.used, UTC).astimezone().strftime("%Y-%m-%d %H:%M"),
             format_quantity(experiment.size, "B"),
             ", ".join(f"{number:,} {word}" for word, number in experiment.runs.items()),
-            f"{experiment.spec_now}{', tuning runs' if experiment.tuning else ''}",
+            f"{experiment.spec_now}{', tuning runs' if experiment.stored.undecided else ''}",
         ]
         for experiment in experiments
     ]
