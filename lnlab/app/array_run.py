@@ -4,7 +4,6 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -25,8 +24,6 @@ from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
 
 if TYPE_CHECKING:
-    from lnlab.compile.plan import Plan
-    from lnlab.compile.resolve.choices import Registries
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
 
@@ -69,10 +66,28 @@ def run_as_array(
         store.used(stored)
         return RunSummary(stored)
     number = min(manner.tasks or MOST_TASKS, len(lacking))
-    parameters = _parameters(plan, set(lacking), number, known, manner)
+    # Each task asks SLURM for cores for its workers, the memory of as many units, and time for its share.
+    units = [unit for unit in plan.trajectories if unit.key in lacking]
+    workers = manner.workers or 1
+    memory = plan_memory(units, known, workers, manner.memory or sys.maxsize)
+    seconds = sum(unit_seconds(units, known).values()) / (number * workers)
+    parameters: dict[str, str | int] = {
+        "cpus_per_task": workers,
+        "mem_gb": ceil(1.25 * memory.workers * (memory.peak + LIBRARIES) / 2**30),
+        "time": min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES),
+        **dict(manner.sbatch),
+    }
+    # A task asks the same question of the same store, by absolute paths: a node may have another working folder.
+    absolute = replace(request, spec=request.spec.absolute(), plugins=tuple(p.absolute() for p in request.plugins))
+    words = shlex.split(absolute.command("run"))[1:]
+    words += ["--store", str(store.root.absolute()), "--workers", str(workers), "--quiet"]
+    words += ["--save-every", str(manner.save_every), *(["--retry-failed"] if manner.retry_failed else [])]
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    if folders := environment.get("LNLAB_DATA"):
+        absolute_folders = (str(Path(folder).absolute()) for folder in folders.split(os.pathsep))
+        environment["LNLAB_DATA"] = os.pathsep.join(absolute_folders)
     logs = store.root.absolute() / "slurm" / f"{stored.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    task = ArrayTask(_words(store, request, manner), Path.cwd(), _environment())
-    tasks = submit_tasks(task, number, logs, parameters, cluster)
+    tasks = submit_tasks(ArrayTask(tuple(words), Path.cwd(), environment), number, logs, parameters, cluster)
     if not manner.quiet:
         asked = ", ".join(f"{name}={value}" for name, value in parameters.items())
         manner.console.print(f"job {tasks.name}: {format_count(number, 'task')} ({asked}); logs in {logs}")
@@ -84,7 +99,11 @@ def run_as_array(
     final = remembered_plan(store, request) or stored  # values were chosen: the tasks have gone on to other runs
     left = work_to_do(store.lacks(final), retry_failed=False)
     if left and not interrupted:
-        raise LabError(*_failures(tasks, len(left)))
+        what = f"{format_count(len(left), 'unit')} left undone"
+        remedy = f"the logs of all tasks are in {tasks.logs}; the same command goes on from here"
+        logs_by_line = dict(tasks.failures())  # one log of several tasks that fail alike
+        failures = [Issue("duplicate", str(log), f"{what}: {line}", remedy) for line, log in logs_by_line.items()]
+        raise LabError(*(failures or [Issue("duplicate", f"job {tasks.name}", what, remedy)]))
     done = len(lacking) - len(left.keys() & lacking.keys())
     return RunSummary(
         stored=final,
@@ -113,43 +132,3 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
             while time.monotonic() < end and not (stops.count and not cancelled):
                 time.sleep(0.1)
         return stops.first if cancelled else 0
-
-
-def _parameters(
-    plan: "Plan", lacking: set[str], number: int, known: "Registries", manner: RunOptions
-) -> dict[str, str | int]:
-    """What each task asks of SLURM: cores for its workers, the memory of as many units, and time for its share."""
-    units = [unit for unit in plan.trajectories if unit.key in lacking]
-    workers = manner.workers or 1
-    memory = plan_memory(units, known, workers, manner.memory or sys.maxsize)
-    seconds = sum(unit_seconds(units, known).values()) / (number * workers)
-    minutes = min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES)
-    gigabytes = ceil(1.25 * memory.workers * (memory.peak + LIBRARIES) / 2**30)
-    return {"cpus_per_task": workers, "mem_gb": gigabytes, "time": minutes, **dict(manner.sbatch)}
-
-
-def _words(store: "Store", request: Request, manner: RunOptions) -> tuple[str, ...]:
-    """The command of a task: the same question on the same store, by processes of its own node."""
-    absolute = replace(request, spec=request.spec.absolute(), plugins=tuple(p.absolute() for p in request.plugins))
-    words = shlex.split(absolute.command("run"))[1:]
-    words += ["--store", str(store.root.absolute()), "--workers", str(manner.workers or 1), "--quiet"]
-    words += ["--save-every", str(manner.save_every)]
-    return (*words, "--retry-failed") if manner.retry_failed else tuple(words)
-
-
-def _environment() -> dict[str, str]:
-    """Where data lie, by absolute paths, as the node's working folder may be another."""
-    found = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    if folders := found.get("LNLAB_DATA"):
-        found["LNLAB_DATA"] = os.pathsep.join(str(Path(folder).absolute()) for folder in folders.split(os.pathsep))
-    return found
-
-
-def _failures(tasks: SubmittedTasks, left: int) -> Sequence[Issue]:
-    """Why units are left though every task has ended: the last line of each that failed."""
-    distinct = dict(tasks.failures())  # one of several tasks that fail alike
-    remedy = f"the logs of all tasks are in {tasks.logs}; the same command goes on from here"
-    what = f"{format_count(left, 'unit')} left undone"
-    if not distinct:
-        return [Issue("duplicate", f"job {tasks.name}", what, remedy)]
-    return [Issue("duplicate", str(log), f"{what}: {line}", remedy) for line, log in distinct.items()]

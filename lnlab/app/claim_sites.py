@@ -4,7 +4,7 @@ The sites follow from the model, for probes that state the fact ``sites``. Selec
 sites that have no value yet, as they will be to measured rows. Whatever else a claim reads is left to its verdict.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,11 +92,21 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
         statements += [(where, claim)]
         statements += [(f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ())]
     for where, statement in statements:
-        try:
-            readings = list(_readings(where, statement))
+        of, to, over, along = (statement.get(word) for word in ("of", "to", "over", "along"))
+        if of is None:
+            continue
+        try:  # an order reads the values that it names
+            whole = {**of, over: parse_order(statement["order"])[0]} if "order" in statement else of
         except LabError as error:
             all_problems += [replace(problem, place=f"{where}.{problem.where}") for problem in error.issues]
             continue
+        x = along if "order" in statement else over
+        apart = [column for column in SITE if column in (over, along, *(statement.get("each") or ()))]
+        single = not (statement.get("exact") or statement.get("status"))
+        readings = [
+            _Reading(where, parameter, tuple(changed), {**whole, **changed}, x=x, apart=apart, single=single)
+            for parameter, changed in (("of", {}), *([] if to is None else [("to", to)]))
+        ]
         problems_by_text: dict[str, Issue] = {}
         for reading in readings:
             names = parse_selection(reading.selection).names
@@ -129,24 +139,6 @@ def section_site_problems(
                 if selected.rows.is_empty():
                     problems.append(replace(selected.why_empty, place=f"report.{number}.{key}"))
     return problems
-
-
-def _readings(where: str, claim: _Claim) -> Iterator[_Reading]:
-    """The selections of a claim; an order reads the values that it names.
-
-    Raises:
-        LabError: the order cannot be read.
-    """
-    of, to, over, along = (claim.get(word) for word in ("of", "to", "over", "along"))
-    x = along if "order" in claim else over
-    apart = [column for column in SITE if column in (over, along, *(claim.get("each") or ()))]
-    single = not (claim.get("exact") or claim.get("status"))
-    if of is None:
-        return
-    whole = {**of, over: parse_order(claim["order"])[0]} if "order" in claim else of
-    for parameter, changed in (("of", {}), *([] if to is None else [("to", to)])):
-        selection = {**whole, **changed}
-        yield _Reading(where, parameter, tuple(changed), selection, x=x, apart=apart, single=single)
 
 
 def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[str]) -> Results:

@@ -1,6 +1,6 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,12 +13,11 @@ from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
 from lnlab.compile.decisions import Decision
-from lnlab.compile.plan import Plan, Trajectory
+from lnlab.compile.plan import Plan
 from lnlab.errors import LabError, SpecError
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.record.registries import load_registries
-from lnlab.store.missing_work import MissingWork
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
 
@@ -109,7 +108,13 @@ def compute_round(
 ) -> RunSummary:
     """Compute what the store lacks of the plan of one stage, on this machine where no other is named."""
     where = where or ThisMachine(manner.workers)
-    due_units = _missing_trajectories(plan, work_to_do(store.lacks(stored), retry_failed=manner.retry_failed))
+    misses = work_to_do(store.lacks(stored), retry_failed=manner.retry_failed)
+    missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
+    due_units = [
+        replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
+        for unit in plan.trajectories
+        if unit.key in missing_keys
+    ]
     if due_units:
         store.require_stored(stored)
     before = compute_sources(store, plan, due_units, request, known, manner, where)
@@ -119,16 +124,6 @@ def compute_round(
             return replace(before, stored=stored)
     due_units = with_weights(store, plan, due_units)
     return compute_units(store, plan, stored, due_units, request, known, manner, where)
-
-
-def _missing_trajectories(plan: Plan, misses: Mapping[str, MissingWork]) -> list[Trajectory]:
-    """The trajectories that lack something, with only the measurements that they lack."""
-    missing_keys = {key: set(miss.measurements) for key, miss in misses.items()}
-    return [
-        replace(unit, measurements=tuple(m for m in unit.measurements if m.key in missing_keys[unit.key]))
-        for unit in plan.trajectories
-        if unit.key in missing_keys
-    ]
 
 
 def worker_count(workers: int | None) -> int:

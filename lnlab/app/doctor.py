@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lnlab import __version__
 from lnlab.app.formats import format_quantity
+from lnlab.errors import LabError
 from lnlab.training_extra import INSTALL, TRAINING_PACKAGES, absent_packages
 
 if TYPE_CHECKING:
@@ -41,20 +42,64 @@ def examine(store: "Store") -> list[Examined]:
     Raises:
         LabError: the project file is wrong.
     """
-    return [
+    from lnlab.execute.pool import THREADS, cores, threads
+    from lnlab.project import read_project
+
+    lines = [
         Examined("lnlab", __version__),
         Examined("python", f"{platform.python_version()} ({sys.executable})"),
         *(_package(name) for name in _LARGE),
-        Examined("system", f"{platform.system()} {platform.release()}, {platform.machine()}", _of_system()),
-        _threads(),
-        _gpu(),
-        *_project(),
-        _store(store.root),
-        _disk(store.root),
-        *_data(),
-        _browser(),
-        *(_extra(name, packages) for name, packages in sorted(_extras().items())),
     ]
+    lacks = "no --executor slurm; a run that is ended loses what it had not saved (--save-every)"
+    system = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    lines.append(Examined("system", system, lacks if os.name == "nt" else ""))
+    try:
+        lines.append(Examined("threads", f"{threads()} for each of up to {cores()} workers ({THREADS})"))
+    except LabError as error:
+        lines.append(Examined("threads", f"{cores()} cores", str(error)))
+    if "torch" in absent_packages():
+        lines.append(Examined("gpu", "not looked for, without torch"))
+    else:
+        import torch
+
+        names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+        lines.append(Examined("gpu", ", ".join(names) or "none that torch sees"))
+    project = read_project(Path())
+    if project.path is not None:
+        settings = {"remote": project.remote, "store": project.store, "profile": project.profile}
+        given = [f"{name} {value}" for name, value in settings.items() if value is not None]
+        what = f"{project.path}: {', '.join(given) or 'says no remote, store or profile'}"
+        lines.append(Examined("project", what))
+    root = store.root
+    above = next(path for path in (root, *root.parents) if path.exists())
+    trouble = _cannot_write(above)
+    if above == root:
+        remedy = trouble and "give another folder with --store"
+        lines.append(Examined("store", f"{root}: {trouble or 'can be written'}", remedy))
+    else:
+        remedy = trouble and f"{above} {trouble}: give a folder with --store"
+        lines.append(Examined("store", f"{root}: none yet", remedy))
+    usage = shutil.disk_usage(above)
+    free = f"{format_quantity(usage.free, 'B')} free of {format_quantity(usage.total, 'B')}"
+    lines.append(Examined("disk", free, "free some space" if usage.free < _LITTLE_DISK else ""))
+    lines += _data()
+    browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    remedy = "" if browser else "pages are files: open them where there is one"
+    lines.append(Examined("browser", browser or "none on PATH", remedy))
+    for name, packages in sorted(wanted_extras().items()):
+        lacking = ", ".join(package for package in packages if _package(package).remedy)
+        remedy = f"pip install 'lnlab[{name}]'" if lacking else ""
+        lines.append(Examined(f"lnlab[{name}]", f"lacks {lacking}" if lacking else "is installed", remedy))
+    return lines
+
+
+def wanted_extras() -> dict[str, list[str]]:
+    """The packages of each extra that a user may want."""
+    extras: dict[str, list[str]] = {}
+    for requirement in requires("lnlab") or ():
+        if (match := _EXTRA.match(requirement)) and match[2] not in _OF_DEVELOPERS:
+            extras.setdefault(match[2], []).append(match[1])
+    return extras
 
 
 def _package(name: str) -> Examined:
@@ -62,52 +107,6 @@ def _package(name: str) -> Examined:
         return Examined(name, version(name))
     except PackageNotFoundError:
         return Examined(name, "is missing", INSTALL if name in TRAINING_PACKAGES else f"pip install {name}")
-
-
-def _of_system() -> str:
-    """What does not work here."""
-    if os.name == "nt":
-        return "no --executor slurm; a run that is ended loses what it had not saved (--save-every)"
-    return ""
-
-
-def _threads() -> Examined:
-    from lnlab.errors import LabError
-    from lnlab.execute.pool import THREADS, cores, threads
-
-    try:
-        return Examined("threads", f"{threads()} for each of up to {cores()} workers ({THREADS})")
-    except LabError as error:
-        return Examined("threads", f"{cores()} cores", str(error))
-
-
-def _gpu() -> Examined:
-    if "torch" in absent_packages():
-        return Examined("gpu", "not looked for, without torch")
-    import torch
-
-    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
-    return Examined("gpu", ", ".join(names) or "none that torch sees")
-
-
-def _project() -> list[Examined]:
-    from lnlab.project import read_project
-
-    project = read_project(Path())
-    if project.path is None:
-        return []
-    given = {"remote": project.remote, "store": project.store, "profile": project.profile}
-    said = [f"{name} {value}" for name, value in given.items() if value is not None]
-    return [Examined("project", f"{project.path}: {', '.join(said) or 'says no remote, store or profile'}")]
-
-
-def _store(root: Path) -> Examined:
-    if not root.exists():
-        above = next(path for path in root.parents if path.exists())
-        trouble = _cannot_write(above)
-        return Examined("store", f"{root}: none yet", trouble and f"{above} {trouble}: give a folder with --store")
-    trouble = _cannot_write(root)
-    return Examined("store", f"{root}: {trouble or 'can be written'}", trouble and "give another folder with --store")
 
 
 def _cannot_write(folder: Path) -> str:
@@ -119,13 +118,6 @@ def _cannot_write(folder: Path) -> str:
     except OSError as error:
         return f"cannot be written: {(error.strerror or str(error)).lower()}"
     return ""
-
-
-def _disk(root: Path) -> Examined:
-    above = next(path for path in (root, *root.parents) if path.exists())
-    usage = shutil.disk_usage(above)
-    free = f"{format_quantity(usage.free, 'B')} free of {format_quantity(usage.total, 'B')}"
-    return Examined("disk", free, "free some space" if usage.free < _LITTLE_DISK else "")
 
 
 def _data() -> list[Examined]:
@@ -147,24 +139,3 @@ def _data() -> list[Examined]:
         *findings,
         Examined("corpora", f"{len(corpora)} here", "" if corpora else "lnlab data list; lnlab data fetch NAME"),
     ]
-
-
-def _browser() -> Examined:
-    path = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
-    return Examined("browser", path or "none on PATH", "" if path else "pages are files: open them where there is one")
-
-
-def _extras() -> dict[str, list[str]]:
-    """The packages of each extra that a user may want."""
-    extras: dict[str, list[str]] = {}
-    for requirement in requires("lnlab") or ():
-        if (match := _EXTRA.match(requirement)) and match[2] not in _OF_DEVELOPERS:
-            extras.setdefault(match[2], []).append(match[1])
-    return extras
-
-
-def _extra(name: str, packages: list[str]) -> Examined:
-    lacking = [package for package in packages if _package(package).remedy]
-    if lacking:
-        return Examined(f"lnlab[{name}]", f"lacks {', '.join(lacking)}", f"pip install 'lnlab[{name}]'")
-    return Examined(f"lnlab[{name}]", "is installed")

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> Json:
     """``{"report": the metadata of a page, "claims": every claim, resolved}``."""
-    return {
-        "report": facts_to_json(_report(request, plan, document, known)),
-        "claims": claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True)),
-    }
-
-
-def _report(request: Request, plan: Plan, document: SpecDocument, known: "Registries") -> ReportFacts:
     experiment = plan.experiment
     transfers: tuple[str, ...] = ()
     if plan.sources:  # models are built only where runs take over something
@@ -38,7 +31,7 @@ def _report(request: Request, plan: Plan, document: SpecDocument, known: "Regist
     left_out: list[str] = []
     with suppress(LabError):  # the runs themselves say what is wrong with a file
         left_out = [note.removeprefix("note: ") for note in survey_files(plan, document, known, request.roots)]
-    return ReportFacts(
+    report = ReportFacts(
         name=shown_path(plan.name),
         spec=document.text,
         path=shown_path(request.spec),
@@ -55,3 +48,5 @@ def _report(request: Request, plan: Plan, document: SpecDocument, known: "Regist
         left_out=tuple(f"{note}." for note in left_out),
         **question_fields(experiment, plan.sections, known),
     )
+    claims = claims_with_choices(experiment, zip(experiment.claims, plan.claims, strict=True))
+    return {"report": facts_to_json(report), "claims": claims}

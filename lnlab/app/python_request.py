@@ -33,7 +33,13 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
             Issue("wrong-type", "profile", what, "give claims to lnlab.judge with what lnlab.measure returned")
         )
     files = (plugins,) if isinstance(plugins, str | Path) else plugins
-    request = Request(Path(), profile, _arguments(overrides), tuple(map(Path, files)))
+    if isinstance(overrides, Mapping):
+        from lnlab.specfile.dump import inline_text, plain_spec
+
+        arguments = tuple(f"{path}={inline_text(value)}" for path, value in plain_spec(overrides).items())
+    else:
+        arguments = (overrides,) if isinstance(overrides, str) else tuple(overrides)
+    request = Request(Path(), profile, arguments, tuple(map(Path, files)))
     if isinstance(spec, str | Path):
         return request_for(Path(spec), profile, request.overrides, request.plugins)
     if not isinstance(spec, Mapping):
@@ -44,22 +50,6 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
 
     data = plain_spec(spec)
     return replace(request, spec=Path(f"{_file_name(data.get('title'))}.yaml"), text=spec_yaml(data))
-
-
-def _arguments(overrides: OverrideValues) -> tuple[str, ...]:
-    """The arguments of ``-s`` that say the same.
-
-    Raises:
-        LabError: a value is no plain data.
-    """
-    if isinstance(overrides, str):
-        return (overrides,)
-    if not isinstance(overrides, Mapping):
-        return tuple(overrides)
-    from lnlab.specfile.dump import inline_text, plain_spec
-
-    plain = plain_spec(overrides)
-    return tuple(f"{path}={inline_text(value)}" for path, value in plain.items())
 
 
 def _file_name(title: object) -> str:

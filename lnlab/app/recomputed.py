@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,7 +18,6 @@ from lnlab.app.table_specs import table_spec
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import verdict_label
 from lnlab.compile.decisions import Decision, decision_from_json
-from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.judge_again import equal_verdicts
@@ -36,9 +34,6 @@ from lnlab.report.words.wording import count_noun, format_number
 from lnlab.specfile.load import text_states_results
 from lnlab.store.store import Store
 from lnlab.tables import Results
-
-if TYPE_CHECKING:
-    from lnlab.compile.resolve.choices import Registries
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,22 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
         )
     compared = compare_results(committed, again.results, lock.tables["margins"])
     same_class = _machine_class(committed.runs) == _machine_class(again.results.runs)
-    differences = [*_beyond(lock, compared, exactly=same_class), *_other_choices(lock, facts, again.decisions)]
+    differences = []
+    for quantity in compared:
+        # On one class of machine every number is the same to the last bit; elsewhere the lock says how far it may move.
+        if number := quantity.unequal if same_class else quantity.beyond:
+            where = (lock.folder / "data" / f"{quantity.table}.parquet").as_posix()
+            how = "differ on the same class of machine" if same_class else "differ by more than the lock allows"
+            by = f", by up to {100 * quantity.relative:.2g} % of themselves" if quantity.relative else ""
+            what = f"{quantity.label}: {number:,} of {quantity.numbers:,} numbers computed again {how}{by}"
+            differences.append(Issue("differs", where, f"{what}; most of all {quantity.worst}"))
+    before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
+    for decision in again.decisions:
+        old = before.get(decision.key)
+        if old is None or old.value != decision.value:
+            then = "nothing" if old is None else old.value
+            what = f"{decision.path}: tuning runs choose {decision.value} for {then}"
+            differences.append(Issue("differs", str(lock.path), what))
     exact = not any(quantity.unequal for quantity in compared)
     notes = [_summary(again, compared, exact=exact)]
     if not exact:
@@ -142,27 +152,6 @@ def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
     """Processor, its instructions and the version of torch: where they are equal, so is every number."""
     torch = pl.col("versions").str.json_path_match("$.torch")
     return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
-
-
-def _beyond(lock: Lock, compared: Sequence[ComparedQuantity], *, exactly: bool) -> Iterator[Issue]:
-    for quantity in compared:
-        number = quantity.unequal if exactly else quantity.beyond
-        if number:
-            where = (lock.folder / "data" / f"{quantity.table}.parquet").as_posix()
-            how = "differ on the same class of machine" if exactly else "differ by more than the lock allows"
-            by = f", by up to {100 * quantity.relative:.2g} % of themselves" if quantity.relative else ""
-            what = f"{quantity.label}: {number:,} of {quantity.numbers:,} numbers computed again {how}{by}"
-            yield Issue("differs", where, f"{what}; most of all {quantity.worst}")
-
-
-def _other_choices(lock: Lock, facts: ReportFacts, decisions: Sequence[Decision]) -> Iterator[Issue]:
-    """Values that tuning runs chose otherwise than the report says."""
-    before = {decision.key: decision for decision in map(decision_from_json, facts.decisions)}
-    for decision in decisions:
-        old = before.get(decision.key)
-        if old is None or old.value != decision.value:
-            then = "nothing" if old is None else old.value
-            yield Issue("differs", str(lock.path), f"{decision.path}: tuning runs choose {decision.value} for {then}")
 
 
 def _summary(again: RecomputedRuns, compared: Sequence[ComparedQuantity], *, exact: bool) -> str:
@@ -222,7 +211,13 @@ def recompute(
                 chosen = plan
             else:
                 chosen = sample_of_plan(plan, lock.tables["recorded"], known, possible_ends(plan, committed))
-            results = _computed(chosen, store, request, known, manner)
+            compute_round(store, chosen, store.save_plan(chosen, request.spec), request, known, manner)
+            results = store.found(chosen)
+            if not results.ended:
+                ends = [run for run in unfinished_runs(results) if run["status"] != "diverged"]
+                first = f"{ends[0]['run']}: {ends[0]['status'] or 'not run'} {ends[0]['reason'] or ''}".rstrip()
+                what = f"{len(ends)} of its runs came to no end of their own; {first}"
+                raise LabError(Issue("differs", str(request.spec), what, "try again"))
             if not plan.undecided:
                 break
             decisions = (*decisions, *decide_tuning(plan.undecided, results))
@@ -236,16 +231,3 @@ def recompute(
         cut=cut,
         seconds=time.monotonic() - started,
     )
-
-
-def _computed(plan: Plan, store: Store, request: Request, known: "Registries", manner: RunOptions) -> Results:
-    """The rows of a plan, all of whose runs came to an end of their own."""
-    compute_round(store, plan, store.save_plan(plan, request.spec), request, known, manner)
-    results = store.found(plan)
-    if not results.ended:
-        ends = [run for run in unfinished_runs(results) if run["status"] != "diverged"]
-        what = (
-            f"{len(ends)} of its runs came to no end of their own; {ends[0]['run']}: {ends[0]['status'] or 'not run'}"
-        )
-        raise LabError(Issue("differs", str(request.spec), f"{what} {ends[0]['reason'] or ''}".rstrip(), "try again"))
-    return results

@@ -45,7 +45,9 @@ def write_plan_report(
     from lnlab.report.facts import facts_from_json
     from lnlab.report.write import write_report
 
-    _refuse_undecided(stored)
+    if stored.undecided:  # tuning runs choose; they show nothing
+        what = "only tuning runs are there, and nothing is chosen yet"
+        raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
     results = plan_results(store, stored)
     book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))
@@ -54,13 +56,6 @@ def write_plan_report(
     return write_report(
         into, facts, results, verdicts, claims=stored.facts["claims"], spec=spec or Path(stored.spec), **drawing
     )
-
-
-def _refuse_undecided(stored: "StoredPlan") -> None:
-    """Tuning runs choose; they show nothing."""
-    if stored.undecided:
-        what = "only tuning runs are there, and nothing is chosen yet"
-        raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
 
 
 def refuse_without_plugins(used: Sequence[str], plugins: Sequence[Path]) -> None:

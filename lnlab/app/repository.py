@@ -59,7 +59,7 @@ def write_repository(
     for option, url in (("--torch-index", torch_index), ("--lnlab-from", lnlab_from or "-")):
         if re.fullmatch(r"[^\s#]+", url) is None:
             raise LabError(Issue("wrong-value", f"{option} {url}", "is no URL", "write it without spaces"))
-    wheel, requirement = (None, f"lnlab[train] @ {lnlab_from}") if lnlab_from else installed_from(_direct_url())
+    wheel, requirement = (None, f"lnlab[train] @ {lnlab_from}") if lnlab_from else installed_from(direct_url())
     values = {
         "@SPEC@": spec.stem,
         "@TORCH_INDEX@": torch_index,
@@ -85,7 +85,7 @@ def write_repository(
     return list(files)
 
 
-def _direct_url() -> str | None:
+def direct_url() -> str | None:
     """What the installer wrote of where lnlab comes from (PEP 610); None: an index, or nobody knows."""
     try:
         return distribution("lnlab").read_text("direct_url.json")

@@ -111,8 +111,10 @@ def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: P
             rows.sink_parquet(file, metadata=metadata)
         return []
     if path.suffix.lower() == ".json":
-        finite = pl.all_horizontal(selectors.float().is_finite().fill_null(value=True)) if _floats(schema) else None
-        lost = 0 if finite is None else rows.select((~finite).sum()).collect(engine="streaming").item()
+        lost = 0
+        if any(kind.is_float() for kind in schema.values()):
+            finite = pl.all_horizontal(selectors.float().is_finite().fill_null(value=True))
+            lost = rows.select((~finite).sum()).collect(engine="streaming").item()
         with replacing(path) as file:
             file.write(rows.collect().write_json().encode())
         return [f"{lost:,} rows have a number that is not finite, and null in its place"] if lost else []
@@ -124,17 +126,9 @@ def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: P
     )
     counts = rows.select(condition.sum().alias(name) for name, condition in runs.items())
     cells = sum(counts.collect(engine="streaming").row(0)) if runs else 0
-    headings = {name: f"'{name}" for name in schema if _is_formula(name)}
+    headings = {name: f"'{name}" for name in schema if name[:1] in {"=", "+", "-", "@", "\t", "\r", "\n"}}
     with replacing(path) as file:
         escaped.rename(headings).sink_csv(file)
     changed = cells + len(headings)
     what = "begin with '=', '+', '-', '@' or a tab, and have an apostrophe before it, so that no spreadsheet runs them"
     return [f"{changed:,} cells {what}"] if changed else []
-
-
-def _floats(schema: "pl.Schema") -> bool:
-    return any(kind.is_float() for kind in schema.values())
-
-
-def _is_formula(text: str) -> bool:
-    return text[:1] in {"=", "+", "-", "@", "\t", "\r", "\n"}

@@ -128,11 +128,13 @@ def run_request(
     from lnlab.record.evidence import plan_results
     from lnlab.record.judging import plan_verdicts
 
-    _require_executor(executor, address)
-    parameters = _sbatch_parameters(executor, tasks, sbatch, wait=wait)
+    parameters = _checked_executor(executor, address, tasks, sbatch, wait=wait)
     trackers = open_trackers(parse_destinations(export), request.spec.stem, request.profile)
-    summary = _complete_plan(store, request, retry_failed=retry_failed)
-    if summary is None:
+    stored = remembered_plan(store, request)
+    if stored is not None and not work_to_do(store.lacks(stored), retry_failed=retry_failed):
+        store.used(stored)
+        summary = RunSummary(stored)
+    else:
         require_training(request.command("run"))
         from lnlab.execute.pool import warm
 
@@ -178,8 +180,14 @@ def run_request(
     return RunResult(request, summary, results, judged)
 
 
-def _require_executor(executor: str, address: str | None) -> None:
-    """Refuse an executor that does not exist, and an address where none is used."""
+def _checked_executor(
+    executor: str, address: str | None, tasks: int | None, sbatch: Sequence[str], *, wait: bool
+) -> tuple[tuple[str, str], ...]:
+    """The parameters of sbatch as pairs, once every option is one of its executor.
+
+    Raises:
+        LabError: there is no such executor, or an option is for another one.
+    """
     if executor not in tuple(ExecutorKind):
         raise LabError(Issue("unknown-name", "executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
     if executor == ExecutorKind.slurm and os.name == "nt":
@@ -190,16 +198,8 @@ def _require_executor(executor: str, address: str | None) -> None:
         raise LabError(
             Issue("wrong-option", f"--address {address}", "is for --executor ray alone", "add --executor ray")
         )
-
-
-def _sbatch_parameters(
-    executor: str, tasks: int | None, sbatch: Sequence[str], *, wait: bool
-) -> tuple[tuple[str, str], ...]:
-    """``name=value`` as pairs; refuse what is for SLURM where it is not used."""
-    for option in (
-        name for name, given in (("--tasks", tasks), ("--sbatch", sbatch), ("--no-wait", not wait)) if given
-    ):
-        if executor != ExecutorKind.slurm:
+    for option, given in (("--tasks", tasks), ("--sbatch", sbatch), ("--no-wait", not wait)):
+        if given and executor != ExecutorKind.slurm:
             raise LabError(Issue("wrong-option", option, "is for --executor slurm alone", "add --executor slurm"))
     pairs = [text.partition("=") for text in sbatch]
     for name, equals, _ in pairs:
@@ -299,12 +299,3 @@ def _packing(store: "Store", summary: RunSummary) -> Iterator[None]:
     yield
     if thread.ident is not None:
         thread.join()
-
-
-def _complete_plan(store: "Store", request: Request, *, retry_failed: bool) -> RunSummary | None:
-    """The stored plan, if there is nothing to compute; read without the compiler and without torch."""
-    stored = remembered_plan(store, request)
-    if stored is None or work_to_do(store.lacks(stored), retry_failed=retry_failed):
-        return None
-    store.used(stored)
-    return RunSummary(stored)

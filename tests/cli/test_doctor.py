@@ -51,7 +51,7 @@ def test_a_store_that_cannot_be_written_is_told(lnlab, workdir, monkeypatch):
 
 
 def test_a_missing_package_is_named_with_what_installs_it(lnlab, workdir, monkeypatch):
-    monkeypatch.setattr(examined, "_extras", lambda: {"far": ["polars", "no-such-package"], "near": ["polars"]})
+    monkeypatch.setattr(examined, "wanted_extras", lambda: {"far": ["polars", "no-such-package"], "near": ["polars"]})
     found = findings(lnlab)
     far = one(found, "lnlab[far]")
     assert (far["found"], far["remedy"]) == ("lacks no-such-package", "pip install 'lnlab[far]'")

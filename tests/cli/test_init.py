@@ -151,7 +151,7 @@ def test_a_wheel_of_this_machine_is_taken_along(empty, monkeypatch):
     wheel.parent.mkdir()
     wheel.write_bytes(b"a wheel")
     source = json.dumps({"url": wheel.as_uri(), "archive_info": {}})
-    monkeypatch.setattr("lnlab.app.repository._direct_url", lambda: source)
+    monkeypatch.setattr("lnlab.app.repository.direct_url", lambda: source)
     assert main(["init", "--repository", "figures"]) == 0
     assert requirements(empty / "figures")[-1] == f"./wheels/{wheel.name}[train]"
     assert (empty / "figures/wheels" / wheel.name).read_bytes() == b"a wheel"

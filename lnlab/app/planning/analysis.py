@@ -60,8 +60,14 @@ def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[A
     peaks = read_peaks(store.root, plan.digest)
     by_kind: dict[str, list[Trajectory]] = {}
     for unit in plan.trajectories:
-        if unit.key in actual:
-            by_kind.setdefault(_kind(unit), []).append(unit)
+        if unit.key in actual:  # units of one model, length and number of measurements take about the same
+            layers = sum(int(unit.setting[stack]["layers"]) for stack in stacks_of(unit.setting))
+            model = unit.setting["model"]
+            parts = [f"{model['kind']} of {format_count(layers, 'layer')}"]
+            parts += [f"width {model['d_model']}"] if model.get("d_model") else []
+            parts += [format_count(unit.steps, "step")] if unit.steps else []
+            parts.append(format_count(len(unit.measurements), "measurement"))
+            by_kind.setdefault(", ".join(parts), []).append(unit)
     analyzed = []
     for kind, units in by_kind.items():
         costs = [cost(unit.setting, unit.measurements, known) for unit in units]
@@ -78,13 +84,3 @@ def analyzed_units(store: "Store", plan: "Plan", known: "Registries") -> tuple[A
             )
         )
     return tuple(analyzed)
-
-
-def _kind(unit: Trajectory) -> str:
-    """Units of one kind take about the same."""
-    layers = sum(int(unit.setting[stack]["layers"]) for stack in stacks_of(unit.setting))
-    model = unit.setting["model"]
-    parts = [f"{model['kind']} of {format_count(layers, 'layer')}"]
-    parts += [f"width {model['d_model']}"] if model.get("d_model") else []
-    parts += [format_count(unit.steps, "step")] if unit.steps else []
-    return ", ".join([*parts, format_count(len(unit.measurements), "measurement")])

@@ -14,10 +14,7 @@ from lnlab.issues import Issue
 from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
-    from lnlab.app.claim_sites import Sites
-    from lnlab.compile.plan import Plan
     from lnlab.compile.resolve.choices import Registries
-    from lnlab.specfile.load import SpecDocument
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,10 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
     Raises:
         LabError: what is wrong with it, or cannot be built.
     """
+    from lnlab.app.claim_sites import section_site_problems, site_problems
     from lnlab.compile.decisions import assumed_decision
+    from lnlab.record.judging import locate_claim_problem
+    from lnlab.report.question import claims_with_choices
 
     plan, document = compile_request(request, known, assume_data=True)
     tuning_runs = plan.runs if plan.undecided else ()
@@ -121,7 +121,16 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
             from lnlab.app.rounds.transfers import transfer_sentences
 
             transfer_sentences(plan, document, known)
-        _refuse_claims(request, plan, document, sites)
+        claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
+        # What a profile leaves without a row is no mistake: only the spec as it stands must have rows for every claim.
+        unchanged = not (request.profile or request.overrides)
+        mistakes = [
+            *section_site_problems(plan, plan.sections, sites),
+            *site_problems(plan, claims, sites, absent=unchanged),
+        ]
+        if mistakes:
+            overlays = request.profile, request.overrides
+            raise LabError(*(locate_claim_problem(mistake, document, *overlays) for mistake in mistakes))
         surveyed = survey_files(plan, document, known, request.roots)
     return SpecSummary(
         spec=str(request.spec),
@@ -133,24 +142,3 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
         note=undecidable_note(undecidable_seeds(plan, known), len(plan.claims)),
         notes=(*schedule_notes(plan), *surveyed),
     )
-
-
-def _refuse_claims(request: Request, plan: "Plan", document: "SpecDocument", sites: "dict[str, Sites]") -> None:
-    """Refuse claims that read no site, or several where they need one, and expressions over sites that never meet.
-
-    Raises:
-        LabError: every such claim and section.
-    """
-    from lnlab.app.claim_sites import section_site_problems, site_problems
-    from lnlab.record.judging import locate_claim_problem
-    from lnlab.report.question import claims_with_choices
-
-    claims = claims_with_choices(plan.experiment, zip(plan.experiment.claims, plan.claims, strict=True))
-    unchanged = not (request.profile or request.overrides)
-    site_mistakes = [
-        *section_site_problems(plan, plan.sections, sites),
-        *site_problems(plan, claims, sites, absent=unchanged),
-    ]
-    if site_mistakes:
-        overlays = request.profile, request.overrides
-        raise LabError(*(locate_claim_problem(problem, document, *overlays) for problem in site_mistakes))

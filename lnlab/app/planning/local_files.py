@@ -5,7 +5,7 @@ of labels that is not declared is found at its place in the spec. Text of more t
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -37,8 +37,13 @@ def survey_files(plan: "Plan", document: "SpecDocument", known: "Registries", ro
             if not getattr(facts, "local", False):
                 continue
             try:
-                if sum(path.stat().st_size for path in facts.inputs(roots, task[name])) <= MOST_READ:
-                    notes += _survey(known["task"].builder(task)(Draw(1), roots), registry.builder(task[name]), roots)
+                if sum(path.stat().st_size for path in facts.inputs(roots, task[name])) > MOST_READ:
+                    continue
+                built = known["task"].builder(task)(Draw(1), roots)
+                if hasattr(built, "survey"):  # the task reads the corpus, and can say more of it
+                    notes += [note] if (note := built.survey()) else []
+                else:
+                    registry.builder(task[name])(roots)
             except LabError as error:
                 problems += (_located(problem, name, task[name], document) for problem in error.issues)
             except OSError as error:
@@ -47,15 +52,6 @@ def survey_files(plan: "Plan", document: "SpecDocument", known: "Registries", ro
     if problems:
         raise LabError(*dict.fromkeys(problems))
     return list(dict.fromkeys(notes))
-
-
-def _survey(task: Any, corpus: Any, roots: "Roots") -> list[str]:
-    """Read the corpus, by its task where that can say more of it."""
-    survey = getattr(task, "survey", None)
-    if survey is None:
-        corpus(roots)
-        return []
-    return [text] if (text := survey()) else []
 
 
 def _located(problem: Issue, name: str, choice: "Choice", document: "SpecDocument") -> Issue:

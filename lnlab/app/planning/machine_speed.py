@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 
 import torch
 from platformdirs import user_cache_path
@@ -38,29 +37,17 @@ def machine_speed() -> Speed:
         "measured": [_REPEATS, _CALLS, _ROWS, _INNER],
     }
     path = user_cache_path("lnlab") / "machines" / f"{digest(name)[:16]}.json"
-    kept = _read(path)
-    if kept is None:
-        kept = measure_speed()
-        _keep(path, name, kept)
-    return kept
-
-
-def _keep(path: Path, name: dict[str, object], speed: Speed) -> None:
-    """Write the speed beside what it is the speed of; where that cannot be written it is measured again next time."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError, TypeError, KeyError):  # none was kept, or the file is damaged: measure
+        fields = json.loads(path.read_bytes())
+        kept = Speed(float(fields["overhead"]), float(fields["flops"]))
+        if kept.overhead > 0 and kept.flops > 0:
+            return kept
+    speed = measure_speed()
+    with suppress(OSError):  # where the folder cannot be written it is measured again next time
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             file.write(json.dumps({**name, **asdict(speed)}, indent=1).encode())
-
-
-def _read(path: Path) -> Speed | None:
-    """What was kept; a file that is damaged counts as none."""
-    try:
-        fields = json.loads(path.read_bytes())
-        speed = Speed(float(fields["overhead"]), float(fields["flops"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return speed if speed.overhead > 0 and speed.flops > 0 else None
+    return speed
 
 
 def measure_speed() -> Speed:
@@ -69,23 +56,15 @@ def measure_speed() -> Speed:
     torch.set_num_threads(threads())
     try:
         with torch.random.fork_rng(devices=()):
-            layer = _best(_small_layer())
-            product = _best(_product())
+            layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+            batch = torch.randn(4, 16, 16)
+            layer_seconds = _best(lambda: layer(batch).sum().backward())
+            left, right = torch.randn(_ROWS, _INNER), torch.randn(_INNER, _ROWS)
+            product_seconds = _best(lambda: left @ right)
     finally:
         torch.set_num_threads(before)
-    rate = 2 * _ROWS * _ROWS * _INNER / product
-    return Speed(layer / _REFERENCE_LAYER, REFERENCE_SPEED.flops * rate / _REFERENCE_RATE)
-
-
-def _small_layer() -> Callable[[], object]:
-    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
-    batch = torch.randn(4, 16, 16)
-    return lambda: layer(batch).sum().backward()
-
-
-def _product() -> Callable[[], object]:
-    left, right = torch.randn(_ROWS, _INNER), torch.randn(_INNER, _ROWS)
-    return lambda: left @ right
+    rate = 2 * _ROWS * _ROWS * _INNER / product_seconds
+    return Speed(layer_seconds / _REFERENCE_LAYER, REFERENCE_SPEED.flops * rate / _REFERENCE_RATE)
 
 
 def _best(call: Callable[[], object]) -> float:

@@ -1,7 +1,7 @@
 """Claims that the declared seeds can never decide, as the rules of their kinds say: a note, no mistake."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count
 from lnlab.keys import Json
@@ -25,14 +25,24 @@ def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
     from lnlab.claims.criterion import criterion_of
     from lnlab.claims.least_seeds import fewest_seeds
 
-    steps = _steps(plan)
+    steps_by_probe: dict[str, set[int]] = {}
+    for _, step, probe, _ in plan.needs:
+        steps_by_probe.setdefault(probe["kind"], set()).add(step)
+    all_train = all(setting["train"]["steps"] for setting in plan.settings.values())
     too_few = []
     for text, claim in zip(plan.experiment.claims, plan.claims, strict=True):
         n = judged_seeds(plan, text, claim)
         stated = {"looks": text.looks or plan.experiment.looks, "about": text.about, **claim}
         facts = known["claim"][claim["kind"]].facts
         criterion = criterion_of(stated, facts.about, 1, names_law=facts.law)
-        if n < fewest_seeds(claim, trained=_trained(claim, plan, steps, known), criterion=criterion):
+        of = claim.get("of") or {}
+        at, named = of.get("step"), of.get("quantity")
+        if isinstance(at, int):
+            trained = at > 0
+        else:
+            names = named if isinstance(named, list | tuple) else [named]
+            trained = all_train and all(_after_updates(name, at, steps_by_probe, known) for name in names)
+        if n < fewest_seeds(claim, trained=trained, criterion=criterion):
             too_few.append(n)
     return too_few
 
@@ -55,24 +65,6 @@ def undecidable_note(too_few: list[int], claims: int) -> str:
     return f"note: {seeds}; {which} undecided: {rule}"
 
 
-def _steps(plan: "Plan") -> Mapping[str, set[int]]:
-    """Kind of probe -> the steps at which it measures any run."""
-    steps_by_kind: dict[str, set[int]] = {}
-    for _, step, probe, _ in plan.needs:
-        steps_by_kind.setdefault(probe["kind"], set()).add(step)
-    return steps_by_kind
-
-
-def _trained(claim: "Choice", plan: "Plan", steps: Mapping[str, set[int]], known: "Registries") -> bool:
-    """Whether everything that a claim reads was certainly measured after an update."""
-    of: Mapping[str, Json] = claim.get("of") or {}
-    trains = all(setting["train"]["steps"] for setting in plan.settings.values())
-    step = of.get("step")
-    if step == "last" or not isinstance(step, int):
-        return trains and all(_after_updates(name, step, steps, known) for name in _names(of))
-    return step > 0
-
-
 def _after_updates(name: Json, step: Json, steps: Mapping[str, set[int]], known: "Registries") -> bool:
     """Whether no probe of a quantity measures initial states alone; a quantity without a probe is a curve."""
     entries = known["quantity"].entries
@@ -82,8 +74,3 @@ def _after_updates(name: Json, step: Json, steps: Mapping[str, set[int]], known:
         probe_steps for kind, probe_steps in steps.items() if sources & set(probes[kind].facts.quantities or sources)
     ]
     return all(max(probe_steps) > 0 if step == "last" else any(probe_steps) for probe_steps in step_sets)
-
-
-def _names(of: Mapping[str, Json]) -> Iterable[Any]:
-    named = of.get("quantity")
-    return named if isinstance(named, list | tuple) else [named]

@@ -62,17 +62,13 @@ def with_weights(store: Store, plan: Plan, units: Sequence[Trajectory]) -> list[
         if unit.origin is not None and unit.origin not in contents:
             content = store.state(unit.origin.trajectory, unit.origin.step)
             if content is None:
-                raise LabError(_no_state(store, plan, unit.origin))
+                key, step = unit.origin.trajectory, unit.origin.step
+                source = next(source for source in plan.sources if any(run.trajectory == key for run in source.runs))
+                seed = next(run.seed for run in source.runs if run.trajectory == key)
+                ends = store.found(source).runs.filter(trajectory=key).row(0, named=True)
+                end = f": {ends['status']}, {ends['reason']}" if ends["reason"] else ""
+                what = f"the run of '{source.name}' with seed {seed} did not come to step {step}{end}"
+                raise LabError(Issue("not-run", plan.name, what, "begin with another step, seed or variant of it"))
             contents[unit.origin] = only_weights(content)
         ready.append(unit if unit.origin is None else replace(unit, weights=contents[unit.origin]))
     return ready
-
-
-def _no_state(store: Store, plan: Plan, origin: StateAddress) -> Issue:
-    """The problem that a run ended before the state that another begins with."""
-    source = next(source for source in plan.sources if any(run.trajectory == origin.trajectory for run in source.runs))
-    run = next(run for run in source.runs if run.trajectory == origin.trajectory)
-    ends = store.found(source).runs.filter(trajectory=origin.trajectory).row(0, named=True)
-    end = f": {ends['status']}, {ends['reason']}" if ends["reason"] else ""
-    what = f"the run of '{source.name}' with seed {run.seed} did not come to step {origin.step}{end}"
-    return Issue("not-run", plan.name, what, "begin with another step, seed or variant of it")

@@ -74,10 +74,21 @@ def compute_units(
     manner: RunOptions,
     where: Machines,
 ) -> RunSummary:
-    """Compute these units of a plan."""
+    """Compute these units of a plan.
+
+    Raises:
+        LabError: there is not enough memory for even one unit.
+    """
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
-    memory_plan = _plan_memory(due_units, known, manner, where)
+    limit = manner.memory
+    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, limit or where.memory))
+    if not memory_plan.fits:
+        raise LabError(memory_problem(memory_plan, limit))
+    if limit and memory_plan.workers < min(where.workers, len(due_units)):
+        workers = format_count(memory_plan.workers, "worker")
+        allowed = format_quantity(limit, "B")
+        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
     units = memory_plan.units
     costs = unit_seconds(units, known)
     at_root = replace(store, root=store.root.absolute())
@@ -120,24 +131,6 @@ def compute_units(
     )
 
 
-def _plan_memory(
-    due_units: Sequence[Trajectory], known: "Registries", manner: RunOptions, where: Machines
-) -> MemoryPlan:
-    """How many workers fit into the memory, and with which units; says so where a limit leaves room for fewer.
-
-    Raises:
-        LabError: not even one does.
-    """
-    plan = plan_memory(due_units, known, where.workers, min(where.memory, manner.memory or where.memory))
-    if not plan.fits:
-        raise LabError(memory_problem(plan, manner.memory))
-    if manner.memory and plan.workers < min(where.workers, len(due_units)):
-        workers = format_count(plan.workers, "worker")
-        allowed = format_quantity(manner.memory, "B")
-        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
-    return plan
-
-
 def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Issue:
     """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
     needed = format_quantity(memory_plan.peak + LIBRARIES, "B")
@@ -159,10 +152,9 @@ def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, 
 
 def unit_names(plan: Plan, keys: Collection[str]) -> dict[str, str]:
     """What each of these trajectories is, in words: ``placement=post model.layers=6, seed 3``."""
-    return {run.trajectory: _run_name(plan, run.variant, run.seed) for run in plan.runs if run.trajectory in keys}
-
-
-def _run_name(plan: Plan, variant: str, seed: int) -> str:
-    """A run in words: the axes that vary, and its seed."""
-    point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[variant].items())
-    return f"{point}, seed {seed}" if point else f"seed {seed}"
+    names = {}
+    for run in plan.runs:
+        if run.trajectory in keys:
+            point = " ".join(f"{axis}={call_label(value)}" for axis, value in plan.points[run.variant].items())
+            names[run.trajectory] = f"{point}, seed {run.seed}" if point else f"seed {run.seed}"
+    return names

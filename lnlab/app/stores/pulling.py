@@ -70,7 +70,8 @@ def pull_units(
         StoreError: the place cannot be read, or the store cannot be written.
     """
     known = load_registries(request.plugins)
-    listing = _Listing(remote, _question(request))
+    content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
+    listing = _Listing(remote, question_of(digest_bytes(content), request.profile, request.overrides))
     decisions: tuple[Decision, ...] = ()
     new = present = absent = 0
     while True:
@@ -90,11 +91,6 @@ def pull_units(
         raise StoreError(listing.nothing_of(request))
     store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
     return Pull(new, present, absent)
-
-
-def _question(request: Request) -> str:
-    content = read_user_file(request.spec, "spec", LARGEST_SPEC) if request.content is None else request.content
-    return question_of(digest_bytes(content), request.profile, request.overrides)
 
 
 @dataclass
@@ -165,13 +161,43 @@ def _pull_stage(
     if not segments:
         return 0
     with _arrivals(store) as folder:
-        _fetch(remote, folder, segments, report)
-        useful = {}
+
+        def fetch(segment: Segment) -> int:
+            path = folder / segment.sha256
+            # A pull that was cut off left what had arrived.
+            if not (path.is_file() and digest_bytes(path.read_bytes()) == segment.sha256):
+                files.replace(path, remote.read(segment_place(segment.sha256), segment.size))
+            return segment.size
+
+        arrived = 0
+        threads = ThreadPoolExecutor(TRANSFER_THREADS)
+        try:
+            for size in threads.map(fetch, segments.values()):
+                arrived += size
+                report(arrived, total)
+        finally:
+            threads.shutdown(cancel_futures=True)
+        useful = []
         for trajectory in sorted(lacking):
-            arrived = _checked(store, folder, trajectory, lacking[trajectory])
-            if _adds(arrived, reader.read(trajectory), pending[trajectory]):
-                useful[trajectory] = lacking[trajectory]
-        _put(store, folder, useful)
+            stored, request = reader.read(trajectory), pending[trajectory]
+            checked = _checked(store, folder, trajectory, lacking[trajectory])
+            by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *checked]}
+            together = TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)])
+            before, after = missing_of_request(stored, request), missing_of_request(together, request)
+            # It is useful only where the unit lacks less with these stretches than without them.
+            if before is not None and (after is None or len(after.measurements) < len(before.measurements)):
+                useful.append(trajectory)
+        with packs_locked(store.root) as acquired:
+            if not acquired:
+                what = "another lnlab is changing the packs of this store"
+                raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
+            writer = PackWriter(store.root)
+            for trajectory in useful:
+                for stretch in _checked(store, folder, trajectory, lacking[trajectory]):
+                    writer.add(stretch, stretch.tables())
+                if writer.is_full:
+                    writer.close()
+            writer.close()
     return len(useful)
 
 
@@ -198,25 +224,6 @@ def _clear(folder: Path) -> None:
             files.remove(path)
 
 
-def _fetch(remote: Remote, folder: Path, segments: Mapping[str, Segment], report: Callable[[int, int], None]) -> None:
-    """Have every segment in the folder; those of a pull that was ended are there."""
-    total, arrived = sum(segment.size for segment in segments.values()), 0
-
-    def fetch(segment: Segment) -> int:
-        path = folder / segment.sha256
-        if not (path.is_file() and digest_bytes(path.read_bytes()) == segment.sha256):
-            files.replace(path, remote.read(segment_place(segment.sha256), segment.size))
-        return segment.size
-
-    threads = ThreadPoolExecutor(TRANSFER_THREADS)
-    try:
-        for size in threads.map(fetch, segments.values()):
-            arrived += size
-            report(arrived, total)
-    finally:
-        threads.shutdown(cancel_futures=True)
-
-
 def _checked(
     store: "Store", folder: Path, trajectory: str, stretches: Mapping[str, tuple[Segment, str]]
 ) -> list[Stretch]:
@@ -234,26 +241,3 @@ def _checked(
         except Refused as error:
             raise Untrusted(place, str(error)) from error
     return checked
-
-
-def _adds(arrived: list[Stretch], stored: TrajectoryContents, request: TrajectoryRequest) -> bool:
-    """Whether a unit lacks less with these stretches than without them."""
-    before = missing_of_request(stored, request)
-    by_name = {stretch.record.folder.name: stretch for stretch in [*stored.stretches, *arrived]}
-    after = missing_of_request(TrajectoryContents([by_name[name] for name in in_stretch_order(by_name)]), request)
-    return before is not None and (after is None or len(after.measurements) < len(before.measurements))
-
-
-def _put(store: "Store", folder: Path, units: Mapping[str, Mapping[str, tuple[Segment, str]]]) -> None:
-    """Make what was checked visible, as packs, each of them at once."""
-    writer = PackWriter(store.root)
-    with packs_locked(store.root) as acquired:
-        if not acquired:
-            what = "another lnlab is changing the packs of this store"
-            raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
-        for trajectory, stretches in units.items():
-            for stretch in _checked(store, folder, trajectory, stretches):
-                writer.add(stretch, stretch.tables())
-            if writer.is_full:
-                writer.close()
-        writer.close()

@@ -1,6 +1,6 @@
 """``lnlab push``: the finished units of a spec, sent to another place: only what is not there yet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -106,17 +106,17 @@ class _Sending:
         return self._there[prefix].get(segment.sha256)
 
     def _flush(self) -> None:
+        def send(entry: tuple[str, bytes]) -> int:
+            sha256, content = entry
+            self.remote.write(segment_place(sha256), content)
+            return len(content)
+
         with ThreadPoolExecutor(TRANSFER_THREADS) as threads:
-            for size in threads.map(self._send, self._pending):
+            for size in threads.map(send, self._pending):
                 self.done.sent += 1
                 self.done.size += size
                 self.report(size)
         self._pending = []
-
-    def _send(self, entry: tuple[str, bytes]) -> int:
-        sha256, content = entry
-        self.remote.write(segment_place(sha256), content)
-        return len(content)
 
 
 def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Callable[[int], None]) -> Push:
@@ -137,16 +137,21 @@ def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Calla
     for name, size in manifest_names(remote, question):
         for trajectory, segments in read_manifest(remote, name, size).items():
             listed.setdefault(trajectory, {}).update({segment.stretch: segment for segment in segments})
+    steps: dict[str, int] = {}  # of the longest run of each trajectory, of tuning runs too
+    for plan in plans_newest_first(store.root):
+        if plan.asks_the_same(stored):
+            for trajectory, number in plan_tables(store.root, plan)["runs"].select("trajectory", "steps").iter_rows():
+                steps[trajectory] = max(number, steps.get(trajectory, 0))
     sending = _Sending(remote, question, report, listed)
     reader = StoreReader(store.root)
-    waiting = sorted(_units(store, stored), reverse=True)
+    waiting = sorted(steps, reverse=True)
     while waiting:
-        trajectory, steps = waiting[-1]
+        trajectory = waiting[-1]
         contents = reader.read(trajectory)
-        if missing_of_request(contents, TrajectoryRequest(steps)) is None:
+        if missing_of_request(contents, TrajectoryRequest(steps[trajectory])) is None:
             try:
                 sending.add(trajectory, contents)
-            except PackReplaced:
+            except PackReplaced:  # another process joined it into a new pack: read it there
                 reader = StoreReader(store.root)
                 continue
         else:
@@ -157,13 +162,3 @@ def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Calla
         raise LabError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} first"))
     sending.close()
     return sending.done
-
-
-def _units(store: "Store", stored: StoredPlan) -> Iterator[tuple[str, int]]:
-    """Each trajectory of the stages of a question, with the updates of its longest run."""
-    steps: dict[str, int] = {}
-    for plan in plans_newest_first(store.root):
-        if plan.asks_the_same(stored):
-            for trajectory, number in plan_tables(store.root, plan)["runs"].select("trajectory", "steps").iter_rows():
-                steps[trajectory] = max(number, steps.get(trajectory, 0))
-    yield from steps.items()

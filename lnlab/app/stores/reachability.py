@@ -1,7 +1,7 @@
 """``lnlab gc``: what of a store is reached from specs and locks, and what is not."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +70,12 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
     Raises:
         LabError: there is none, so that everything would go; or a file cannot be read.
     """
-    paths = [path for place in places or DEFAULT_PLACES for path in _files(place)]
+    paths: list[Path] = []
+    for place in places or DEFAULT_PLACES:
+        if place.is_dir():
+            paths += sorted([*place.glob("*.yaml"), *place.glob("*.yml"), *place.glob(f"*{LOCK_SUFFIX}")])
+        elif place.is_file() or place not in DEFAULT_PLACES:  # a named place that is not there is a mistake
+            paths.append(place)
     if not paths:
         where = ", ".join(place.as_posix() for place in places or DEFAULT_PLACES)
         what = f"there is no spec and no lock in {where}, so that everything would be removed"
@@ -79,14 +84,6 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
     specs = [path for path in paths if path.suffix != LOCK_SUFFIX]
     texts = {digest_bytes(read_user_file(path, "spec", LARGEST_SPEC)) for path in specs}
     return Anchors(frozenset(texts | {lock.tables["spec"] for lock in locks}), locks)
-
-
-def _files(place: Path) -> Iterable[Path]:
-    if place.is_dir():
-        return sorted([*place.glob("*.yaml"), *place.glob("*.yml"), *place.glob(f"*{LOCK_SUFFIX}")])
-    if place.is_file() or place not in DEFAULT_PLACES:
-        return [place]
-    return []
 
 
 def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> Garbage:
@@ -105,13 +102,24 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
     unreached: list[UnreachedPlan] = []
     remaining = 0
     for plan in plans_newest_first(store.root):
-        keys = _keys_of_runs(store, plan)
-        reason = _why_unreached(store, plan, anchors, locked, keys["variant"], older_than)
-        if reason:
-            unreached.append(UnreachedPlan(plan, reason))
-        else:
+        try:
+            runs = plan_tables(store.root, plan)["runs"]
+        except CorruptFile as error:
+            raise LabError(_damaged(str(error))) from error
+        age = time.time() - (plan_folder(store.root, plan.digest) / PLAN_FILE).stat().st_mtime
+        state = spec_now(plan)
+        if (
+            plan.text in anchors.texts
+            or state == "as it is"
+            or age < older_than * _DAY
+            or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
+            or any(variant[:DIGITS] in locked for variant in runs["variant"].unique())
+        ):
             remaining += 1
-            needed.update(keys["trajectory"])
+            needed.update(runs["trajectory"].unique())
+        else:
+            reason = f"its spec is {state}" if state == "gone" else "its spec was changed since"
+            unreached.append(UnreachedPlan(plan, reason))
     sizes = trajectory_sizes(store.root)
     return Garbage(
         tuple(unreached),
@@ -121,15 +129,6 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
     )
 
 
-def _keys_of_runs(store: "Store", plan: StoredPlan) -> Mapping[str, Sequence[str]]:
-    """The trajectories and variants of a plan."""
-    try:
-        runs = plan_tables(store.root, plan)["runs"]
-    except CorruptFile as error:
-        raise LabError(_damaged(str(error))) from error
-    return {name: runs[name].unique().to_list() for name in ("trajectory", "variant")}
-
-
 def _damaged(sentence: str) -> Issue:
     return Issue(
         "no-effect",
@@ -137,24 +136,6 @@ def _damaged(sentence: str) -> Issue:
         f"{sentence}, so that nobody knows what it needs",
         "run its spec again first, or remove its folder",
     )
-
-
-def _why_unreached(
-    store: "Store",
-    plan: StoredPlan,
-    anchors: Anchors,
-    locked: set[str],
-    variants: Sequence[str],
-    older_than: float,
-) -> str:
-    """Why nothing leads to a plan, or nothing if something does."""
-    age = time.time() - (plan_folder(store.root, plan.digest) / PLAN_FILE).stat().st_mtime
-    state = spec_now(plan)
-    reached = plan.text in anchors.texts or state == "as it is" or age < older_than * _DAY
-    reached = reached or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
-    if reached or any(variant[:DIGITS] in locked for variant in variants):
-        return ""
-    return f"its spec is {state}" if state == "gone" else "its spec was changed since"
 
 
 def remove_unreached(store: "Store", garbage: Garbage) -> Removal:

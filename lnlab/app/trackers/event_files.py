@@ -41,9 +41,10 @@ class EventFiles:
         started = time.time() - run.seconds
         events = [_event(hparams_pb(dict(run.settings), trial_id=run.key, start_time_secs=started), started)]
         events += [
-            _event(scalar_pb(name, value), started + run.seconds_at(step), step) for name, step, value in run.curves
+            _event(scalar_pb(curve, value), started + run.seconds_at(step), step) for curve, step, value in run.curves
         ]
-        self._write(f"{_file_name(run.name)} {run.key[:8]}", run.digest, events)
+        name = re.sub(r"[^\w=.,+()\[\] -]", "_", run.name)[:_LONGEST_NAME].strip()  # that every file system takes
+        self._write(f"{name} {run.key[:8]}", run.digest, events)
 
     def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
         """Write the verdicts as texts, one a claim."""
@@ -70,8 +71,3 @@ class EventFiles:
 
 def _event(summary: Summary, wall_time: float, step: int = 0) -> Event:
     return Event(wall_time=wall_time, step=step, summary=summary)
-
-
-def _file_name(name: str) -> str:
-    """A name that every file system takes."""
-    return re.sub(r"[^\w=.,+()\[\] -]", "_", name)[:_LONGEST_NAME].strip()

@@ -15,8 +15,6 @@ from lnlab.app.trackers.tracker import Destination, Tracker
 from lnlab.errors import LabError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from lnlab.claims.claim import Verdict
     from lnlab.execute.unit import Event
     from lnlab.store.plans import StoredPlan
@@ -103,11 +101,14 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
             ended.put(event.unit)
 
     def show_units() -> None:
+        from lnlab.store.join import join_results
         from lnlab.store.plans import plan_tables
 
-        tables = plan_tables(store.root, stored)
+        plan = plan_tables(store.root, stored)
         while (unit := ended.get()) is not None:
-            trackers.show(_results_of(store, tables, unit))
+            runs = plan["runs"].filter(plan["runs"]["trajectory"] == unit)
+            others = {name: plan[name].join(runs.select("run"), on="run", how="semi") for name in ("axes", "needs")}
+            trackers.show(join_results(store.root, {"runs": runs, **others}))
 
     def show_until_refused() -> None:
         with suppress(LabError):  # reported at the end, when everything that is missing is shown again
@@ -122,12 +123,3 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
         ended.put(None)
         if thread.ident is not None:
             thread.join()
-
-
-def _results_of(store: "Store", plan: "Mapping[str, pl.DataFrame]", trajectory: str) -> "Results":
-    """The results of the runs of one trajectory."""
-    from lnlab.store.join import join_results
-
-    runs = plan["runs"].filter(plan["runs"]["trajectory"] == trajectory)
-    others = {name: plan[name].join(runs.select("run"), on="run", how="semi") for name in ("axes", "needs")}
-    return join_results(store.root, {"runs": runs, **others})

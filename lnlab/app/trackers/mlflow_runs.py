@@ -63,7 +63,13 @@ class MlflowRuns:
             self.client.log_batch(new, metrics=metrics[begin : begin + _METRICS_A_CALL])
         self.client.set_terminated(new, "FINISHED" if run.status in ENDED_STATUSES else "FAILED")
         self.client.set_tag(new, _ROWS, run.digest)
-        self._keep_one(run)
+        # Of two that two processes wrote at once, both keep the same one; whatever is older goes.
+        same = self._same(run)
+        whole = min(other.info.run_id for other in same if other.data.tags.get(_ROWS) == run.digest)
+        for other in same:
+            at_work = other.info.status == "RUNNING" and _ROWS not in other.data.tags
+            if other.info.run_id != whole and not at_work:
+                self.client.delete_run(other.info.run_id)
 
     def show_verdicts(self, verdicts: TrackedVerdicts) -> None:
         """Write the verdicts as tags of the experiment, and their sentences as its note, above its runs."""
@@ -77,12 +83,3 @@ class MlflowRuns:
 
     def _same(self, run: TrackedRun) -> list[Run]:
         return list(self.client.search_runs([self.experiment], f"tags.`{_KEY}` = '{run.key}'"))
-
-    def _keep_one(self, run: TrackedRun) -> None:
-        """Delete what is older, and one of two that two processes wrote at once: the same one for both."""
-        same = self._same(run)
-        whole = min(other.info.run_id for other in same if other.data.tags.get(_ROWS) == run.digest)
-        for other in same:
-            at_work = other.info.status == "RUNNING" and _ROWS not in other.data.tags
-            if other.info.run_id != whole and not at_work:
-                self.client.delete_run(other.info.run_id)

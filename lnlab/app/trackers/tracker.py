@@ -88,14 +88,14 @@ def parse_destinations(words: Sequence[str]) -> tuple[Destination, ...]:
     Raises:
         LabError: one of them is unknown, or its package is not installed.
     """
-    return tuple(dict.fromkeys(map(_parse, words)))
-
-
-def _parse(word: str) -> Destination:
-    kind, _, place = word.partition(":")
-    if kind not in _KINDS:
-        raise LabError(Issue("unknown-kind", "--export", f"'{kind}' is no tracker", nearest(kind, _KINDS)))
-    if find_spec(_KINDS[kind].package) is None:
-        what = f"the package {_KINDS[kind].package} is not installed"
-        raise LabError(Issue("not-installed", f"--export {kind}", what, f"install it with pip install 'lnlab[{kind}]'"))
-    return Destination(kind, place or _KINDS[kind].default)
+    destinations = []
+    for word in words:
+        kind, _, place = word.partition(":")
+        if kind not in _KINDS:
+            raise LabError(Issue("unknown-kind", "--export", f"'{kind}' is no tracker", nearest(kind, _KINDS)))
+        if find_spec(_KINDS[kind].package) is None:
+            what = f"the package {_KINDS[kind].package} is not installed"
+            remedy = f"install it with pip install 'lnlab[{kind}]'"
+            raise LabError(Issue("not-installed", f"--export {kind}", what, remedy))
+        destinations.append(Destination(kind, place or _KINDS[kind].default))
+    return tuple(dict.fromkeys(destinations))
