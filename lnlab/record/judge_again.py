@@ -84,8 +84,12 @@ def judge_again(
         name: str = claim["id"]
         required = claim_selections(claim)
         last_verdict = before.verdicts.get(claim["id"])
-        if reason := _absent_rows(claim, matched):
-            verdicts[name] = _untestable(claim, reason)
+        absent: list[Conditions] = []  # selections of which the data lack runs
+        if matched.absent:
+            of_claim = results_of_claim(claim, matched.results)
+            absent = [selection for selection in required if _runs(of_claim, selection) & matched.absent]
+        if absent:
+            verdicts[name] = _untestable(claim, missing_rows_sentence(absent))
         elif are_covered(required, before.kept_rows):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             if last_verdict is not None and equal_verdicts(last_verdict, verdict):  # only rounding is new
@@ -129,20 +133,17 @@ def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Seq
 
 def equal_verdicts(one: Verdict, other: Verdict) -> bool:
     """Whether two verdicts are the same in every word and, but for rounding, in every number."""
-    pairs = [
-        (getattr(one, field.name), getattr(other, field.name))
-        for field in fields(Verdict)
-        if field.name not in UNCOMPARED_FIELDS
-    ]
     if one.seeds.keys() != other.seeds.keys():
         return False
-    return all(_equal(a, b) for a, b in (*pairs, *((one.seeds[seed], other.seeds[seed]) for seed in one.seeds)))
-
-
-def _equal(a: Json, b: Json) -> bool:
-    if not isinstance(a, float) or not isinstance(b, float):
-        return bool(a == b)
-    return math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
+    names = [field.name for field in fields(Verdict) if field.name not in UNCOMPARED_FIELDS]
+    pairs: list[tuple[Json, Json]] = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs += [(one.seeds[seed], other.seeds[seed]) for seed in one.seeds]
+    return all(
+        math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
+        if isinstance(a, float) and isinstance(b, float)
+        else a == b
+        for a, b in pairs
+    )
 
 
 def _unchanged(claim: Claim, results: Results, before: JudgedReport, without: Collection[str] = ()) -> bool:
@@ -192,15 +193,6 @@ def _runs(results: Results, selection: Conditions) -> set[str]:
         return set(runs_with(results, selection)["run"])
     except NothingSelected:
         return set()
-
-
-def _absent_rows(claim: Claim, matched: MatchedRuns) -> str:
-    """Which runs a claim is about that the data lack, in words, or nothing."""
-    if not matched.absent:
-        return ""
-    results = results_of_claim(claim, matched.results)
-    missing = [selection for selection in claim_selections(claim) if _runs(results, selection) & matched.absent]
-    return missing_rows_sentence(missing) if missing else ""
 
 
 def _untestable(claim: Claim, reason: str) -> Verdict:

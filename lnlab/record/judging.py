@@ -1,9 +1,9 @@
 """Verdicts of a plan: read from the store where the rows behind them are the same, judged and stored where not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lnlab.errors import LabError, StoreError
 from lnlab.issues import Issue
@@ -12,6 +12,8 @@ from lnlab.store.looks import add_looks, read_looks
 if TYPE_CHECKING:
     from lnlab.claims.claim import Claim, Verdict
     from lnlab.claims.look_book import LookBook
+    from lnlab.compile.resolve.choices import Registries
+    from lnlab.report.facts import ReportFacts
     from lnlab.specfile.load import SpecDocument
     from lnlab.store.plans import StoredPlan
     from lnlab.store.store import Store
@@ -38,18 +40,38 @@ def plan_verdicts(
         from lnlab.record.registries import load_registries
 
         load_registries(plugins)
-    from lnlab.claims.verdict_rows import verdict_from_row
+    from lnlab.claims.look_book import LookBook
+    from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
+    from lnlab.record.commits import head_commit
 
     claims: list[Claim] = stored.facts["claims"]
     _register_quantities(claims, results)
-    book = _book(store, stored, looks)
+    book = LookBook() if looks is None else looks
+    book.looks = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name)).looks
+    book.commit = head_commit(Path(stored.spec).parent)
     names = [(claim["id"], _rows(claim, results, book)) for claim in claims]
     stored_rows = {(row["claim"], row["rows"]): row for row in store.verdicts(stored.digest).iter_rows(named=True)}
     unjudged = [claim for claim, name in zip(claims, names, strict=True) if name not in stored_rows]
     if unjudged:
+        from lnlab.claims.claim import judge_all
+        from lnlab.report.registries import FRAME_REGISTRIES
+        from lnlab.tables import frame
+
+        def locate(problem: Issue) -> Issue:
+            from lnlab.specfile.load import parse_leniently  # the spec is read only where there is a problem
+
+            report = stored.facts["report"]
+            document, _ = parse_leniently(report["spec"], Path(report["path"]))
+            return locate_claim_problem(problem, document, report["profile"], report["overrides"])
+
+        _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
         known = [verdict_from_row(stored_rows[name]) for name in names if name in stored_rows]
         new_names = [name for name in names if name not in stored_rows]
-        stored_rows |= _judge(store, stored, results, unjudged, new_names, known, book)
+        verdicts = judge_all(unjudged, results, locate, known, book)
+        rows = [verdict_row(verdict, name[1]) for verdict, name in zip(verdicts, new_names, strict=True)]
+        with suppress(StoreError):  # a store that cannot be written: they are judged again next time
+            store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
+        stored_rows |= dict(zip(new_names, rows, strict=True))
     with suppress(StoreError):
         add_looks(store.root, stored.name, book.to_json())
     return [verdict_from_row(stored_rows[name]) for name in names]
@@ -68,17 +90,6 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
         from lnlab.report.registries import FRAME_REGISTRIES
 
         _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes them known
-
-
-def _book(store: "Store", stored: "StoredPlan", looks: "LookBook | None") -> "LookBook":
-    """The looks of a report, with those that the store remembers of the spec and the commit of the spec's folder."""
-    from lnlab.claims.look_book import LookBook
-    from lnlab.record.commits import head_commit
-
-    book = LookBook() if looks is None else looks
-    merged = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name))
-    book.looks, book.commit = merged.looks, head_commit(Path(stored.spec).parent)
-    return book
 
 
 def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
@@ -100,40 +111,15 @@ def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
     return rows if look == 1 else digest([rows, look])
 
 
-def _judge(
-    store: "Store",
-    stored: "StoredPlan",
-    results: "Results",
-    claims: "Sequence[Claim]",
-    names: list[tuple[str, str]],
-    known: "Sequence[Verdict]",
-    book: "LookBook",
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """Judge claims, store their verdicts where the store can be written, and return them as rows."""
-    from lnlab.claims.claim import judge_all
-    from lnlab.claims.verdict_rows import verdict_row
-    from lnlab.report.registries import FRAME_REGISTRIES
-    from lnlab.tables import frame
+def claims_as_judged(facts: "ReportFacts", known: "Registries") -> "dict[str, Claim]":
+    """The claims of the spec in a report, by id, as far as they can be read today."""
+    from lnlab.compile.front import sound_claims
+    from lnlab.report.question import claims_with_choices
+    from lnlab.specfile.load import parse_leniently
 
-    _ = FRAME_REGISTRIES["claim"]  # importing it is what makes the kinds of claims known
-    verdicts = judge_all(claims, results, _claim_locator(stored), known, book)
-    rows = [verdict_row(verdict, name[1]) for verdict, name in zip(verdicts, names, strict=True)]
-    with suppress(StoreError):
-        store.keep_verdicts(stored.digest, frame("verdicts", [row for row in rows if row["rows"]]))
-    return dict(zip(names, rows, strict=True))
-
-
-def _claim_locator(stored: "StoredPlan") -> Callable[[Issue], Issue]:
-    """``locate_claim_problem`` for the plan's spec, which is read only when there is a problem."""
-
-    def locate(problem: Issue) -> Issue:
-        from lnlab.specfile.load import parse_leniently
-
-        report = stored.facts["report"]
-        document, _ = parse_leniently(report["spec"], Path(report["path"]))
-        return locate_claim_problem(problem, document, report["profile"], report["overrides"])
-
-    return locate
+    document, _ = parse_leniently(facts.spec, Path(facts.path))
+    claims = claims_with_choices(*sound_claims(document, known, facts.profile, facts.overrides))
+    return {claim["id"]: claim for claim in claims}
 
 
 def locate_claim_problem(

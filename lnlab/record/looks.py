@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,17 @@ def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByC
 
     A report or lock of another spec or profile is none; what cannot be read has no looks.
     """
-    return _looks_of_folder(folder, spec.stem, profile), _looks_of_lock(spec.with_suffix(".lock"), profile)
+    of_report: LooksByClaim = {}
+    with suppress(LabError):
+        facts = _facts(folder)
+        of_report = facts.looks if (facts.name, facts.profile) == (spec.stem, profile) else {}
+    lock = spec.with_suffix(".lock")
+    of_lock: LooksByClaim = {}
+    with suppress(OSError, ValueError, TypeError, AttributeError, LabError):
+        tables = parse_lock(lock.read_text(encoding="utf-8"), str(lock))
+        if tables.get("profile") == (profile or ""):
+            of_lock = {claim: json.loads(text) for claim, text in tables.get(LOOKS_TABLE, {}).items()}
+    return of_report, of_lock
 
 
 def add_past_looks(folder: Path, past: LooksByClaim) -> None:
@@ -53,20 +64,3 @@ def locked_looks(looks: LooksByClaim) -> dict[str, Json]:
 def _facts(folder: Path) -> ReportFacts:
     content = read_file(folder, EXPERIMENT_FILE)
     return facts_from_json(read_facts(folder, content), str(folder / EXPERIMENT_FILE))
-
-
-def _looks_of_folder(folder: Path, name: str, profile: str | None) -> LooksByClaim:
-    try:
-        facts = _facts(folder)
-    except LabError:
-        return {}
-    return facts.looks if (facts.name, facts.profile) == (name, profile) else {}
-
-
-def _looks_of_lock(path: Path, profile: str | None) -> LooksByClaim:
-    try:
-        tables = parse_lock(path.read_text(encoding="utf-8"), str(path))
-        table = tables.get(LOOKS_TABLE, {}) if tables.get("profile") == (profile or "") else {}
-        return {claim: json.loads(text) for claim, text in table.items()}
-    except (OSError, ValueError, TypeError, AttributeError, LabError):
-        return {}

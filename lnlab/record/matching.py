@@ -1,7 +1,7 @@
 """The runs of a report as a later text of its spec asks for them: matched by their settings."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -44,7 +44,8 @@ def match_runs(
         seeds: of each setting.
         name: of a resolved setting; equal settings have equal names.
     """
-    variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in _settings(results)}
+    stored = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True).iter_rows()
+    variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in stored}
     runs_of_data = results.runs.select("variant", "seed", "run").iter_rows()
     runs_by_variant = {(variant, seed): run for variant, seed, run in runs_of_data}
     points: dict[str, _Point] = {}
@@ -60,27 +61,16 @@ def match_runs(
                 run = digest(["absent", setting_name, seed])
                 absent.add(run)
             planned.append((run, run, setting["train"]["steps"], variant, seed, text))
-    runs = _runs(results.runs, planned)
+    # The rows of the data, in the order of the plan; a run that is absent has what the plan says, and nothing else.
+    schema = {word: results.runs.schema[word] for word in PLANNED_COLUMNS}
+    plan = pl.DataFrame(planned, schema=schema, orient="row")
+    joined = plan.join(results.runs, on="run", how="left", maintain_order="left", suffix="_stored")
+    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED_COLUMNS if word != "run"]
+    runs = joined.with_columns(filled).select(results.runs.columns)
     axes = axes_frame(points, runs.select("run", "variant").iter_rows())
     dropped = results.runs.height - (runs.height - len(absent))
-    matched = Results(runs, axes, _tables(results, runs, dropped), results.evidence)
-    return MatchedRuns(matched, frozenset(absent), dropped)
-
-
-def _settings(results: Results) -> Iterator[tuple[str, str]]:
-    return results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True).iter_rows()
-
-
-def _runs(stored: pl.DataFrame, planned: Sequence[tuple[Json, ...]]) -> pl.DataFrame:
-    """The rows of ``runs`` in the order of the plan; a run that is absent has what the plan says, and nothing else."""
-    plan = pl.DataFrame(planned, schema={word: stored.schema[word] for word in PLANNED_COLUMNS}, orient="row")
-    joined = plan.join(stored, on="run", how="left", maintain_order="left", suffix="_stored")
-    filled = [pl.coalesce(f"{word}_stored", word).alias(word) for word in PLANNED_COLUMNS if word != "run"]
-    return joined.with_columns(filled).select(stored.columns)
-
-
-def _tables(results: Results, runs: pl.DataFrame, dropped: int) -> Mapping[str, pl.DataFrame]:
-    if not dropped:
-        return results.tables
-    in_plan = pl.col("run").is_in(runs["run"].implode())
-    return {name: table.filter(in_plan) for name, table in results.tables.items()}
+    tables = results.tables
+    if dropped:
+        in_plan = pl.col("run").is_in(runs["run"].implode())
+        tables = {name: table.filter(in_plan) for name, table in tables.items()}
+    return MatchedRuns(Results(runs, axes, tables, results.evidence), frozenset(absent), dropped)

@@ -54,7 +54,24 @@ def collection(name: str) -> Collection | None:
         LabError: git cannot read the commit, or the store cannot be read.
     """
     if (Path(name) / "plans").is_dir():
-        return Collection(name, "store", "experiment", _experiments(Store(Path(name).absolute())))
+        store = Store(Path(name).absolute())
+        plans: dict[str, StoredPlan] = {}  # those that judge something, each as it was used last
+        for plan in plans_newest_first(store.root):
+            if not plan.undecided:
+                profile = [f"--profile {plan.profile}"] if plan.profile else []
+                overrides = [f"-s {override}" for override in plan.overrides]
+                plans.setdefault(" ".join([plan.name, *profile, *overrides]), plan)
+
+        @contextmanager
+        def read(experiment: str) -> Iterator[Side]:
+            plan = plans[experiment]
+            yield side_of_rows(str(store.root), plan.name, plan.profile, store.results(plan.digest))
+
+        experiments = {
+            experiment: NamedSide("", lambda experiment=experiment: read(experiment))  # type: ignore[misc]
+            for experiment in plans
+        }
+        return Collection(name, "store", "experiment", experiments)
     commit = None if Path(name).exists() else commit_of(name)
     if commit is None:
         return None
@@ -63,23 +80,6 @@ def collection(name: str) -> Collection | None:
         for path, blob in locks_of_commit(commit).items()
     }
     return Collection(name, "commit", "lock", members)
-
-
-def _experiments(store: Store) -> dict[str, NamedSide]:
-    """The experiments of a store that judge something, each as it was used last."""
-    plans: dict[str, StoredPlan] = {}
-    for plan in plans_newest_first(store.root):
-        if not plan.undecided:
-            profile = [f"--profile {plan.profile}"] if plan.profile else []
-            overrides = [f"-s {override}" for override in plan.overrides]
-            plans.setdefault(" ".join([plan.name, *profile, *overrides]), plan)
-
-    @contextmanager
-    def read(name: str) -> Iterator[Side]:
-        plan = plans[name]
-        yield side_of_rows(str(store.root), plan.name, plan.profile, store.results(plan.digest))
-
-    return {name: NamedSide("", lambda name=name: read(name)) for name in plans}  # type: ignore[misc]
 
 
 def compare_collections(a: Collection, b: Collection) -> Comparison:

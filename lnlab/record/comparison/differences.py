@@ -1,6 +1,6 @@
 """In what two sides differ, kind by kind: settings, spec, runs, numbers, verdicts; the shortest list first."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,9 +12,8 @@ from lnlab.record.comparison.sides import EVERY_RUN, Side, line_of_value
 from lnlab.report.rounding import rounded
 from lnlab.report.words.wording import count_noun, format_interval
 from lnlab.specfile.experiment import SETTING
-from lnlab.tables import Results
 
-_Part = TypeVar("_Part")
+_Value = TypeVar("_Value")
 
 _PARTS = {"settings": "settings", "spec": "document", "numbers": "results", "verdicts": "verdicts"}
 """Kinds of differences that a side may not know, with the attribute that it lacks then."""
@@ -72,57 +71,68 @@ class Comparison:
 
 def compare(a: Side, b: Side) -> Comparison:
     """Everything in which two sides differ."""
-    by_kind = {
-        "settings": _both(a.settings, b.settings, _setting_differences),
-        "spec": _both(a.document, b.document, _spec_differences),
-        "runs": list(_run_differences(a, b)),
-        "numbers": _both(a.results, b.results, _number_differences),
-        "verdicts": _both(a.verdicts, b.verdicts, _verdict_differences),
-    }
+    by_kind: dict[str, list[SideDifference] | None] = dict.fromkeys(("settings", "spec", "runs", "numbers", "verdicts"))
+    if a.settings is not None and b.settings is not None:
+        settings = a.settings, b.settings
+        by_kind["settings"] = [
+            SideDifference(
+                path, *(", ".join(map(line_of_value, side[path])) if path in side else _ABSENT for side in settings)
+            )
+            for path in sorted(a.settings.keys() | b.settings.keys())
+            if len({frozenset(map(canonical, side.get(path, ()))) for side in settings}) > 1
+        ]
+    if a.document is not None and b.document is not None:
+        leaves = spec_leaves(a.document), spec_leaves(b.document)
+        by_kind["spec"] = list(_mapping_differences(*leaves, line_of_value))
+    by_kind["runs"] = [*_mapping_differences(a.seeds, b.seeds, "seeds {}".format), *_key_differences(a.keys, b.keys)]
+    if a.results is not None and b.results is not None:
+        by_kind["numbers"] = [SideDifference(*entry) for entry in number_differences(a.results, b.results)]
+    if a.verdicts is not None and b.verdicts is not None:
+        pairs = {claim: (a.verdicts.get(claim), b.verdicts.get(claim)) for claim in (*b.verdicts, *a.verdicts)}
+        differing = [pair for pair in pairs.items() if _outcome(pair[1][0]) != _outcome(pair[1][1])]
+        # claims with another verdict come before those with other numbers alone
+        differing.sort(key=lambda pair: len({"" if one is None else one.verdict for one in pair[1]}) == 1)
+        by_kind["verdicts"] = [SideDifference(claim, *map(_verdict_text, pair)) for claim, pair in differing]
     without = {
         kind: " and ".join(side.label for side in (a, b) if getattr(side, _PARTS[kind]) is None)
         for kind, entries in by_kind.items()
         if entries is None
     }
-    differing = {kind: entries for kind, entries in by_kind.items() if entries}
-    ordered = sorted(differing, key=lambda kind: len(differing[kind]))  # of equal lists the order above
-    provenance = tuple(_mapping_differences(a.provenance, b.provenance)) if a.provenance and b.provenance else ()
+    present = {kind: entries for kind, entries in by_kind.items() if entries}
+    ordered = sorted(present, key=lambda kind: len(present[kind]))  # of equal lists the order above
+    known = a.provenance and b.provenance
+    provenance = tuple(_mapping_differences(a.provenance, b.provenance, str)) if known else ()
     return Comparison(
         a=a.label,
         b=b.label,
-        differences={kind: tuple(differing[kind]) for kind in ordered},
+        differences={kind: tuple(present[kind]) for kind in ordered},
         not_compared={kind: f"not in {sides}" for kind, sides in without.items()},
         provenance=provenance,
         compared=count_noun(len({**(a.verdicts or {}), **(b.verdicts or {})}), "claim"),
     )
 
 
-def _both(
-    a: _Part | None, b: _Part | None, differences: Callable[[_Part, _Part], Iterator[SideDifference]]
-) -> list[SideDifference] | None:
-    """The differences between parts of two sides; None where a side lacks its own."""
-    return None if a is None or b is None else list(differences(a, b))
+def _mapping_differences(
+    a: Mapping[str, _Value], b: Mapping[str, _Value], text: Callable[[_Value], str]
+) -> Iterator[SideDifference]:
+    for key in sorted(a.keys() | b.keys()):
+        if a.get(key) != b.get(key):
+            yield SideDifference(key, *(text(side[key]) if key in side else _ABSENT for side in (a, b)))
 
 
-def _setting_differences(a: Mapping[str, Sequence[Json]], b: Mapping[str, Sequence[Json]]) -> Iterator[SideDifference]:
-    """Paths of the resolved settings that take other values."""
-    for path in sorted(a.keys() | b.keys()):
-        one, other = ({canonical(value) for value in side.get(path, ())} for side in (a, b))
-        if one != other:
-            yield SideDifference(path, _values(a.get(path)), _values(b.get(path)))
-
-
-def _values(values: Sequence[Json] | None) -> str:
-    return _ABSENT if values is None else ", ".join(map(line_of_value, values))
-
-
-def _spec_differences(a: Mapping[str, Json], b: Mapping[str, Json]) -> Iterator[SideDifference]:
-    """What the specs ask of their runs: claims, probes, sections, seeds and sentences."""
-    one, other = spec_leaves(a), spec_leaves(b)
-    for path in sorted(one.keys() | other.keys()):
-        if one.get(path) != other.get(path):
-            in_a, in_b = (line_of_value(side[path]) if path in side else _ABSENT for side in (one, other))
-            yield SideDifference(path, in_a, in_b)
+def _key_differences(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[SideDifference]:
+    """Variants of the same name that are something else, as one entry."""
+    shared = [name for name in a if name in b]
+    # a lock has the beginnings of keys only
+    changed = [name for name in shared if not (a[name].startswith(b[name]) or b[name].startswith(a[name]))]
+    if changed:
+        which = "every variant" if len(changed) == len(shared) else ", ".join(changed[:3])
+        more = f" and {len(changed) - 3} more" if which != "every variant" and len(changed) > 3 else ""
+        yield SideDifference(
+            f"content key of {which}{more}" if changed != [EVERY_RUN] else "content key",
+            a[changed[0]][:12],
+            f"{b[changed[0]][:12]} (another setting, version of a piece, or corpus)",
+        )
 
 
 def spec_leaves(document: Mapping[str, Json]) -> dict[str, Json]:
@@ -141,53 +151,15 @@ def _leaves(path: str, value: Json) -> Iterator[tuple[str, Json]]:
             yield from _leaves(f"{path}.{key}", inner)
     elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
         path = "claims" if path.endswith(".claims") else path  # a claim is known by its id, wherever it stands
-        names = [_name_of_item(item, number) for number, item in enumerate(value)]
+        names = []
+        for number, item in enumerate(value):
+            stated = [item.get(key) for key in ("id", "title", "kind")] if isinstance(item, Mapping) else []
+            names.append(next((name for name in stated if isinstance(name, str)), str(number)))
         for number, (name, item) in enumerate(zip(names, value, strict=True)):
             own = name if names.count(name) == 1 else f"{name}[{number}]"
             yield from _leaves(f"{path}.{own}", item)
     else:
         yield path, value
-
-
-def _name_of_item(item: Json, number: int) -> str:
-    names = (item.get(key) for key in ("id", "title", "kind")) if isinstance(item, Mapping) else ()
-    return next((name for name in names if isinstance(name, str)), str(number))
-
-
-def _run_differences(a: Side, b: Side) -> Iterator[SideDifference]:
-    """Variants that one side lacks, those with other seeds, and those of the same name that are something else."""
-    for name in sorted(a.seeds.keys() | b.seeds.keys()):
-        one, other = (f"seeds {side.seeds[name]}" if name in side.seeds else _ABSENT for side in (a, b))
-        if one != other:
-            yield SideDifference(name, one, other)
-    shared = [name for name in a.keys if name in b.keys]
-    changed = [name for name in shared if not _same_key(a.keys[name], b.keys[name])]
-    if changed:
-        which = "every variant" if len(changed) == len(shared) else ", ".join(changed[:3])
-        more = f" and {len(changed) - 3} more" if which != "every variant" and len(changed) > 3 else ""
-        yield SideDifference(
-            f"content key of {which}{more}" if changed != [EVERY_RUN] else "content key",
-            a.keys[changed[0]][:12],
-            f"{b.keys[changed[0]][:12]} (another setting, version of a piece, or corpus)",
-        )
-
-
-def _same_key(one: str, other: str) -> bool:
-    """Whether two keys are the same; a lock has their beginnings only."""
-    digits = min(len(one), len(other))
-    return one[:digits] == other[:digits]
-
-
-def _number_differences(a: Results, b: Results) -> Iterator[SideDifference]:
-    return (SideDifference(*entry) for entry in number_differences(a, b))
-
-
-def _verdict_differences(a: Mapping[str, Verdict], b: Mapping[str, Verdict]) -> Iterator[SideDifference]:
-    """Claims that differ: those with another verdict first, then those with other numbers."""
-    pairs = [(claim, a.get(claim), b.get(claim)) for claim in dict.fromkeys((*b, *a))]
-    differing = [pair for pair in pairs if _outcome(pair[1]) != _outcome(pair[2])]
-    for claim, one, other in sorted(differing, key=lambda pair: _word(pair[1]) == _word(pair[2])):
-        yield SideDifference(claim, _verdict_text(one), _verdict_text(other))
 
 
 def _outcome(verdict: Verdict | None) -> tuple[object, ...] | None:
@@ -198,19 +170,9 @@ def _outcome(verdict: Verdict | None) -> tuple[object, ...] | None:
     return verdict.verdict, verdict.n, *(None if number is None else repr(rounded(number)) for number in numbers)
 
 
-def _word(verdict: Verdict | None) -> str:
-    return "" if verdict is None else verdict.verdict
-
-
 def _verdict_text(verdict: Verdict | None) -> str:
     """``supported 6.3 [5.2, 7.6], 10 seeds``; with all digits where two texts would be the same."""
     if verdict is None:
         return _ABSENT
     numbers = format_interval(verdict.estimate, verdict.low, verdict.high) if verdict.estimate is not None else ""
     return f"{' '.join(filter(None, (verdict_label(verdict), numbers)))}, {count_noun(verdict.n, 'seed')}"
-
-
-def _mapping_differences(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[SideDifference]:
-    for key in sorted(a.keys() | b.keys()):
-        if a.get(key) != b.get(key):
-            yield SideDifference(key, a.get(key, _ABSENT), b.get(key, _ABSENT))

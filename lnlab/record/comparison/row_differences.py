@@ -21,11 +21,11 @@ def number_differences(a: Results, b: Results) -> Iterator[tuple[str, str, str]]
     Rows are matched by variant in words, seed, step and site; variants and seeds that one side lacks are left to the
     comparison of runs.
     """
-    runs = _shared_runs(a, b)
-    for table in sorted({name for name in (*a.tables, *b.tables) if name != "needs"}):
-        one, other = (_rows_of_shared_runs(side, table, runs) for side in (a, b))
-        if one is None or other is None:
-            continue
+    one, other = (_named(side, side.runs).select("_variant", "seed") for side in (a, b))
+    shared = one.join(other, on=["_variant", "seed"], how="semi").unique()
+    for table in sorted((a.tables.keys() & b.tables.keys()) - {"needs"}):
+        rows = (_named(side, side.tables[table]).join(shared, on=["_variant", "seed"], how="semi") for side in (a, b))
+        one, other = (part.drop([key for key in _KEYS_OF_RUNS if key in part.columns]) for part in rows)
         name = next((column for column in ("quantity", "operator") if column in one.columns), None)
         quantities: Sequence[str | None] = [None]
         if name:
@@ -36,23 +36,9 @@ def number_differences(a: Results, b: Results) -> Iterator[tuple[str, str, str]]
                 yield quantity or table, *difference
 
 
-def _shared_runs(a: Results, b: Results) -> pl.DataFrame:
-    """``variant seed`` of the runs that both sides have, the variant in words."""
-    one, other = (_named(side, side.runs).select("_variant", "seed") for side in (a, b))
-    return one.join(other, on=["_variant", "seed"], how="semi").unique()
-
-
 def _named(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
     names = variant_names(results)
     return rows.with_columns(pl.col("variant").replace_strict(names, return_dtype=pl.String).alias("_variant"))
-
-
-def _rows_of_shared_runs(results: Results, table: str, runs: pl.DataFrame) -> pl.DataFrame | None:
-    rows = results.tables.get(table)
-    if rows is None:
-        return None
-    named = _named(results, rows).join(runs, on=["_variant", "seed"], how="semi")
-    return named.drop([column for column in _KEYS_OF_RUNS if column in named.columns])
 
 
 def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | None:
@@ -71,7 +57,9 @@ def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | Non
         return None
     says = f"{changed.height:,} of {both.height:,} differ"
     if changed.height:
-        says += f" in {count_noun(changed['_variant'].n_unique(), 'variant')}, by at most {_size(largest.max())}"
+        most: object = largest.max()
+        size = "more than any number" if most == float("inf") else f"{most:.1e} of themselves"
+        says += f" in {count_noun(changed['_variant'].n_unique(), 'variant')}, by at most {size}"
     extra = f", {absent_here:,} more" if absent_here else ""
     return f"{one.height:,} rows", f"{other.height:,} rows, {says}{extra}"
 
@@ -82,7 +70,3 @@ def _distance(name: str) -> pl.Expr:
     equal = a.eq_missing(b) | (a.is_nan() & b.is_nan()).fill_null(value=False)
     relative = (a - b).abs() / pl.max_horizontal(a.abs(), b.abs())
     return pl.when(equal).then(0.0).otherwise(relative.fill_nan(float("inf")).fill_null(float("inf")))
-
-
-def _size(largest: object) -> str:
-    return "more than any number" if largest == float("inf") else f"{largest:.1e} of themselves"

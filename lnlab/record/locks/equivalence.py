@@ -112,7 +112,13 @@ def _numbers(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     one: of a spectrum stand its moments and its ends.
     """
     if table == "spectra":
-        rows = _moments(rows)
+        node, weight = pl.col("node"), pl.col("weight")
+        rows = rows.group_by(_OF_A_DRAW, maintain_order=True).agg(
+            mean=(node * weight).sum(),
+            root_mean_square=(node**2 * weight).sum().sqrt(),
+            least=node.min(),
+            most=node.max(),
+        )
     name = "quantity" if "quantity" in rows.columns else "operator" if "operator" in rows.columns else None
     quantity = pl.col(name) if name else pl.lit(table)
     total = pl.lit(None, pl.Float64)
@@ -127,14 +133,6 @@ def _numbers(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     placed = rows.with_columns(pl.int_range(pl.len()).over(keys).alias("_place"), quantity.alias("_quantity"))
     index = [*keys, "_place", "_quantity", "_total"]
     return placed.unpivot(values, index=index, variable_name="_column", value_name="_value")
-
-
-def _moments(spectra: pl.DataFrame) -> pl.DataFrame:
-    """Mean, root mean square and both ends of every quadrature, a row a draw."""
-    node, weight = pl.col("node"), pl.col("weight")
-    return spectra.group_by(_OF_A_DRAW, maintain_order=True).agg(
-        mean=(node * weight).sum(), root_mean_square=(node**2 * weight).sum().sqrt(), least=node.min(), most=node.max()
-    )
 
 
 def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, ends: pl.DataFrame) -> pl.DataFrame:
@@ -200,6 +198,14 @@ def _compared(table: str, label: str, rows: pl.DataFrame, names: Mapping[str, st
         if together <= 1:
             beyond = beyond.filter(~spread)
         margins = max(together, _largest(rows.filter(~spread)["_margins"]))
+    worst = ""  # as ``Post-LN, seed 3, step 0, decoder layer 6 w2: 0.21 for 0.19``
+    if unequal.height:
+        row = unequal.sort("_margins", descending=True).row(0, named=True)
+        site = [row.get("split"), row.get("stack"), f"layer {row['layer']}" if row.get("layer") else None]
+        site += [row.get("sublayer"), row.get("tensor"), row.get("operator")]
+        words = [names[str(row["variant"])], f"seed {row['seed']}", f"step {row['step']}" if "step" in row else None]
+        where = ", ".join(word for word in [*words, " ".join(str(word) for word in site if word)] if word)
+        worst = f"{where}: {_shown(row['_new'])} for {_shown(row['_old'])}"
     return ComparedQuantity(
         table,
         label,
@@ -208,22 +214,13 @@ def _compared(table: str, label: str, rows: pl.DataFrame, names: Mapping[str, st
         beyond=beyond.height,
         margins=margins,
         relative=_largest(rows["_relative"]),
-        worst=_worst(unequal.sort("_margins", descending=True).row(0, named=True), names) if unequal.height else "",
+        worst=worst,
     )
 
 
 def _largest(values: pl.Series) -> float:
     """The largest of some distances; 0 of none."""
     return float(values.to_numpy().max()) if values.len() else 0.0
-
-
-def _worst(row: Mapping[str, object], names: Mapping[str, str]) -> str:
-    """``Post-LN, seed 3, step 0, decoder layer 6 w2: 0.21 for 0.19``."""
-    site = [row.get("split"), row.get("stack"), f"layer {row['layer']}" if row.get("layer") else None]
-    site += [row.get("sublayer"), row.get("tensor"), row.get("operator")]
-    words = [names[str(row["variant"])], f"seed {row['seed']}", f"step {row['step']}" if "step" in row else None]
-    where = ", ".join(word for word in [*words, " ".join(str(word) for word in site if word)] if word)
-    return f"{where}: {_shown(row['_new'])} for {_shown(row['_old'])}"
 
 
 def _shown(value: object) -> str:

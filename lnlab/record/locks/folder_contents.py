@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -114,17 +114,12 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
             *(Issue("no-effect", where[name], what, "remove it") for name, what in sorted(foreign.items()))
         )
     unread = tuple(name for name in found if name not in contents and name not in foreign)
-    for path in _shared_files(folder, contents):
-        shared = read_file(path.parent, path.name)
-        contents[Path(os.path.relpath(path, folder)).as_posix()] = shared or b""
+    # The script and the style that pages share lie in the folder assets beside the report or its parent.
+    for shared in sorted({match.decode() for match in _SHARED.findall(contents.get("index.html", b""))}):
+        places = [parent / "assets" / shared for parent in (folder.parent, folder.parent.parent)]
+        for path in [place for place in places if place.is_file()][:1]:
+            contents[Path(os.path.relpath(path, folder)).as_posix()] = read_file(path.parent, path.name) or b""
     return CommittedReport(folder, contents, foreign, unread)
-
-
-def _shared_files(folder: Path, contents: Mapping[str, bytes]) -> Iterator[Path]:
-    """The script and the style that pages share, in the folder ``assets`` beside the report or its parent."""
-    for name in sorted({match.decode() for match in _SHARED.findall(contents.get("index.html", b""))}):
-        shared = [parent / "assets" / name for parent in (folder.parent, folder.parent.parent)]
-        yield from [path for path in shared if path.is_file()][:1]
 
 
 def derived_tables(report: CommittedReport) -> LockTables:
@@ -181,7 +176,11 @@ def _group_table(report: CommittedReport) -> dict[str, Json]:
             variants = axes["variant"] if name == "axes" else table["variant"]
             for variant, digest in digests_by_variant(table, variants).items():
                 groups.setdefault(variant, {"setting": "rows without a run", "seeds": ""})[name] = str(digest)
-        machines = Counter(_machine(*row) for row in runs.select("versions", "device").iter_rows())
+        machines: Counter[str] = Counter()
+        for versions, device in runs.select("versions", "device").iter_rows():
+            programs = sorted(json.loads(versions).items()) if versions is not None else []
+            words = [str(device), *(f"{name} {version}" for name, version in programs)]
+            machines["not run" if versions is None else ", ".join(words)] += 1
     except _UNREADABLE as error:
         raise _unreadable(str(report.folder / "data"), error) from error
     return {"groups": {str(variant)[:DIGITS]: group for variant, group in groups.items()}, "machines": dict(machines)}
@@ -206,14 +205,6 @@ def seeds_text(seeds: Sequence[int]) -> str:
     starts = [seed for seed in ordered if seed - 1 not in ordered]
     ends = [seed for seed in ordered if seed + 1 not in ordered]
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=False))
-
-
-def _machine(versions: str | None, device: str | None) -> str:
-    """``cpu (x86_64), Linux..., lnlab 0.1.0, python 3.11.7, torch 2.13.0``: on what a run was computed."""
-    if versions is None:
-        return "not run"
-    programs = sorted(json.loads(versions).items())
-    return ", ".join([str(device), *(f"{name} {version}" for name, version in programs)])
 
 
 def _unreadable(where: str, error: BaseException) -> ReportError:

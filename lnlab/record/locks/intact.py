@@ -21,7 +21,13 @@ _EXPECTED_IN_LOCK = ("format", "report", "recorded", "code", "corpora", "margins
 
 def differences_from_lock(lock: Lock) -> list[Issue]:
     """Everything in which the committed files differ from a lock, or a lock from what lnlab writes."""
-    differences = [*_lock_differences(lock), *_spec_differences(lock)]
+    differences = list(_lock_differences(lock))
+    try:
+        if digest_bytes(read_spec_text(lock.spec).encode()) != lock.tables["spec"]:
+            where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
+            differences.append(Issue("differs", str(lock.spec), f"is not the text that was locked ({where})"))
+    except LabError as error:
+        differences += _as_differences(error)
     try:
         report = read_committed(lock.folder, lock.tables["files"])
     except LabError as error:
@@ -45,17 +51,6 @@ def _lock_differences(lock: Lock) -> Iterator[Issue]:
     if lock.tables["recorded"] != recorded_digest(lock.tables):
         where = f"{lock.path}:{line_of_entry(lock.text, ('recorded',))}"
         yield Issue("differs", where, "code, corpora or margins are not those that were locked")
-
-
-def _spec_differences(lock: Lock) -> Iterator[Issue]:
-    try:
-        text = read_spec_text(lock.spec)
-    except LabError as error:
-        yield from _as_differences(error)
-        return
-    if digest_bytes(text.encode()) != lock.tables["spec"]:
-        where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-        yield Issue("differs", str(lock.spec), f"is not the text that was locked ({where})")
 
 
 def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Issue]:
@@ -83,18 +78,12 @@ def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Issu
     for path in sorted(locked.keys() | present.keys()):
         if locked.get(path) != present.get(path):
             where = f"{lock.path}:{line_of_entry(lock.text, path)}: {'.'.join(path)}"
-            setting = _setting(path, lock.tables, derived)
+            setting = ""
+            if path[0] == "groups":  # the variant in words
+                groups = [tables["groups"].get(path[1]) for tables in (lock.tables, derived)]
+                setting = next((g["setting"] for g in groups if isinstance(g, Mapping) and "setting" in g), "")
             what = f"the lock says {_shown(locked.get(path))}, the report {_shown(present.get(path))}"
-            yield Issue("differs", where, f"{what}{setting}")
-
-
-def _setting(path: tuple[str, ...], *tables: Mapping[str, Json]) -> str:
-    """The variant of a group in words."""
-    if path[0] != "groups" or len(path) < 2:
-        return ""
-    entries = [table["groups"].get(path[1]) for table in tables]
-    setting = next((e["setting"] for e in entries if isinstance(e, Mapping) and "setting" in e), "")
-    return f" ({setting})" if setting else ""
+            yield Issue("differs", where, f"{what} ({setting})" if setting else what)
 
 
 def _shown(value: Json) -> str:
@@ -102,11 +91,10 @@ def _shown(value: Json) -> str:
 
 
 def _as_differences(error: LabError) -> list[Issue]:
-    return [_difference(problem) for problem in error.issues]
-
-
-def _difference(problem: Issue) -> Issue:
-    return Issue(problem.code, problem.where, f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what)
+    return [
+        Issue(each.code, each.where, f"{each.what}; {each.remedy}" if each.remedy else each.what)
+        for each in error.issues
+    ]
 
 
 def locks_below(folder: Path) -> list[Path]:

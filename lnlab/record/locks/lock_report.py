@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,7 +102,12 @@ def write_lock(spec: Path, profile: str | None, known: "Registries", *, folder: 
         what = f"was drawn from another text of {spec.as_posix()}"
         raise ReportError(Issue("differs", str(folder), what, _DRAW.format(folder=folder.as_posix())))
     path = spec.with_suffix(LOCK_SUFFIX)
-    _refuse_other_profile(path, facts.profile)
+    locked = facts.profile
+    with suppress(LabError):  # a lock that cannot be read is replaced
+        locked = read_lock(path).profile
+    if locked != facts.profile:
+        what = f"locks profile {locked or 'default'}, not {facts.profile or 'default'}"
+        raise LabError(Issue("no-effect", str(path), what, "remove it first if that is meant"))
     if text_states_results(facts.spec):
         from lnlab.own_model.table_spec import read_table_spec
 
@@ -177,17 +183,6 @@ def specs_with_reports(folder: Path, profile: str | None) -> Iterator[Path]:
         except ReportError:
             continue
         yield spec
-
-
-def _refuse_other_profile(path: Path, profile: str | None) -> None:
-    """See to it that the lock of one profile does not replace that of another; one that cannot be read is replaced."""
-    try:
-        locked = read_lock(path).profile
-    except LabError:
-        return
-    if locked != profile:
-        what = f"locks profile {locked or 'default'}, not {profile or 'default'}"
-        raise LabError(Issue("no-effect", str(path), what, "remove it first if that is meant"))
 
 
 def _corpora(settings: Iterable[str], known: "Registries", spec: Path) -> tuple[dict[str, Json], tuple[str, ...]]:

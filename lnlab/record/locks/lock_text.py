@@ -69,23 +69,22 @@ def _flat(path: tuple[str, ...], value: Json) -> Iterator[tuple[tuple[str, ...],
 
 def _entries(table: Mapping[str, Json]) -> Iterator[str]:
     for key, value in sorted(table.items()):
-        if value is not None:
-            yield f"{_key(key)} = {_value(value)}"
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            text = "true" if value else "false"
+        elif isinstance(value, int | float):
+            text = repr(value)
+        elif isinstance(value, Mapping):
+            text = "{ " + ", ".join(_entries(value)) + " }"
+        else:
+            text = _string(str(value))
+        yield f"{_key(key)} = {text}"
 
 
 def _key(key: str) -> str:
     bare = key and all(c.isascii() and (c.isalnum() or c in "_-") for c in key)
     return key if bare else _string(key)
-
-
-def _value(value: Json) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(_entries(value)) + " }"
-    return _string(str(value))
 
 
 def _string(text: str) -> str:

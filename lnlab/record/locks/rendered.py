@@ -1,7 +1,7 @@
 """Level 1: reports drawn again from their committed data, in another folder, and compared byte by byte."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from html import unescape
 from multiprocessing import get_context
@@ -29,7 +29,14 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
         workers: processes; 1: this one.
         on_report: called in the order in which the reports are done.
     """
-    ordered = sorted(paths, key=_weight, reverse=True)
+
+    def bytes_of_data(path: Path) -> int:  # with which the time of a drawing grows
+        try:
+            return sum(file.stat().st_size for file in (read_lock(path).folder / "data").iterdir())
+        except (LabError, OSError):
+            return 0
+
+    ordered = sorted(paths, key=bytes_of_data, reverse=True)
     if workers == 1 or len(ordered) < 2:
         for path in ordered:
             on_report(path, rendering_differences(path))
@@ -38,14 +45,6 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
         futures = {pool.submit(rendering_differences, path): path for path in ordered}
         for future in as_completed(futures):
             on_report(futures[future], future.result())
-
-
-def _weight(path: Path) -> int:
-    """Bytes of the data of a report, which its drawing takes time with; 0 where its lock cannot be read."""
-    try:
-        return sum(file.stat().st_size for file in (read_lock(path).folder / "data").iterdir())
-    except (LabError, OSError):
-        return 0
 
 
 def rendering_differences(path: Path) -> list[Issue]:
@@ -60,7 +59,19 @@ def rendering_differences(path: Path) -> list[Issue]:
             Issue("differs", problem.where or str(path), f"cannot be drawn again: {problem.what}")
             for problem in error.issues
         ]
-    return list(_file_differences(committed, drawn))
+    differences = []
+    for name in sorted(committed.contents.keys() | drawn.keys()):
+        old, new = committed.contents.get(name), drawn.get(name)
+        if old == new or name.endswith(_UNREPEATABLE):
+            continue
+        if new is None:
+            what = "is not drawn from the data"
+        elif old is None:
+            what = "is drawn from the data, and missing"
+        else:
+            what = f"is drawn otherwise: {content_difference(old, new)}"
+        differences.append(Issue("differs", (committed.folder / name).as_posix(), what))
+    return differences
 
 
 def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str, bytes]:
@@ -81,20 +92,6 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     links = {unescape(match.decode()) for match in _LINK.findall(committed.contents.get("index.html", b""))}
     write_drawn(out, data, Drawing(single_file=not has_script, lean=lean, png=png, links=frozenset(links)))
     return read_committed(out).contents
-
-
-def _file_differences(committed: CommittedReport, drawn: Mapping[str, bytes]) -> Iterator[Issue]:
-    for name in sorted(committed.contents.keys() | drawn.keys()):
-        where = (committed.folder / name).as_posix()
-        old, new = committed.contents.get(name), drawn.get(name)
-        if old == new or name.endswith(_UNREPEATABLE):
-            continue
-        if old is None or new is None:
-            yield Issue(
-                "differs", where, "is not drawn from the data" if new is None else "is drawn from the data, and missing"
-            )
-        else:
-            yield Issue("differs", where, f"is drawn otherwise: {content_difference(old, new)}")
 
 
 def content_difference(old: bytes, new: bytes) -> str:

@@ -59,7 +59,15 @@ def sample_of_plan(plan: Plan, salt: str, known: "Registries", ends: Mapping[str
     runs = stratified_runs(plan, salt)
 
     def cut(most: int) -> Plan:
-        return plan_of_runs(plan, [_ending_by(run, most, ends.get(run.key, ())) for run in runs])
+        shorter = []
+        for run in runs:
+            stops = ends.get(run.key)
+            if run.steps > most and stops:
+                last = max((step for step in stops if step <= most), default=stops[0])
+                shorter.append(replace(run, steps=min(run.steps, last)))
+            else:
+                shorter.append(run)
+        return plan_of_runs(plan, shorter)
 
     limits = sorted({run.steps for run in runs}.union(*(ends.get(run.key, ()) for run in runs)))
     fitting = bisect_right(limits, LARGEST_SAMPLE, key=lambda most: flops_of_plan(cut(most), known))
@@ -92,13 +100,6 @@ def possible_ends(plan: Plan, committed: Results) -> dict[str, list[int]]:
     later = later.filter(~pl.col("_update") | pl.col("_update").all().over("run"))
     steps = dict(later.group_by("run").agg(pl.col("step").unique().sort()).iter_rows())
     return {run.key: steps[run.key[:KEY_DIGITS]] for run in plan.runs if run.key[:KEY_DIGITS] in steps}
-
-
-def _ending_by(run: Run, most: int, ends: Sequence[int]) -> Run:
-    """A run as it is after at most so many updates, or at the first of its ends; whole where it is short enough."""
-    if run.steps <= most or not ends:
-        return run
-    return replace(run, steps=min(run.steps, max((step for step in ends if step <= most), default=ends[0])))
 
 
 def flops_of_plan(plan: Plan, known: "Registries") -> float:

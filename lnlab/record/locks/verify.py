@@ -122,7 +122,13 @@ def verify_locks(
             on_report(reports[path])
 
     for path in paths:
-        reports[path] = _verify_intact(path)
+        try:
+            lock = read_lock(path)
+        except LabError as error:
+            unread = tuple(Issue("differs", problem.where, problem.what) for problem in error.issues)
+            reports[path] = VerifiedReport(path, 0, unread)
+        else:
+            reports[path] = VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))
         if not level or reports[path].differences:
             on_report(reports[path])
     if level:  # a report that is not what was locked is not drawn: its data may be anybody's
@@ -135,12 +141,3 @@ def verify_locks(
                 reports[path] = replace(anew, files=report.files, differences=differences)
                 on_report(reports[path])
     return Verification(level, tuple(reports.values()))
-
-
-def _verify_intact(path: Path) -> VerifiedReport:
-    try:
-        lock = read_lock(path)
-    except LabError as error:
-        differences = tuple(Issue("differs", problem.where, problem.what) for problem in error.issues)
-        return VerifiedReport(path, 0, differences)
-    return VerifiedReport(path, len(lock.tables["files"]), tuple(differences_from_lock(lock)))

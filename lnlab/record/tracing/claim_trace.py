@@ -1,18 +1,19 @@
 """From a claim back to what it was judged on: quantity and formula, selections, rows, runs, states, settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.claim import Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.compile.front import claim_location
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.record.comparison.sides import variant_names
 from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.tracing.quantities import QuantityDefinition, condition_text, define_quantity
 from lnlab.record.tracing.sources import TracedExperiment
@@ -108,7 +109,13 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     Raises:
         LabError: there is no such claim.
     """
-    number = _number_of(source, name)
+    ids = [verdict.claim for verdict in source.verdicts]
+    if name.isdecimal() and 1 <= int(name) <= len(ids):
+        number = int(name)
+    elif name in ids:
+        number = ids.index(name) + 1
+    else:
+        raise LabError(Issue("unknown-name", source.name, f"no claim is called '{name}'", nearest(name, ids)))
     verdict = source.verdicts[number - 1]
     claim = source.claims(known).get(verdict.claim)
     document, _ = parse_leniently(source.facts.spec, Path(source.facts.path))
@@ -116,6 +123,13 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     folder = source.folder
     declared = claim_location(document, known, facts.profile, facts.overrides, verdict.claim, ())
     results = source.results if claim is None else results_of_claim(claim, source.results)
+    statements = [] if claim is None else [("", claim)]
+    statements += [(f"requires {n} ", part) for n, part in enumerate((claim or {}).get("requires") or (), 1)]
+    selections = [
+        (f"{prefix}{role}", selection)
+        for prefix, statement in statements
+        for role, selection in zip(("of", "to"), selections_of_claim(statement), strict=False)
+    ]
     stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
     return ClaimTrace(
         experiment=source.name,
@@ -128,28 +142,9 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
         if folder and (folder / "index.html").is_file()
         else "",
         plan=facts.digest,
-        selections=tuple(_traced(role, s, results, known, most_rows) for role, s in _selections(claim)),
+        selections=tuple(_traced(role, s, results, known, most_rows) for role, s in selections),
         cites=tuple(f"{c.spec}:{c.claim} (profile {c.profile})" for c in citations_of(claim)) if claim else (),
     )
-
-
-def _number_of(source: TracedExperiment, name: str) -> int:
-    ids = [verdict.claim for verdict in source.verdicts]
-    if name.isdecimal() and 1 <= int(name) <= len(ids):
-        return int(name)
-    if name not in ids:
-        raise LabError(Issue("unknown-name", source.name, f"no claim is called '{name}'", nearest(name, ids)))
-    return ids.index(name) + 1
-
-
-def _selections(claim: Claim | None) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """The selections of a claim and of what it requires, each with its role."""
-    if claim is None:
-        return
-    parts = [("", claim), *((f"requires {n} ", part) for n, part in enumerate(claim.get("requires") or (), 1))]
-    for prefix, part in parts:
-        for role, selection in zip(("of", "to"), selections_of_claim(part), strict=False):
-            yield f"{prefix}{role}", selection
 
 
 def _traced(
@@ -174,29 +169,28 @@ def _traced(
         )
     if left_out := alone_in_words(results, selection, rows):
         definitions = tuple(replace(one, origin=f"{one.origin}; {left_out}") for one in definitions)
+    names_in_words = variant_names(results)
+    variants = []
+    for (variant,), part in runs.filter(pl.col("variant").is_in(rows["variant"].unique().implode())).group_by(
+        "variant", maintain_order=True
+    ):
+        counts = part["status"].fill_null("not run").value_counts(sort=True).iter_rows()
+        variants.append(
+            TracedVariant(
+                variant=names_in_words[str(variant)],
+                key=str(variant),
+                seeds=seeds_text(part["seed"].to_list()),
+                runs=tuple(part["run"]),
+                statuses=", ".join(f"{number} {status}" for status, number in counts),
+            )
+        )
     columns = [name for name in _ROW_COLUMNS if name in rows.columns and rows[name].null_count() < rows.height]
     return TracedSelection(
         role=role,
         conditions=text,
         quantities=definitions,
         steps=tuple(sorted(rows["step"].unique().drop_nulls().to_list())),
-        variants=tuple(_variants(results, runs.filter(pl.col("variant").is_in(rows["variant"].unique().implode())))),
+        variants=tuple(variants),
         rows=rows.height,
         first_rows=tuple(rows.select(columns).head(most_rows).to_dicts()),
     )
-
-
-def _variants(results: Results, runs: pl.DataFrame) -> Iterator[TracedVariant]:
-    from lnlab.record.comparison.sides import variant_names
-
-    names = variant_names(results)
-    for (variant,), part in runs.group_by("variant", maintain_order=True):
-        counts = part["status"].fill_null("not run").value_counts(sort=True).iter_rows()
-        statuses = ", ".join(f"{number} {status}" for status, number in counts)
-        yield TracedVariant(
-            variant=names[str(variant)],
-            key=str(variant),
-            seeds=seeds_text(part["seed"].to_list()),
-            runs=tuple(part["run"]),
-            statuses=statuses,
-        )

@@ -1,7 +1,8 @@
 """From the key of a run to what it was, what was measured, how it ended, and what its worker printed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,10 +85,7 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         what = f"is the beginning of the keys of {len(matches)} runs"
         raise LabError(Issue("ambiguous", prefix, what, f"write one of {', '.join(first)}{more}"))
     (match,) = matches.values()
-    return _trace(match.source(), match.run, store, known)
-
-
-def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registries") -> RunTrace:
+    source, run = match.source(), match.run
     results = source.results
     row = results.runs.filter(run=run).row(0, named=True)
     reader = StoreReader(store.root)
@@ -97,6 +95,12 @@ def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registrie
         f"{len(record.measurements)} of {len(record.asked)} measurements, {record.folder.name}"
         for record in contents.records
     )
+    claims = []
+    for name, claim in source.claims(known).items():
+        with suppress(NothingSelected):
+            of_claim = results_of_claim(claim, results)
+            if any(run in runs_with(of_claim, selection)["run"] for selection in selections_of_claim(claim)):
+                claims.append(name)
     return RunTrace(
         experiment=source.name,
         run=run,
@@ -117,7 +121,7 @@ def _trace(source: TracedExperiment, run: str, store: "Store", known: "Registrie
         records=records,
         damaged=tuple(contents.damaged),
         log=reader.printed(row["trajectory"]),
-        claims=tuple(_claims_reading(source, run, known)),
+        claims=tuple(claims),
     )
 
 
@@ -135,16 +139,3 @@ def _probes(source: TracedExperiment, run: str) -> list[TracedProbe]:
         counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in rows.items() if n != "needs"}
         traced.append(TracedProbe(str(probe), tuple(part["step"]), {n: count for n, count in counts.items() if count}))
     return traced
-
-
-def _claims_reading(source: TracedExperiment, run: str, known: "Registries") -> Sequence[str]:
-    """The claims whose selections take this run."""
-    return [name for name, claim in source.claims(known).items() if _selects(source, claim, run)]
-
-
-def _selects(source: TracedExperiment, claim: Mapping[str, Json], run: str) -> bool:
-    try:
-        results = results_of_claim(claim, source.results)
-        return any(run in runs_with(results, s)["run"] for s in selections_of_claim(claim))
-    except NothingSelected:
-        return False

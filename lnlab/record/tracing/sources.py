@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.claims.claim import Claim, Verdict
-from lnlab.compile.front import sound_claims
 from lnlab.errors import LabError, ReportError, nearest
 from lnlab.issues import Issue
 from lnlab.record.comparison.sides import variant_names
+from lnlab.record.judging import claims_as_judged, plan_verdicts
 from lnlab.report.contents import is_report, reports_below
 from lnlab.report.facts import ReportFacts, facts_from_json
 from lnlab.report.folder import KEY_DIGITS, read_folder
-from lnlab.report.question import claims_with_choices
-from lnlab.specfile.load import parse_leniently
 from lnlab.store.plans import StoredPlan, plan_tables, plans_newest_first
 from lnlab.store.records.checksummed import CorruptFile
 from lnlab.tables import Results
@@ -68,9 +66,7 @@ class TracedExperiment:
         """The claims, resolved, by id."""
         if self.plan is not None:
             return {claim["id"]: claim for claim in self.plan.facts["claims"]}
-        document, _ = parse_leniently(self.facts.spec, Path(self.facts.path))
-        claims = claims_with_choices(*sound_claims(document, known, self.facts.profile, self.facts.overrides))
-        return {claim["id"]: claim for claim in claims}
+        return claims_as_judged(self.facts, known)
 
 
 @dataclass(frozen=True)
@@ -133,7 +129,6 @@ def report_source(folder: Path) -> TracedExperiment:
 def store_source(store: "Store", plan: StoredPlan) -> TracedExperiment:
     """A stored plan as a source."""
     from lnlab.record.evidence import plan_results
-    from lnlab.record.judging import plan_verdicts
 
     results = plan_results(store, plan)
     facts = facts_from_json(plan.facts["report"], plan.spec)
@@ -170,11 +165,8 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
 def _matches(
     prefix: str, runs: pl.DataFrame, axes: pl.DataFrame, source: Callable[[], TracedExperiment]
 ) -> Iterator[RunOfKey]:
-    matching = _runs_with(runs, prefix)
+    keys = pl.col("run", "trajectory", "variant")
+    matching = runs.filter(pl.any_horizontal(keys.str.starts_with(prefix)))
     names = variant_names(Results(matching, axes))
     for run, variant, seed in matching.select("run", "variant", "seed").iter_rows():
         yield RunOfKey(run, f"{names[variant]}, seed {seed}", source)
-
-
-def _runs_with(runs: pl.DataFrame, prefix: str) -> pl.DataFrame:
-    return runs.filter(pl.any_horizontal(pl.col("run", "trajectory", "variant").str.starts_with(prefix)))
