@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
@@ -17,9 +16,6 @@ from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
 from lnlab.report.write import Drawing, write_drawn
 from lnlab.specfile.load import text_states_results
-
-if TYPE_CHECKING:
-    from lnlab.report.write import Report
 
 
 @dataclass(frozen=True)
@@ -75,8 +71,26 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     files: list[Path] = []
     unmade = False
     for folder in request.folders:
+        into = request.target or folder
         try:
-            report = _redraw_one(folder, spec, request, drawing)
+            facts, results, verdicts = read_folder(folder)
+            refuse_without_plugins(facts.plugins, request.plugins)
+            template_folders(drawing.templates)
+            known = load_registries(request.plugins)
+            # Measurements from Python have no spec, and a table is judged where its files are: lnlab report SPEC.
+            if request.as_judged or not facts.path or text_states_results(facts.spec):
+                if into != folder:
+                    spec_file = find_spec(folder, facts)
+                    if not request.replace:
+                        refuse_other_question(into, facts, spec_file)
+                    facts = with_origin(into, facts, spec_file)
+                data = data_files(facts, results, verdicts, into)
+                note, path = "", facts.path
+            else:
+                data, judged = judge_tables(folder, into, spec, known, replacing=request.replace)
+                note, path = judged.summary, judged.path
+            report = write_drawn(into, data, Drawing(**drawing.options))
+            print_report(report, into, path, drawing, note)
         except LabError as error:
             problems += error.issues
             continue
@@ -87,27 +101,3 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     if problems:
         raise LabError(*problems)
     return FAILED if unmade else 0
-
-
-def _redraw_one(folder: Path, spec: Path | None, request: RedrawRequest, drawing: DrawingOptions) -> "Report":
-    """One report made again."""
-    into = request.target or folder
-    facts, results, verdicts = read_folder(folder)
-    refuse_without_plugins(facts.plugins, request.plugins)
-    template_folders(drawing.templates)
-    known = load_registries(request.plugins)
-    # Measurements from Python have no spec, and one of a table is judged where its files are: lnlab report SPEC.
-    if request.as_judged or not facts.path or text_states_results(facts.spec):
-        if into != folder:
-            spec_file = find_spec(folder, facts)
-            if not request.replace:
-                refuse_other_question(into, facts, spec_file)
-            facts = with_origin(into, facts, spec_file)
-        data = data_files(facts, results, verdicts, into)
-        note, path = "", facts.path
-    else:
-        data, judged = judge_tables(folder, into, spec, known, replacing=request.replace)
-        note, path = judged.summary, judged.path
-    report = write_drawn(into, data, Drawing(**drawing.options))
-    print_report(report, into, path, drawing, note)
-    return report

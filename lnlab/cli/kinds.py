@@ -52,7 +52,17 @@ def list_kinds(
 
         out().out(reference_of(known, shortest_examples(shipped_specs().values())), end="")
     elif name is not None and kind is not None:
-        entry = _entry(known, kind, name)
+        from lnlab.record.tracing.quantities import probe_of_quantity
+
+        entries = _registry(known, kind).entries
+        if name not in entries and kind == _CORPUS:
+            entries = {**entries, **{n: e for other in _other_corpora(known) for n, e in known[other].entries.items()}}
+        probe = probe_of_quantity(known, name) if name not in entries and kind == "quantity" else None
+        entry = probe or entries.get(name)
+        if entry is None:
+            measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
+            names = [*entries, *(measured if kind == "quantity" else ())]
+            raise LabError(Issue("unknown-kind", "lnlab list", f"no {kind} is called '{name}'", nearest(name, names)))
         _show(entry, as_json, measured=name if kind == "quantity" and entry.kind == "probe" else None)
     else:
         kinds = [kind] if kind else known
@@ -94,21 +104,6 @@ def _registry(known: "Mapping[str, Registry[Any]]", kind: str) -> "Registry[Any]
     if kind not in known:
         raise LabError(Issue("unknown-kind", "lnlab list", f"there is no kind '{kind}'", nearest(kind, known)))
     return known[kind]
-
-
-def _entry(known: "Mapping[str, Registry[Any]]", kind: str, name: str) -> "Entry[Any]":
-    from lnlab.record.tracing.quantities import probe_of_quantity
-
-    entries = _registry(known, kind).entries
-    if name not in entries and kind == _CORPUS:
-        entries = {**entries, **{n: e for other in _other_corpora(known) for n, e in known[other].entries.items()}}
-    if name not in entries and kind == "quantity" and (probe := probe_of_quantity(known, name)):
-        return probe
-    if name not in entries:
-        measured = [q for e in known["probe"].entries.values() for q in e.facts.quantities or ()]
-        names = [*entries, *(measured if kind == "quantity" else ())]
-        raise LabError(Issue("unknown-kind", "lnlab list", f"no {kind} is called '{name}'", nearest(name, names)))
-    return entries[name]
 
 
 def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:

@@ -124,7 +124,20 @@ def run_spec(
         wait=wait,
     )
     if as_json:
-        print_json(_as_plain(outcome))
+        stored = outcome.summary.stored
+        print_json(
+            {
+                "plan": outcome.plan,
+                "undecided": stored.undecided,
+                "decisions": list(stored.decisions),
+                "tuned": outcome.summary.tuned,
+                "computed": outcome.computed,
+                "reused": outcome.reused,
+                "runs": status_counts_of_runs(outcome.results),
+                "failures": outcome.failures,
+                "verdicts": [verdict_as_plain(verdict) for verdict in outcome.verdicts],
+            }
+        )
     else:
         _print(outcome)
         if not quiet:
@@ -139,22 +152,6 @@ def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]
     if not results.ended:
         return FAILED
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
-
-
-def _as_plain(outcome: RunResult) -> dict[str, object]:
-    """Everything that is printed, as plain values."""
-    stored = outcome.summary.stored
-    return {
-        "plan": outcome.plan,
-        "undecided": stored.undecided,
-        "decisions": list(stored.decisions),
-        "tuned": outcome.summary.tuned,
-        "computed": outcome.computed,
-        "reused": outcome.reused,
-        "runs": status_counts_of_runs(outcome.results),
-        "failures": outcome.failures,
-        "verdicts": [verdict_as_plain(verdict) for verdict in outcome.verdicts],
-    }
 
 
 def _print(outcome: RunResult) -> None:

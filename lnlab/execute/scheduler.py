@@ -189,8 +189,14 @@ class _Scheduler:
         if self.stops.urgent and not self._terminated:
             self._terminated = True
             self.executor.terminate()
-        if self.stops.count > 1 and self.in_flight:
-            self._stop_now()
+        if self.stops.count > 1 and self.in_flight:  # what the workers hold is recorded as interrupted
+            self.reporter.stopping(self.stops.first)
+            self.executor.stop()
+            for flight in self.in_flight.values():
+                answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
+                if answer.status == "interrupted":
+                    self.reporter.ended(flight, answer)
+            self.in_flight.clear()
 
     def _dispatch(self) -> None:
         """A unit to every idle worker, and more to those that soon will be; none once the sweep is stopping."""
@@ -254,13 +260,3 @@ class _Scheduler:
         except StoreError as error:
             return Answer(unit.key, STORE, problems=error.issues)
         return Answer(unit.key, status, reason, seconds)
-
-    def _stop_now(self) -> None:
-        """End the workers where they are; what they held is recorded as interrupted."""
-        self.reporter.stopping(self.stops.first)
-        self.executor.stop()
-        for flight in self.in_flight.values():
-            answer = self._record(flight.unit, "interrupted", f"stopped by {signal_name(self.stops.first)}")
-            if answer.status == "interrupted":
-                self.reporter.ended(flight, answer)
-        self.in_flight.clear()

@@ -55,13 +55,12 @@ def changed_names(before: Images, after: Images) -> list[str]:
     earlier, later = (
         {n: t for image in images.values() for n, t in image.tensors().items()} for images in (before, after)
     )
-    return sorted(n for n in earlier.keys() | later.keys() if not _same(earlier.get(n), later.get(n)))
-
-
-def _same(a: Tensor | None, b: Tensor | None) -> bool:
-    if a is None or b is None:
-        return False
-    return (a.shape, a.dtype, a.device) == (b.shape, b.dtype, b.device) and _equal(a, b)
+    changed = earlier.keys() ^ later.keys()
+    for name in earlier.keys() & later.keys():
+        a, b = earlier[name], later[name]
+        if (a.shape, a.dtype, a.device) != (b.shape, b.dtype, b.device) or not _equal(a, b):
+            changed.add(name)
+    return sorted(changed)
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:

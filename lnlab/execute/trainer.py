@@ -149,19 +149,16 @@ class Trainer:
                 self.last_finite_loss = gradient.loss
             if ending := self._rule(self.curves):
                 return ending
-            self._update(updates)
+            # What the update adds is kept only where a probe of the next state reads it: that copies all weights.
+            following = self.due.get(self.state.step + 1, ())
+            watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in following)
+            before = images_of(updates.parameters) if watched else None
+            rate = updates.apply_update()
+            self.state.last_rate = rate
+            self.state.last_update = tensor_differences(images_of(updates.parameters), before) if before else None
+            self._record(self.state.step, "train", learning_rate=rate)
             self._record(self.state.step, "train", tokens=gradient.tokens)
             self._record_epoch_loss()
-
-    def _update(self, updates: Updates) -> None:
-        # What the update adds is kept only where a probe of the next state reads it: it costs a copy of all weights.
-        measurements = self.due.get(self.state.step + 1, ())
-        watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in measurements)
-        before = images_of(updates.parameters) if watched else None
-        rate = updates.apply_update()
-        self.state.last_rate = rate
-        self.state.last_update = tensor_differences(images_of(updates.parameters), before) if before else None
-        self._record(self.state.step, "train", learning_rate=rate)
 
     def _measure_due(self) -> Ending | None:
         """Make the measurements of this state, one after another; one that fails does not stop the others."""

@@ -76,8 +76,36 @@ class Updates:
 
     def gradient(self) -> Gradient:
         """The gradient of the next update; it is computed once."""
-        if self._next_gradient is None:
-            self._next_gradient = self._compute_gradient(self.batches())
+        if self._next_gradient is not None:
+            return self._next_gradient
+        losses = []
+        tokens = 0
+        before = [buffer.clone() for buffer in self._buffers]
+        self._train(True)
+        optimizer = self.optimizer
+        point = optimizer.at_gradient_point() if isinstance(optimizer, GradientsElsewhere) else nullcontext()
+        with point, torch.enable_grad():
+            for number, batch in enumerate(self.batches()):
+                seed_dropout(self.state.draw("dropout", self.state.step + 1, number), self.device)
+                with autocast(self.setting):
+                    loss, units = self.state.task.loss(self.state.model, batch)
+                loss.backward()  # type: ignore[no-untyped-call]
+                losses.append(loss.detach())
+                tokens += units
+        self._train(False)
+        parts = [p.grad for p in self._parameters]
+        self._clear_gradients()
+        buffers = [buffer.clone() for buffer in self._buffers]
+        self._set_buffers(before)  # probes see the state before the update: running statistics move with it
+        present = [part for part in parts if part is not None]
+        torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
+        self._next_gradient = Gradient(
+            loss=float(torch.stack(losses).sum()) / tokens,
+            norm=get_total_norm(present),
+            tokens=tokens,
+            parts=parts,
+            buffers=buffers,
+        )
         return self._next_gradient
 
     def apply_update(self) -> float:
@@ -103,38 +131,6 @@ class Updates:
         self._next_batches = []
         self.state.step += 1
         return first
-
-    def _compute_gradient(self, batches: list[Batch]) -> Gradient:
-        model = self.state.model
-        task = self.state.task
-        losses = []
-        tokens = 0
-        before = [buffer.clone() for buffer in self._buffers]
-        self._train(True)
-        optimizer = self.optimizer
-        point = optimizer.at_gradient_point() if isinstance(optimizer, GradientsElsewhere) else nullcontext()
-        with point, torch.enable_grad():
-            for number, batch in enumerate(batches):
-                seed_dropout(self.state.draw("dropout", self.state.step + 1, number), self.device)
-                with autocast(self.setting):
-                    loss, units = task.loss(model, batch)
-                loss.backward()  # type: ignore[no-untyped-call]
-                losses.append(loss.detach())
-                tokens += units
-        self._train(False)
-        parts = [p.grad for p in self._parameters]
-        self._clear_gradients()
-        buffers = [buffer.clone() for buffer in self._buffers]
-        self._set_buffers(before)  # probes see the state before the update: running statistics move with it
-        present = [part for part in parts if part is not None]
-        torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
-        return Gradient(
-            loss=float(torch.stack(losses).sum()) / tokens,
-            norm=get_total_norm(present),
-            tokens=tokens,
-            parts=parts,
-            buffers=buffers,
-        )
 
     def _clear_gradients(self) -> None:
         for parameter in self._parameters:

@@ -54,28 +54,24 @@ def work(assignment: Assignment) -> Answer:
     """Do what one trajectory lacks."""
     become_worker()
     with counting_stops(URGENT) as stops:  # Ctrl-C in a terminal reaches workers as well, which finish
-        return _work(assignment, stops)
-
-
-def _work(assignment: Assignment, stops: Stops) -> Answer:
-    timer = Timer()
-    key = assignment.trajectory.key
-    forget_peak()
-    try:
-        unit = assignment.open_unit(key)
-        if unit is None:
-            return Answer(key, BUSY, "another process works on it")
-        ended = _complete(assignment, unit, timer, stops)
-    except StoreError as error:
-        return Answer(key, STORE, problems=error.issues)
-    except CorpusError as error:
-        return Answer(key, CORPUS, problems=error.issues)
-    except Exception as error:  # nothing may break the pool
-        return Answer(key, STORE, problems=(Issue("failed", "", f"the store failed: {_one_line(error)}"),))
-    if ended is None:
-        return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
-    status, text = ended
-    return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
+        timer = Timer()
+        key = assignment.trajectory.key
+        forget_peak()
+        try:
+            unit = assignment.open_unit(key)
+            if unit is None:
+                return Answer(key, BUSY, "another process works on it")
+            ended = _complete(assignment, unit, timer, stops)
+        except StoreError as error:
+            return Answer(key, STORE, problems=error.issues)
+        except CorpusError as error:
+            return Answer(key, CORPUS, problems=error.issues)
+        except Exception as error:  # nothing may break the pool
+            return Answer(key, STORE, problems=(Issue("failed", "", f"the store failed: {_one_line(error)}"),))
+        if ended is None:
+            return Answer(key, "finished", "another process finished it", seconds=timer.total(), elsewhere=True)
+        status, text = ended
+        return Answer(key=key, status=status, text=text, seconds=timer.total(), peak_bytes=peak_resident())
 
 
 class Timer:

@@ -20,12 +20,13 @@ def become_worker() -> None:
     torch.set_num_threads(threads())
     parent = parent_process()
     if parent is not None:
-        Thread(target=_die_with, args=(parent.sentinel,), name="lnlab parent", daemon=True).start()
+        sentinel = parent.sentinel
 
+        def die_with_parent() -> None:
+            connection.wait([sentinel])  # until the parent has ended
+            os._exit(1)  # at once, from a thread: whatever is not committed is lost, as after a crash
 
-def _die_with(sentinel: int) -> None:
-    connection.wait([sentinel])  # until the parent has ended
-    os._exit(1)  # at once, from a thread: whatever is not committed is lost, as after a crash
+        Thread(target=die_with_parent, name="lnlab parent", daemon=True).start()
 
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -33,13 +34,6 @@ MAX_BYTES = 8 * 1024 * 1024
 
 CHECK_EVERY = 0.2
 """Seconds between two looks at its size."""
-
-
-def _keep_small(handle: int, ended: Event) -> None:
-    """Empty a file that is open for appending whenever it is too large, until the event."""
-    while not ended.wait(CHECK_EVERY):
-        if os.fstat(handle).st_size > MAX_BYTES:
-            os.ftruncate(handle, 0)
 
 
 @contextmanager
@@ -51,7 +45,14 @@ def output_to(path: Path) -> Iterator[None]:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
         faulthandler.enable(file=2)
-        watch = Thread(target=_keep_small, args=(file.fileno(), ended), name="lnlab output", daemon=True)
+        handle = file.fileno()
+
+        def keep_small() -> None:
+            while not ended.wait(CHECK_EVERY):
+                if os.fstat(handle).st_size > MAX_BYTES:  # it is open for appending: what follows begins anew
+                    os.ftruncate(handle, 0)
+
+        watch = Thread(target=keep_small, name="lnlab output", daemon=True)
         if path.is_file():
             watch.start()
         try:

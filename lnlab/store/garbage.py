@@ -60,10 +60,21 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
         unwanted = set(trajectories)
         held = set[str]()
         for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
-            if folder.name in unwanted:
-                _refuse_new_plans(root, present)
-                if not _remove_trajectory(root, folder):
-                    held.add(folder.name)
+            if folder.name not in unwanted:
+                continue
+            _refuse_new_plans(root, present)
+            lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
+            if lease is None:  # another process works on it
+                held.add(folder.name)
+                continue
+            try:
+                for stretch in stretches(folder):
+                    remove_stretch(stretch)
+                files.remove(folder / STATES_FOLDER)
+            finally:
+                lease.release()
+            files.remove_empty(folder)
+            files.remove_empty(folder.parent)
         damaged = list(_remove_packed(root, unwanted - held, present))
     return Removal(tuple(plans), tuple(sorted(unwanted - held)), tuple(sorted(held)), tuple(damaged))
 
@@ -76,22 +87,6 @@ def _refuse_new_plans(root: Path, present: set[str]) -> None:
     if _plans(root) - present:
         what = "a run began while this store was cleaned, and may need what is left"
         raise StoreError(Issue("busy", str(root), what, "do this again: what it needs stays then"))
-
-
-def _remove_trajectory(root: Path, folder: Path) -> bool:
-    """Remove what lies in the folder of a trajectory; whether nobody works there."""
-    lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
-    if lease is None:
-        return False
-    try:
-        for stretch in stretches(folder):
-            remove_stretch(stretch)
-        files.remove(folder / STATES_FOLDER)
-    finally:
-        lease.release()
-    files.remove_empty(folder)
-    files.remove_empty(folder.parent)
-    return True
 
 
 def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterator[str]:

@@ -261,8 +261,15 @@ class _Curves:
     def _owned(self, runs: pl.DataFrame) -> pl.DataFrame:
         """``run step split kind variant seed trajectory _order owner``: the evaluations of these runs."""
         needs = self.needs.join(runs, on="run", how="semi", maintain_order="left")
+        probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
+        choices = {probe: choice for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
+        rows = [(probe, choice["kind"], choice["split"]) for probe, choice in choices.items()]
+        table = pl.DataFrame(rows, {"probe": pl.String, "kind": pl.String, "split": pl.String}, orient="row")
+        joined = needs.join(table, on="probe", maintain_order="left_right")
+        keys = ["run", "step", "split", "kind"]
+        evaluations = joined.select(*keys, "measurement").unique(keys, maintain_order=True)
         named = runs.select("run", "variant", "seed", "trajectory", "_order")
-        evaluations = _evaluations(needs).join(named, on="run", maintain_order="left")
+        evaluations = evaluations.join(named, on="run", maintain_order="left")
         owners = self.stored.requests.owners
         return evaluations.join(owners, on="measurement", maintain_order="left").drop("measurement")
 
@@ -313,17 +320,6 @@ def _evaluated(owned: pl.LazyFrame, rows: pl.LazyFrame) -> Iterator[pl.LazyFrame
     yield owned.join(scores, on=["owner", "step", "split", "kind"], maintain_order="left_right").drop("kind")
     evaluated_steps = owned.drop("split", "kind").unique(["run", "step"], keep="first", maintain_order=True)
     yield evaluated_steps.join(owner_rows.filter(epochs), on=["owner", "step"], maintain_order="left_right")
-
-
-def _evaluations(needs: pl.DataFrame) -> pl.DataFrame:
-    """``run step split kind measurement``: the evaluations of each run."""
-    probes = {probe: json.loads(probe) for probe in needs["probe"].unique()}
-    choices = {probe: choice for probe, choice in probes.items() if choice["kind"] in EVALUATIONS}
-    rows = [(probe, choice["kind"], choice["split"]) for probe, choice in choices.items()]
-    table = pl.DataFrame(rows, {"probe": pl.String, "kind": pl.String, "split": pl.String}, orient="row")
-    joined = needs.join(table, on="probe", maintain_order="left_right")
-    keys = ["run", "step", "split", "kind"]
-    return joined.select(*keys, "measurement").unique(keys, maintain_order=True)
 
 
 def requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:

@@ -40,12 +40,12 @@ class Lease:
     _released: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
-        Thread(target=self._refresh, name="lnlab lease", daemon=True).start()
+        def refresh() -> None:
+            while not self._released.wait(self.period / 4):
+                with suppress(StoreError):  # a lease that cannot be refreshed is lost at worst
+                    files.touch(self.path)
 
-    def _refresh(self) -> None:
-        while not self._released.wait(self.period / 4):
-            with suppress(StoreError):  # a lease that cannot be refreshed is lost at worst
-                files.touch(self.path)
+        Thread(target=refresh, name="lnlab lease", daemon=True).start()
 
     def release(self) -> None:
         """Give it back, unless somebody has taken it over.

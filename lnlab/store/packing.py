@@ -90,24 +90,20 @@ def pack_store(root: Path) -> None:
     with packs_locked(root) as acquired:
         if not acquired:
             return
-        loose = list(_loose(root))
-        for trajectory, records in loose:
+        loose: dict[str, list[Record]] = {}
+        reader = StoreReader(root)
+        for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
+            if not stretches(folder) or (folder / LEASE_FILE).exists():  # nothing to pack, or somebody works there
+                files.remove_empty(folder)
+                continue
+            records = reader.read(folder.name).records
+            if records and records[-1].outcome["status"] != "interrupted":  # else it is to be gone on with
+                loose[folder.name] = records
+        for trajectory, records in loose.items():
             _prune(root, trajectory, records)
         if len(loose) >= MIN_LOOSE_TRAJECTORIES:
-            _pack(root, in_plan_order(root, {trajectory for trajectory, _ in loose}))
+            _pack(root, in_plan_order(root, set(loose)))
         _join(root)
-
-
-def _loose(root: Path) -> Iterator[tuple[str, list[Record]]]:
-    """Trajectories with stretches in folders, on which nobody works and which are not to be gone on with."""
-    reader = StoreReader(root)
-    for folder in sorted((root / "trajectories").glob("??/*"), key=lambda folder: folder.name):
-        if not stretches(folder) or (folder / LEASE_FILE).exists():
-            files.remove_empty(folder)
-            continue
-        records = reader.read(folder.name).records
-        if records and records[-1].outcome["status"] != "interrupted":
-            yield folder.name, records
 
 
 def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
@@ -185,7 +181,22 @@ class PackWriter:
             name = stretch_name(0)
             hidden = self.root / PACKS_FOLDER / f"{HIDDEN_PREFIX}{name}"
             files.make_folder(hidden)
-            tables = {RECORDS: self._write(hidden, RECORDS, _records_frame(list(self._stretches.values())))}
+            records = [
+                (
+                    stretch.record.trajectory,
+                    stretch.record.folder.name,
+                    stretch.record.first_step,
+                    stretch.record.steps,
+                    None if stretch.record.asked == stretch.record.measurements else list(stretch.record.asked),
+                    list(stretch.record.measurements),
+                    canonical(dict(stretch.record.outcome)),
+                    canonical(dict(stretch.record.files)),
+                    stretch.output or None,
+                )
+                for stretch in self._stretches.values()
+            ]
+            records_frame = pl.DataFrame(records, schema=RECORDS_SCHEMA, orient="row")
+            tables = {RECORDS: self._write(hidden, RECORDS, records_frame)}
             for table, parts in self._tables.items():
                 tables[table] = self._write(hidden, table, self._packed_rows(table, parts))
             index = to_checksummed_json(TablePack(hidden, list(self._stretches), tables).to_index())
@@ -224,25 +235,6 @@ class PackWriter:
             for (start, end), (_, height) in zip(pairwise(starts), found, strict=True)
         ]
         return PackedTable(folder / f"{table}.parquet", counts, groups, content[footer:])
-
-
-def _records_frame(packed: Sequence[Stretch]) -> pl.DataFrame:
-    rows = [
-        (
-            record.trajectory,
-            record.folder.name,
-            record.first_step,
-            record.steps,
-            None if record.asked == record.measurements else list(record.asked),
-            list(record.measurements),
-            canonical(dict(record.outcome)),
-            canonical(dict(record.files)),
-            stretch.output or None,
-        )
-        for stretch in packed
-        for record in (stretch.record,)
-    ]
-    return pl.DataFrame(rows, schema=RECORDS_SCHEMA, orient="row")
 
 
 def _pack(root: Path, trajectories: list[str]) -> None:

@@ -230,8 +230,24 @@ class TablePack:
             raise PackReplaced from error
         except OSError as error:
             raise as_store_error("read", self.folder, error) from error
-        records = {(row["trajectory"], row["stretch"]): row for row in rows.iter_rows(named=True)}
-        stretches = [self._stretch(position, records[self.stretches[position]]) for position in intact]
+        by_stretch = {(row["trajectory"], row["stretch"]): row for row in rows.iter_rows(named=True)}
+        root = self.folder.parent.parent
+        stretches = []
+        for position in intact:
+            trajectory, name = self.stretches[position]
+            row = by_stretch[trajectory, name]
+            measurements = tuple(row["measurements"])
+            record = Record(
+                folder=trajectory_folder(root, trajectory) / name,
+                trajectory=trajectory,
+                first_step=row["first_step"],
+                steps=row["steps"],
+                asked=measurements if row["asked"] is None else tuple(row["asked"]),
+                measurements=measurements,
+                outcome=json.loads(row["outcome"]),
+                files=json.loads(row["files"]),
+            )
+            stretches.append(Stretch(record, files=None, output=row["output"] or b"", pack=self, position=position))
         return stretches, {trajectory: list(dict.fromkeys(sentences)) for trajectory, sentences in damaged.items()}
 
     def _damage(self, position: int) -> list[str]:
@@ -245,21 +261,6 @@ class TablePack:
         if sentences and not self.folder.is_dir():
             raise PackReplaced
         return sentences
-
-    def _stretch(self, position: int, row: Mapping[str, Any]) -> Stretch:
-        trajectory, name = self.stretches[position]
-        measurements = tuple(row["measurements"])
-        record = Record(
-            folder=trajectory_folder(self.folder.parent.parent, trajectory) / name,
-            trajectory=trajectory,
-            first_step=row["first_step"],
-            steps=row["steps"],
-            asked=measurements if row["asked"] is None else tuple(row["asked"]),
-            measurements=measurements,
-            outcome=json.loads(row["outcome"]),
-            files=json.loads(row["files"]),
-        )
-        return Stretch(record, files=None, output=row["output"] or b"", pack=self, position=position)
 
     def scan(self, table: str, positions: Sequence[int]) -> pl.LazyFrame:
         """The rows of intact stretches at these positions, in order: ``trajectory stretch`` and those of the table."""

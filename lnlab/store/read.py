@@ -25,7 +25,8 @@ def find_plan(root: Path, spec: Path, profile: str | None = None, *, content: by
         raise StoreError(*error.issues) from error
     candidates = [stored for stored in plans_newest_first(root) if stored.profile == profile]
     same_text = [stored for stored in candidates if stored.text == text]
-    same_file = [stored for stored in candidates if _is_of_file(stored, spec)]
+    paths = {str(spec.absolute()), str(spec.resolve())}  # it may have been reached by links, then or now
+    same_file = [stored for stored in candidates if paths & {stored.spec, str(Path(stored.spec).resolve())}]
     if same_text:
         return min(same_text, key=lambda stored: (stored not in same_file, bool(stored.overrides)))
     if same_file:
@@ -35,8 +36,3 @@ def find_plan(root: Path, spec: Path, profile: str | None = None, *, content: by
     raise StoreError(
         Issue("not-run", str(spec), f"was never run in the store {root}", f"{command}, or name another store")
     )
-
-
-def _is_of_file(stored: StoredPlan, spec: Path) -> bool:
-    """Whether a plan was made from this file, which may have been reached by links."""
-    return bool({stored.spec, str(Path(stored.spec).resolve())} & {str(spec.absolute()), str(spec.resolve())})

@@ -132,22 +132,20 @@ class Remote:
         """
         with self._reaching("read", name):
             try:
-                content = self._first_bytes(name, size)
+                if self.folder is None:
+                    content = bytes(self.system.cat_file(self._path(name), start=0, end=size))
+                else:
+                    path = self.folder / name
+                    if not stat.S_ISREG(path.lstat().st_mode):
+                        raise Untrusted(self.place(name), "is no plain file")
+                    with path.open("rb") as file:
+                        content = file.read(size)
             except FileNotFoundError:
                 raise Untrusted(self.place(name), "is missing", "nothing was written; push it again") from None
         if len(content) != size or digest_bytes(content) != name.rpartition("/")[2]:
             what = "is not what its name says"
             raise Untrusted(self.place(name), what, "nothing was written; remove it there and push it again")
         return content
-
-    def _first_bytes(self, name: str, size: int) -> bytes:
-        if self.folder is None:
-            return bytes(self.system.cat_file(self._path(name), start=0, end=size))
-        path = self.folder / name
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise Untrusted(self.place(name), "is no plain file")
-        with path.open("rb") as file:
-            return file.read(size)
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file there, whole or not at all as far as the place can.

@@ -53,7 +53,13 @@ class UnitOpener:
         if lease is None:
             return None
         try:
-            printed = _clear(folder)
+            printed = b""
+            for stretch in stretches(folder):
+                # It was never committed, and nobody works on it, as the lease is ours: only what it printed stays.
+                if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
+                    with suppress(FileNotFoundError):
+                        printed = (stretch / OUTPUT_FILE).read_bytes()
+                    files.remove(stretch)
             unit = StoreUnit(self.root, key, folder / stretch_name(0), lease)
             files.make_folder(unit.folder)
             if printed:
@@ -71,17 +77,6 @@ class UnitOpener:
                 files.make_folder(folder)
                 return acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
         return None
-
-
-def _clear(folder: Path) -> bytes:
-    """Remove stretches that were never committed (the lease is ours: nobody works there); what they printed last."""
-    printed = b""
-    for stretch in stretches(folder):
-        if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
-            with suppress(FileNotFoundError):
-                printed = (stretch / OUTPUT_FILE).read_bytes()
-            files.remove(stretch)
-    return printed
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +13,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 if TYPE_CHECKING:
-    from lnlab.record.comparison.differences import Comparison, SideDifference
+    from lnlab.record.comparison.differences import SideDifference
 
 DIFF_EXAMPLE = "Example: [bold]lnlab diff HEAD~1:specs/xiong_fig3.lock specs/xiong_fig3.lock[/bold]"
 _MOST_PRINTED = 20
@@ -42,7 +41,23 @@ def diff(
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """
-    comparison = _comparison(a, b, profile, plugins)
+    from lnlab.record.comparison.collections import collection, compare_collections
+    from lnlab.record.comparison.differences import compare
+    from lnlab.record.comparison.sides import read_side
+    from lnlab.record.registries import load_registries
+
+    first, second = collection(a), collection(b)
+    if first and second:
+        comparison = compare_collections(first, second)
+    elif either := first or second:
+        other = b if first else a
+        raise LabError(
+            Issue("wrong-option", other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}")
+        )
+    else:
+        known = load_registries(plugins) if plugins else None
+        with ExitStack() as stack:
+            comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
     if as_json:
         kinds = {kind: [asdict(entry) for entry in entries] for kind, entries in comparison.differences.items()}
         print_json(
@@ -68,41 +83,17 @@ def diff(
     raise typer.Exit(0 if comparison.same else FAILED)
 
 
-def _comparison(a: str, b: str, profile: str | None, plugins: list[Path]) -> "Comparison":
-    from lnlab.record.comparison.collections import collection, compare_collections
-    from lnlab.record.comparison.differences import compare
-    from lnlab.record.comparison.sides import read_side
-    from lnlab.record.registries import load_registries
-
-    first, second = collection(a), collection(b)
-    if first and second:
-        return compare_collections(first, second)
-    if either := first or second:
-        other = b if first else a
-        raise LabError(
-            Issue("wrong-option", other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}")
-        )
-    known = load_registries(plugins) if plugins else None
-    with ExitStack() as stack:
-        return compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))
-
-
 def _print_list(kind: str, entries: "tuple[SideDifference, ...]") -> None:
     out().print(f"{kind}:")
     for entry in entries[:_MOST_PRINTED]:
-        a, b = _excerpts(entry.a, entry.b)
+        a, b = entry.a, entry.b
+        if max(len(a), len(b)) > 2 * _LONGEST:  # only what stands around the first place where they differ
+            place = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            start = max(0, place - _LONGEST // 3) if place > _LONGEST else 0
+            a, b = _excerpt(a, start), _excerpt(b, start)
         out().print(f"  {one_line(f'{entry.where}: {a} → {b}')}")
     if len(entries) > _MOST_PRINTED:
         out().print(f"  {len(entries) - _MOST_PRINTED:,} more: --json has all")
-
-
-def _excerpts(a: str, b: str) -> tuple[str, str]:
-    """Cut two long texts to what stands around the first place where they differ."""
-    if max(len(a), len(b)) <= 2 * _LONGEST:
-        return a, b
-    place = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    start = max(0, place - _LONGEST // 3) if place > _LONGEST else 0
-    return _excerpt(a, start), _excerpt(b, start)
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -52,7 +52,7 @@ class ArrayTask:
             words,
             cwd=self.folder,
             env=environment,
-            preexec_fn=_ignore_requeue_signal,  # noqa: PLW1509
+            preexec_fn=lambda: signal.signal(signal.SIGUSR2, signal.SIG_IGN),  # noqa: PLW1509
         )
         status = self._process.wait()
         if status in (128 + signal.SIGTERM, -signal.SIGTERM):
@@ -71,10 +71,6 @@ class ArrayTask:
                 os.kill(self._process.pid, signal.SIGTERM)
                 os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         return DelayedSubmission(ArrayTask(self.words, self.folder, self.environment))
-
-
-def _ignore_requeue_signal() -> None:
-    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
 
 @dataclass(frozen=True)
@@ -106,11 +102,14 @@ class SubmittedTasks:
 
     def failures(self) -> list[tuple[str, Path]]:
         """The last line of each task whose command failed, and the file with all that it printed."""
-        return [
-            (_last_line(job.paths.stderr) or _last_line(job.paths.stdout) or job.state, job.paths.stderr)
-            for job in self.jobs
-            if _status(job) not in (0, 1)  # 1: a run failed, which the store says better
-        ]
+        failures = []
+        for job in self.jobs:
+            with suppress(Exception):  # submitit's own errors, or whatever the task raised
+                if job.result() in (0, 1):  # 1: a run failed, which the store says better
+                    continue
+            line = _last_line(job.paths.stderr) or _last_line(job.paths.stdout) or job.state
+            failures.append((line, job.paths.stderr))
+        return failures
 
 
 def submit_tasks(
@@ -161,15 +160,6 @@ def submit_tasks(
             Issue("unreachable", "--executor slurm", "SLURM's commands are not on this machine", remedy)
         ) from error
     return SubmittedTasks(jobs, logs)
-
-
-def _status(job: Any) -> int | None:
-    """The exit status of a task's command; None where the task itself failed."""
-    try:
-        status: int = job.result()
-    except Exception:  # submitit's own errors, or whatever the task raised
-        return None
-    return status
 
 
 def _last_line(path: Path) -> str:

@@ -117,7 +117,15 @@ class RayExecutor:
                 if agent.lost and not agent.tasks:
                     ray.kill(agent.handle)
                     del self._agents[number]
-            self._start_agents()
+            # As many agents as are wanted: Ray starts each once a node has room for it.
+            if self.limit is not None:
+                self.count = max(self.count, min(self.limit, cluster_size().cores // threads()))
+            needs = {"num_cpus": threads(), "num_gpus": self.resources.gpus, "memory": self.resources.memory}
+            while len(self._agents) < self.count:
+                self._started += 1
+                handle: Any = ray.remote(Agent).options(**needs).remote(threads())
+                greeting = handle.introduce.remote(self._token, self._content).future()
+                self._agents[self._started] = _AgentState(handle, greeting)
         for agent in self._agents.values():
             if not (agent.ready or agent.lost) and agent.message.done():
                 self._first_contact(agent)
@@ -128,17 +136,6 @@ class RayExecutor:
             self._begun = None
             self.say("waiting for the cluster: none of its nodes has room for a worker yet")
         return ready
-
-    def _start_agents(self) -> None:
-        """Have as many agents as are wanted; Ray starts each once a node has room for it."""
-        if self.limit is not None:
-            self.count = max(self.count, min(self.limit, cluster_size().cores // threads()))
-        needs = {"num_cpus": threads(), "num_gpus": self.resources.gpus, "memory": self.resources.memory}
-        while len(self._agents) < self.count:
-            self._started += 1
-            handle: Any = ray.remote(Agent).options(**needs).remote(threads())
-            greeting = handle.introduce.remote(self._token, self._content).future()
-            self._agents[self._started] = _AgentState(handle, greeting)
 
     def _first_contact(self, agent: _AgentState) -> None:
         """Take in who an agent is, or that it could not begin.
@@ -168,18 +165,14 @@ class RayExecutor:
             what = f"has {', '.join(others)}, and other software gives other numbers"
             raise LabError(Issue("differs", f"node {message.host}", what, "install the same versions on every node"))
         agent.ready = message.shares
-        if not message.shares:
-            agent.message = agent.handle.open_door.remote(self._open_relay()).future()
-
-    def _open_relay(self) -> Any:
-        """The actor beside the store, for nodes that do not see its folder."""
-        if self._relay is None:
-            here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-                ray.get_runtime_context().get_node_id(), soft=False
-            )
-            relay = ray.remote(Relay).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_CALLS_AT_ONCE)
-            self._relay = relay.remote(self.open_unit)
-        return self._relay
+        if not message.shares:  # its node does not see the folder of the store: an actor beside the store does
+            if self._relay is None:
+                here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+                    ray.get_runtime_context().get_node_id(), soft=False
+                )
+                relay = ray.remote(Relay).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_CALLS_AT_ONCE)
+                self._relay = relay.remote(self.open_unit)
+            agent.message = agent.handle.open_door.remote(self._relay).future()
 
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1

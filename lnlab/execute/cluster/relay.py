@@ -83,19 +83,17 @@ def open_door(relay: Any) -> Doorway:
     """A socket of this process whose callers talk to the relay."""
     secret = secrets.token_bytes(16)
     listener = Listener(family="AF_UNIX", authkey=secret)
-    Thread(target=_accept, args=(listener, relay), name="lnlab door", daemon=True).start()
-    return Doorway(str(listener.address), secret)
 
+    def serve(connection: "Connection[Any, Any]") -> None:  # until the worker is done or gone
+        try:
+            while True:
+                connection.send(ray.get(relay.answer.remote(*connection.recv())))
+        except (EOFError, OSError):
+            connection.close()
 
-def _accept(listener: Listener, relay: Any) -> None:
-    while True:
-        Thread(target=_serve, args=(listener.accept(), relay), name="lnlab door", daemon=True).start()
-
-
-def _serve(connection: "Connection[Any, Any]", relay: Any) -> None:
-    """Pass on what a worker asks until it is done or gone."""
-    try:
+    def accept() -> None:
         while True:
-            connection.send(ray.get(relay.answer.remote(*connection.recv())))
-    except (EOFError, OSError):
-        connection.close()
+            Thread(target=serve, args=(listener.accept(),), name="lnlab door", daemon=True).start()
+
+    Thread(target=accept, name="lnlab door", daemon=True).start()
+    return Doorway(str(listener.address), secret)

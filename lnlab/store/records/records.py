@@ -84,7 +84,14 @@ class StoreReader:
         intact: dict[str, dict[str, Stretch]] = {}
         damaged: dict[str, list[tuple[str, str]]] = {}
         for trajectory in trajectories:
-            intact[trajectory], damaged[trajectory] = self._read_folder(trajectory)
+            intact[trajectory], damaged[trajectory] = {}, []
+            for folder in stretches(trajectory_folder(self.root, trajectory)):
+                try:
+                    intact[trajectory][folder.name] = self.read_stretch(folder)
+                except FileNotFoundError:  # nothing was committed there
+                    continue
+                except CorruptFile as error:
+                    damaged[trajectory].append((folder.name, str(error)))
         packed, damaged_groups = self.packs.read(trajectories)
         for stretch in packed:
             intact[stretch.record.trajectory].setdefault(stretch.record.folder.name, stretch)
@@ -96,19 +103,6 @@ class StoreReader:
             ordered = [found[name] for name in in_stretch_order(found)]
             contents[trajectory] = TrajectoryContents(ordered, [*sentences, *damaged_groups.get(trajectory, ())])
         return contents
-
-    def _read_folder(self, trajectory: str) -> tuple[dict[str, Stretch], list[tuple[str, str]]]:
-        """The intact stretches in the folder of a trajectory by name, and name and damage of the others."""
-        intact = {}
-        damaged = []
-        for folder in stretches(trajectory_folder(self.root, trajectory)):
-            try:
-                intact[folder.name] = self.read_stretch(folder)
-            except FileNotFoundError:  # nothing was committed there
-                continue
-            except CorruptFile as error:
-                damaged.append((folder.name, str(error)))
-        return intact, damaged
 
     def read_stretch(self, folder: Path) -> Stretch:
         """The stretch in a folder of its own.
