@@ -67,32 +67,27 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
     flops = facts["flops"]
     seeds = sorted({claim["n"] for claim in facts["claims"]})
     judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    memory = facts["memory"]
+    bound = format_quantity(memory["bound_bytes"], "B")
+    room = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
+    if memory["make_graphs_anew"]:
+        of = format_count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
+        room.append(f"graphs of {memory['make_graphs_anew']:,} of {of} recomputed")
+        room += [f"to stay within {bound}"] if memory["fits"] else []
+    elif memory["keep_graphs"]:
+        room.append(f"graphs kept, within {bound}")
+    if not memory["fits"]:
+        room.append(f"more than the {format_quantity(memory['machine_bytes'], 'B')} of this machine")
+    elif memory["workers_spared"]:
+        room.append(f"{format_count(facts['workers'], 'worker')} at once, as memory is for no more")
     return [
         f"time: {expected_time(facts)}",
-        f"memory: {_memory_line(facts)}",
+        f"memory: {', '.join(room)}",
         f"compute: {format_quantity(flops['missing'], 'FLOP')} to do of {format_quantity(flops['all'], 'FLOP')}",
         f"parameters: {least if least == most else f'{least} to {most}'}",
         *([f"{format_count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
         *([facts["note"]] if facts["note"] else []),
     ]
-
-
-def _memory_line(facts: dict[str, Any]) -> str:
-    """Return the peak memory of a worker, and what is done so that all workers fit."""
-    memory = facts["memory"]
-    bound = format_quantity(memory["bound_bytes"], "B")
-    parts = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
-    if memory["make_graphs_anew"]:
-        of = format_count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
-        parts.append(f"graphs of {memory['make_graphs_anew']:,} of {of} recomputed")
-        parts += [f"to stay within {bound}"] if memory["fits"] else []
-    elif memory["keep_graphs"]:
-        parts.append(f"graphs kept, within {bound}")
-    if not memory["fits"]:
-        parts.append(f"more than the {format_quantity(memory['machine_bytes'], 'B')} of this machine")
-    elif memory["workers_spared"]:
-        parts.append(f"{format_count(facts['workers'], 'worker')} at once, as memory is for no more")
-    return ", ".join(parts)
 
 
 def expected_time(facts: dict[str, Any]) -> str:

@@ -48,7 +48,27 @@ def status_of_store(
         _watch(store, spec, profile, every=every, as_json=as_json)
         return
     plans = _selected_plans(store, spec, profile, all_versions=all_versions)
-    experiments = [_experiment_facts(store, stored) for stored in plans]
+    experiments: list[dict[str, Any]] = []
+    for stored in plans:
+        look = store.watch(stored).look()
+        results, lacking, units = look.results, look.lacking, running_units(look)
+        running = {unit.trajectory for unit in units}
+        # What nobody works on, and another run of the spec would give it; a unit that ended by itself stays as it is.
+        waiting = [miss.reason for key, miss in lacking.items() if key not in running and not ended_by_itself(miss)]
+        experiments.append(
+            {
+                "name": stored.name,
+                "spec": stored.spec,
+                "profile": stored.profile,
+                "overrides": list(stored.overrides),
+                "plan": stored.digest,
+                "undecided": stored.undecided,
+                "runs": status_counts_of_runs(results, running),
+                "failures": unfinished_runs(results, running),
+                "running": units,
+                "missing": dict(reason_counts(waiting)),
+            }
+        )
     if as_json:
         print_json([{**facts, "running": [unit.to_json() for unit in facts["running"]]} for facts in experiments])
     elif not experiments and spec is not None:
@@ -58,7 +78,18 @@ def status_of_store(
     else:
         damage = store.damage()
         for experiment in experiments:
-            _print_experiment(experiment)
+            flags = [f"--profile {experiment['profile']}"] if experiment["profile"] else []
+            flags += [f"-s {override}" for override in experiment["overrides"]]
+            counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
+            runs = format_count(sum(experiment["runs"].values()), "tuning run" if experiment["undecided"] else "run")
+            out().print(f"{' '.join([experiment['name'], *flags])}: {runs}: {counts}")
+            for line in (line for unit in experiment["running"] for line in unit.lines()):
+                out().print(f"  {line}")
+            for failure in experiment["failures"]:
+                status = failure["status"].replace("_", " ")
+                out().print(f"  {failure['run']}: {status}: {failure['reason']} (lnlab why {failure['key'][:12]})")
+            for reason, number in experiment["missing"].items():
+                out().print(f"  {format_count(number, 'unit')}: {reason}")
         for sentence in damage:
             out().print(f"damaged: {sentence}; run its spec again: what is finished is kept")
         number, size = store.size()
@@ -108,40 +139,3 @@ def _selected_plans(
             question = stored.digest if all_versions else (stored.spec, stored.profile, stored.overrides)
             newest.setdefault(question, stored)
     return list(newest.values())
-
-
-def _experiment_facts(store: "Store", stored: "StoredPlan") -> dict[str, Any]:
-    """One experiment as plain values."""
-    look = store.watch(stored).look()
-    results, lacking, units = look.results, look.lacking, running_units(look)
-    running = {unit.trajectory for unit in units}
-    # What nobody works on, and another run of the spec would give it; a unit that ended by itself stays as it is.
-    waiting = [miss.reason for key, miss in lacking.items() if key not in running and not ended_by_itself(miss)]
-    return {
-        "name": stored.name,
-        "spec": stored.spec,
-        "profile": stored.profile,
-        "overrides": list(stored.overrides),
-        "plan": stored.digest,
-        "undecided": stored.undecided,
-        "runs": status_counts_of_runs(results, running),
-        "failures": unfinished_runs(results, running),
-        "running": units,
-        "missing": dict(reason_counts(waiting)),
-    }
-
-
-def _print_experiment(experiment: dict[str, Any]) -> None:
-    """Print a line of counts, then every failure and every reason for what is missing."""
-    profile = [f"--profile {experiment['profile']}"] if experiment["profile"] else []
-    name = " ".join([experiment["name"], *profile, *(f"-s {override}" for override in experiment["overrides"])])
-    counts = ", ".join(f"{number} {word.replace('_', ' ')}" for word, number in experiment["runs"].items())
-    what = "tuning run" if experiment["undecided"] else "run"
-    out().print(f"{name}: {format_count(sum(experiment['runs'].values()), what)}: {counts}")
-    for line in (line for unit in experiment["running"] for line in unit.lines()):
-        out().print(f"  {line}")
-    for failure in experiment["failures"]:
-        status = failure["status"].replace("_", " ")
-        out().print(f"  {failure['run']}: {status}: {failure['reason']} (lnlab why {failure['key'][:12]})")
-    for reason, number in experiment["missing"].items():
-        out().print(f"  {format_count(number, 'unit')}: {reason}")

@@ -129,7 +129,8 @@ class _SpawnContext(SpawnContext):
     Process = _SpawnedWorker
 
 
-def _worker_context() -> BaseContext:
+def worker_context() -> BaseContext:
+    """What starts the processes of workers on this platform."""
     return _SpawnContext() if START_METHOD == "spawn" else _ForkServerContext()
 
 
@@ -152,7 +153,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         warm()
-        self._workers = [ProcessWorker(_worker_context(), listen) for _ in range(self.count)]
+        self._workers = [ProcessWorker(worker_context(), listen) for _ in range(self.count)]
 
     def ready(self) -> Collection[int]:
         """All of them."""

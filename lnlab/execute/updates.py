@@ -66,7 +66,13 @@ class Updates:
         self._stream = training_stream(state.task, state.step * self.accumulate)
         self._next_batches: list[Batch] = []
         self._next_gradient: Gradient | None = None
-        state.next_gradient = self._named_gradient
+
+        def named_gradient() -> dict[str, Tensor]:
+            # Zeros where the loss does not depend on a parameter, which a probe would otherwise have to tell apart.
+            entries = zip(self.parameters.items(), self.gradient().parts, strict=True)
+            return {name: torch.zeros_like(p) if part is None else part for (name, p), part in entries}
+
+        state.next_gradient = named_gradient
         state.next_batches = self.batches
 
     def batches(self) -> list[Batch]:
@@ -139,11 +145,6 @@ class Updates:
     def _set_buffers(self, values: list[Tensor]) -> None:
         for buffer, value in zip(self._buffers, values, strict=True):
             buffer.copy_(value)
-
-    # Zeros where the loss does not depend on a parameter, which a probe would otherwise have to tell apart.
-    def _named_gradient(self) -> dict[str, Tensor]:
-        entries = zip(self.parameters.items(), self.gradient().parts, strict=True)
-        return {name: torch.zeros_like(p) if part is None else part for (name, p), part in entries}
 
 
 def training_stream(task: Task, start: int) -> Iterator[Batch]:

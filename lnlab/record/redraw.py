@@ -28,7 +28,6 @@ from lnlab.specfile.load import load_spec, parse_spec, read_spec_text
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
-    from lnlab.specfile.load import SpecDocument
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,14 @@ def judge_tables(
         LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
     """
     facts, results, verdicts = read_folder(folder)
-    path, file, document = _document(folder, facts, spec)
+    file = spec if spec is not None else find_spec(folder, facts)
+    path = facts.path if spec is None else shown_path(spec)
+    if spec is not None:
+        document = load_spec(spec)
+    elif file is not None:
+        document = parse_spec(read_spec_text(file), file)
+    else:  # only the text in the report is at hand
+        document = parse_spec(facts.spec, Path(facts.path))
     decisions = [decision(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
@@ -126,16 +132,6 @@ def judge_tables(
         carried=len(judged.carried),
         absent=len(matched.absent),
     )
-
-
-def _document(folder: Path, facts: ReportFacts, spec: Path | None) -> "tuple[str, Path | None, SpecDocument]":
-    """The path of the spec as the page names it, its file, and the spec."""
-    if spec is not None:
-        return shown_path(spec), spec, load_spec(spec)
-    file = find_spec(folder, facts)
-    if file is not None:
-        return facts.path, file, parse_spec(read_spec_text(file), file)
-    return facts.path, None, parse_spec(facts.spec, Path(facts.path))
 
 
 def find_spec(folder: Path, facts: ReportFacts) -> Path | None:

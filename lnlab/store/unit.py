@@ -49,7 +49,12 @@ class UnitOpener:
             StoreError: the store cannot be written.
         """
         folder = trajectory_folder(self.root, key)
-        lease = self._lease(folder)
+        lease = None
+        for _ in range(MAX_REMOVALS):  # the folder is removed when what lay in it is packed: then it is made again
+            with suppress(files.Vanished):
+                files.make_folder(folder)
+                lease = acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
+                break
         if lease is None:
             return None
         try:
@@ -69,14 +74,6 @@ class UnitOpener:
                 lease.release()
             raise
         return unit
-
-    def _lease(self, folder: Path) -> Lease | None:
-        """The lease in a folder, which is removed when what lay in it is packed: then it is made again."""
-        for _ in range(MAX_REMOVALS):
-            with suppress(files.Vanished):
-                files.make_folder(folder)
-                return acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
-        return None
 
 
 @dataclass

@@ -203,7 +203,7 @@ def test_where_no_process_can_be_started_the_pool_is_broken(workers, monkeypatch
     def start(process):
         raise error
 
-    monkeypatch.setattr(pool._worker_context().Process, "start", start)
+    monkeypatch.setattr(pool.worker_context().Process, "start", start)
     with pytest.raises(BrokenProcessPool, match=r"no process can be started: .*(unavailable|unexpected EOF)"):
         workers.submit(abs, -1).result(60)
     monkeypatch.undo()

@@ -21,7 +21,16 @@ _EXPECTED_IN_LOCK = ("format", "report", "recorded", "code", "corpora", "margins
 
 def differences_from_lock(lock: Lock) -> list[Issue]:
     """Everything in which the committed files differ from a lock, or a lock from what lnlab writes."""
-    differences = list(_lock_differences(lock))
+    differences = []
+    if lock.path.stem != lock.tables["name"]:
+        differences.append(Issue("differs", str(lock.path), f"is the lock of {lock.tables['name']}"))
+    lines = zip_longest(lock.text.split("\n"), lock_text(lock.tables).split("\n"))
+    if number := next((n for n, (present, written) in enumerate(lines, 1) if present != written), 0):
+        what = "is not as lnlab lock writes it: edited, or merged badly"
+        differences.append(Issue("differs", f"{lock.path}:{number}", what))
+    if lock.tables["recorded"] != recorded_digest(lock.tables):  # nothing in the folder confirms these
+        where = f"{lock.path}:{line_of_entry(lock.text, ('recorded',))}"
+        differences.append(Issue("differs", where, "code, corpora or margins are not those that were locked"))
     try:
         if digest_bytes(read_spec_text(lock.spec).encode()) != lock.tables["spec"]:
             where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
@@ -39,18 +48,6 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
     except LabError as error:
         return [*differences, *_as_differences(error)]
     return differences + list(_entry_differences(lock, derived))
-
-
-def _lock_differences(lock: Lock) -> Iterator[Issue]:
-    """What is wrong with the lock itself: a line that lnlab would write otherwise, and what nothing else confirms."""
-    if lock.path.stem != lock.tables["name"]:
-        yield Issue("differs", str(lock.path), f"is the lock of {lock.tables['name']}")
-    lines = zip_longest(lock.text.split("\n"), lock_text(lock.tables).split("\n"))
-    if number := next((n for n, (present, written) in enumerate(lines, 1) if present != written), 0):
-        yield Issue("differs", f"{lock.path}:{number}", "is not as lnlab lock writes it: edited, or merged badly")
-    if lock.tables["recorded"] != recorded_digest(lock.tables):
-        where = f"{lock.path}:{line_of_entry(lock.text, ('recorded',))}"
-        yield Issue("differs", where, "code, corpora or margins are not those that were locked")
 
 
 def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Issue]:
