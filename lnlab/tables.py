@@ -215,19 +215,28 @@ class LivePoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Resumed:
-    """A saved state with what was recorded on the way to it.
+class SavedState:
+    """A state of a trajectory as it is kept.
 
     Attributes:
         step: updates made.
         content: its tensors as safetensors.
         facts: what is no tensor.
-        curves: the rows of ``curves`` up to it, by step.
     """
 
     step: int
     content: bytes
     facts: Any
+
+
+@dataclass(frozen=True)
+class Resumed(SavedState):
+    """A saved state with what was recorded on the way to it.
+
+    Attributes:
+        curves: the rows of ``curves`` up to it, by step.
+    """
+
     curves: Sequence[Row]
 
 

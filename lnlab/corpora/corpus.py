@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from lnlab.facts import DataFacts
 from lnlab.keys import canonical
@@ -14,24 +15,29 @@ from lnlab.registry import Registry, Roots
 
 Pair = tuple[str, str]
 Pairs = Sequence[Pair]
+_Item = TypeVar("_Item")
 
 SPLITS = ("train", "validation", "test")
 _BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Sentence pairs, source first.
+class SplitText(Generic[_Item]):
+    """Text in three splits.
 
     Attributes:
-        splits: the pairs of ``train``, ``validation`` and ``test``; a split may be empty.
-        digest: the SHA-256 of the pairs of all splits.
+        splits: the items of ``train``, ``validation`` and ``test``; a split may be empty.
+        digest: the SHA-256 of the items of all splits.
         printable: whether its text may be shown in a report; false for real corpora, whose licences differ.
     """
 
-    splits: Mapping[str, Pairs]
+    splits: Mapping[str, Sequence[_Item]]
     digest: str
     printable: bool
+
+
+class Corpus(SplitText[Pair]):
+    """Sentence pairs, source first."""
 
 
 @dataclass(frozen=True)

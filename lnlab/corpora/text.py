@@ -3,27 +3,15 @@
 A builder is ``(roots, *, ...) -> Text``. A passage is a line of the text; passages keep their order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from lnlab.corpora.corpus import SPLITS, TextFacts
+from lnlab.corpora.corpus import SPLITS, SplitText, TextFacts
 from lnlab.keys import digest
 from lnlab.registry import Registry
 
 
-@dataclass(frozen=True)
-class Text:
-    """Passages of running text in their order.
-
-    Attributes:
-        splits: the passages of ``train``, ``validation`` and ``test``; a split may be empty.
-        digest: the SHA-256 of the passages of all splits.
-        printable: whether the text may be shown in a report; false for text of others, whose licences differ.
-    """
-
-    splits: Mapping[str, Sequence[str]]
-    digest: str
-    printable: bool
+class Text(SplitText[str]):
+    """Passages of running text in their order."""
 
 
 text_corpora: Registry[Callable[..., Text]] = Registry("text_corpus", TextFacts)

@@ -25,7 +25,7 @@ from lnlab.store.records.layout import (
 )
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader, read_trajectory
-from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
+from lnlab.store.records.states import latest_state, remove_states, save_state
 from lnlab.tables import LivePoint, Resumed, Row, encode_parquet, frame
 
 MAX_OUTPUT_LINES, MAX_OUTPUT_BYTES = 50, 64 * 1024

@@ -30,6 +30,7 @@ from lnlab.tasks.cross_entropy import entropy, label_cross_entropy
 from lnlab.tasks.encoded import Recipe, Sentences, cached_encoding, concatenated
 from lnlab.tasks.splitting import refuse_incomplete_shares, selected, stratified
 from lnlab.tasks.task import Batch, tasks
+from lnlab.tasks.text_task import TokenizedTask
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Fill = Literal["padding", "repeat"]
@@ -40,18 +41,14 @@ _TYPICAL = 48
 """Tokens of the longest of some ten sentences of financial news, at a guess: what a batch is reckoned as."""
 
 
-@dataclass(frozen=True)
-class Classification:
-    """The task of one replicate. Text is read at the first batch.
+@dataclass(frozen=True, kw_only=True)
+class Classification(TokenizedTask):
+    """The task of one replicate, whose split depends on ``draw``. Text is read at the first batch.
 
     Attributes:
-        draw: the randomness of the replicate, on which the split depends.
         corpus: from roots to sentences with labels.
-        tokenizer: from texts and a vocabulary to a tokenizer.
-        size: rows of the model's tables: the declared vocabulary.
         labels: rows of the output: the declared number of classes.
         batch_sentences: the most sentences of a batch.
-        label_smoothing: eps.
         split: the shares of training, validation and test.
         pad: how long the sentences of a batch are made; None: as long as its longest.
         fill: with what: padding, or the sentence itself, from its beginning.
@@ -59,14 +56,9 @@ class Classification:
         max_length: the most tokens of a sentence, its two marks included.
     """
 
-    draw: Draw
-    roots: Roots
     corpus: Callable[[Roots], Labelled]
-    tokenizer: Callable[..., Tokenizer]
-    size: int
     labels: int
     batch_sentences: int
-    label_smoothing: float
     split: tuple[float, float, float]
     pad: int | None
     fill: Fill

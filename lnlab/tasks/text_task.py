@@ -13,16 +13,15 @@ from lnlab.tasks.task import Batch
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextTask:
-    """The task of one replicate. Text is read at the first batch.
+class TokenizedTask:
+    """What every task of one replicate that reads text is given.
 
     Attributes:
-        draw: the randomness of the replicate; batches depend on it, the encoding does not.
+        draw: the randomness of the replicate.
         roots: the folders that are searched for data.
         tokenizer: from texts and a vocabulary to a tokenizer.
         size: rows of the model's tables: the declared vocabulary.
         label_smoothing: eps.
-        z_loss: the weight of (log Z)² in the loss that is trained on.
     """
 
     draw: Draw
@@ -30,6 +29,17 @@ class TextTask:
     tokenizer: Callable[..., Tokenizer]
     size: int
     label_smoothing: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTask(TokenizedTask):
+    """The task of one replicate. Text is read at the first batch; batches depend on ``draw``, the encoding does not.
+
+    Attributes:
+        z_loss: the weight of (log Z)² in the loss that is trained on.
+        unit: what a loss is the mean over.
+    """
+
     z_loss: float = 0.0
     unit: str = "tokens"
 

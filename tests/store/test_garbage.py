@@ -9,9 +9,10 @@ from lnlab.store.garbage import remove_garbage
 from lnlab.store.packs import Packs
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.records.states import SavedState, save_state
+from lnlab.store.records.states import save_state
 from lnlab.store.store import Store
 from lnlab.store.usage import trajectory_sizes
+from lnlab.tables import SavedState
 from tests.results_digest import results_digest
 
 SMALL, LARGE = plan_of(variants=1, seeds=2, name="small"), plan_of(variants=2, seeds=3, name="large")

@@ -5,7 +5,8 @@ from store_toys import record, trajectory_of
 
 from lnlab.errors import StoreError
 from lnlab.store.records.layout import trajectory_folder
-from lnlab.store.records.states import SavedState, save_state
+from lnlab.store.records.states import save_state
+from lnlab.tables import SavedState
 
 UNIT = trajectory_of(1, 1)
 

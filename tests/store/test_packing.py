@@ -20,9 +20,10 @@ from lnlab.store.packs import Packs
 from lnlab.store.records.coverage import superseded_records
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.records.states import SavedState, latest_state, save_state
+from lnlab.store.records.states import latest_state, save_state
 from lnlab.store.segments import encode_segment
 from lnlab.store.store import Store
+from lnlab.tables import SavedState
 from tests.results_digest import results_digest
 
 HERE = str(Path(__file__).parent)

@@ -12,7 +12,8 @@ from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import trajectory_folder
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import read_trajectory
-from lnlab.store.records.states import SavedState, latest_state, remove_states, save_state
+from lnlab.store.records.states import latest_state, remove_states, save_state
+from lnlab.tables import SavedState
 
 UNIT = trajectory_of(1, 1)
 ERRORS = [errno.ENOSPC, errno.EIO]

@@ -5,11 +5,10 @@ leads to the same numbers.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from lnlab.errors import StoreError
-from lnlab.keys import Json, digest_bytes
+from lnlab.keys import digest_bytes
 from lnlab.store import files
 from lnlab.store.records.checksummed import (
     CorruptFile,
@@ -19,23 +18,9 @@ from lnlab.store.records.checksummed import (
     to_checksummed_json,
     well_formed,
 )
+from lnlab.tables import SavedState
 
 STATES_FOLDER = "states"
-
-
-@dataclass(frozen=True)
-class SavedState:
-    """A state as it lies on the disk.
-
-    Attributes:
-        step: updates made.
-        content: its tensors as safetensors.
-        facts: what is no tensor.
-    """
-
-    step: int
-    content: bytes
-    facts: Json
 
 
 def save_state(trajectory: Path, state: SavedState) -> None:
