@@ -110,7 +110,7 @@ def _package(name: str) -> Examined:
 
 
 def _cannot_write(folder: Path) -> str:
-    """Why no file can be made in a folder; nothing where one can. It has no name, so that nobody sees it."""
+    """Say why no file can be written in a folder; empty where one can. The file that is tried has no name."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(b"x")

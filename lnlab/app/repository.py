@@ -86,7 +86,7 @@ def write_repository(
 
 
 def direct_url() -> str | None:
-    """What the installer wrote of where lnlab comes from (PEP 610); None: an index, or nobody knows."""
+    """Return the record of the installer on the source of lnlab (PEP 610), or None if it came from an index."""
     try:
         return distribution("lnlab").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -87,7 +87,9 @@ def request_for(
 
 
 def open_store(folder: Path | None, spec: Path | None = None) -> "Store":
-    """The store in ``folder``; None: in ``LNLAB_STORE``, else as the project of the spec says, else in ``.lnlab``.
+    """Open the store in ``folder``, ``LNLAB_STORE``, the folder that the project of the spec names, or ``.lnlab``.
+
+    The first of these that is given counts.
 
     Raises:
         LabError: the project file is wrong.

@@ -287,7 +287,7 @@ def run(
 
 @contextmanager
 def _packing(store: "Store", summary: RunSummary) -> Iterator[None]:
-    """Pack new units in the background of the block; after an error nobody waits for it."""
+    """Pack new units in the background of the block. If the block fails, packing is not waited for."""
 
     def pack() -> None:
         with suppress(StoreError):  # a convenience: the results are complete without it

@@ -29,7 +29,7 @@ _SPECS = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class WatchedRecording:
-    """A recorded run, as far as it is.
+    """The progress of a recorded run.
 
     Attributes:
         folder: where it is.

@@ -23,7 +23,7 @@ INITIALIZED_PARTS = ("task", "model", "encoder", "decoder", "init")
 
 
 class Undrawn(TorchFunctionMode):
-    """Inside, a draw into a tensor without values is skipped, but for one that torch would refuse.
+    """Skip draws into tensors without values, except those that torch would refuse.
 
     Torch does such a draw in Python: a third of the time of building a model, and more than half of filling it.
     """

@@ -37,7 +37,7 @@ class Sink(Protocol):
 
 
 class WorkUnit(Sink, Protocol):
-    """A trajectory that this process works on, and nobody else. Ends with ``commit`` or ``abandon``."""
+    """A trajectory that this process alone works on. Ends with ``commit`` or ``abandon``."""
 
     @property
     def output(self) -> Path:
@@ -45,7 +45,7 @@ class WorkUnit(Sink, Protocol):
         ...
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
-        """Which of these measurements nobody has made yet."""
+        """Return the measurements that have not been made."""
         ...
 
     def settled(self, steps: int = 0) -> bool:

@@ -132,7 +132,7 @@ def verdict_follows(claim: Claim, results: Results, verdict: Verdict, known: Seq
 
 
 def equal_verdicts(one: Verdict, other: Verdict) -> bool:
-    """Whether two verdicts are the same in every word and, but for rounding, in every number."""
+    """Whether two verdicts have the same words, and the same numbers up to rounding."""
     if one.seeds.keys() != other.seeds.keys():
         return False
     names = [field.name for field in fields(Verdict) if field.name not in UNCOMPARED_FIELDS]
@@ -147,7 +147,7 @@ def equal_verdicts(one: Verdict, other: Verdict) -> bool:
 
 
 def _unchanged(claim: Claim, results: Results, before: JudgedReport, without: Collection[str] = ()) -> bool:
-    """Whether a claim, but for these fields, is the one that was judged before, on the same runs."""
+    """Whether a claim was judged before on the same runs, with the same fields except those in ``without``."""
     other = before.claims.get(claim["id"])
     if (
         other is None

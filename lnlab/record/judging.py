@@ -112,7 +112,7 @@ def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:
 
 
 def claims_as_judged(facts: "ReportFacts", known: "Registries") -> "dict[str, Claim]":
-    """The claims of the spec in a report, by id, as far as they can be read today."""
+    """Return the claims of the spec in a report by id. Claims that today's grammar refuses are left out."""
     from lnlab.compile.front import sound_claims
     from lnlab.report.question import claims_with_choices
     from lnlab.specfile.load import parse_leniently

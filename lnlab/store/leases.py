@@ -48,7 +48,7 @@ class Lease:
         Thread(target=refresh, name="lnlab lease", daemon=True).start()
 
     def release(self) -> None:
-        """Give it back, unless somebody has taken it over.
+        """Release the lease unless another process has taken it over.
 
         Raises:
             StoreError: the file cannot be removed.
@@ -78,7 +78,7 @@ def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease
 
 
 def lease_holder(path: Path) -> ProcessIdentity | None:
-    """Who holds the lease at ``path``, as far as a reader can tell, who writes nothing; None: nobody, or somebody gone.
+    """Return the process that holds the lease, or None if it is free or its holder is dead. Writes nothing.
 
     The age of a lease that only its age speaks for is taken by the clock of this machine.
     """
@@ -93,7 +93,7 @@ def lease_holder(path: Path) -> ProcessIdentity | None:
 
 
 def _signature(content: bytes) -> tuple[ProcessIdentity, float] | None:
-    """Whose lease it is, and its period; None where nobody signed."""
+    """Return the owner of a lease and its period, or None if it is not signed."""
     try:
         signed = json.loads(content)
         owner = ProcessIdentity(signed["host"], signed["boot"], signed["pid"], signed["start"])
@@ -104,7 +104,7 @@ def _signature(content: bytes) -> tuple[ProcessIdentity, float] | None:
 
 
 def _is_void(path: Path) -> bool:
-    """Whether the lease may be taken over. One that nobody signed has only its age to speak for it."""
+    """Whether the lease may be taken over. An unsigned one is judged by its age alone."""
     content = _read(path)
     if content is None:
         return True

@@ -129,7 +129,7 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
 
 
 def remove_stretch(stretch: Path) -> None:
-    """Remove a stretch; the record first, so that nobody takes what is left for damaged."""
+    """Remove a stretch. Its record goes first: what remains is then not reported as damaged."""
     files.remove(stretch / RECORD_FILE)
     files.remove(stretch)
 
@@ -256,7 +256,7 @@ def _pack(root: Path, trajectories: list[str]) -> None:
 
 
 def _join(root: Path) -> None:
-    """Make one pack of many that are not full. One with damage, or of a newer lnlab, stays as it is."""
+    """Join packs that are not full. A damaged pack and one of a newer lnlab stay unchanged."""
     small = [pack for pack in Packs(root).current() if pack.is_small]
     if len(small) <= MAX_SMALL_PACKS:
         return

@@ -305,7 +305,7 @@ Pack = TablePack | BlockPack
 
 @dataclass
 class Packs:
-    """Every pack of a store as it is now.
+    """All packs of a store.
 
     Attributes:
         root: the store.

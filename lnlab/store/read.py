@@ -10,7 +10,7 @@ from lnlab.userfiles import LARGEST_SPEC, read_user_file
 
 
 def find_plan(root: Path, spec: Path, profile: str | None = None, *, content: bytes | None = None) -> StoredPlan:
-    """The plan of a spec as it is now, the one used last; one made without ``-s`` where there is one.
+    """Return the plan of the current text of a spec that was used last, preferably one without ``-s``.
 
     A spec is its text: a plan of the same text from another file counts where there is none from this one. ``content``
     is that of a spec which is no file.

@@ -92,7 +92,7 @@ class Remote:
         return f"{self.url.rstrip('/')}/{name}"
 
     def digests(self, below: str) -> dict[str, int]:
-        """The files in a folder of it whose names are digests, each with its size; others are nobody's.
+        """Return the files of a folder whose names are digests, each with its size. Other files are ignored.
 
         Raises:
             StoreError: it cannot be read.

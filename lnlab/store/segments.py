@@ -93,7 +93,7 @@ def encode_manifest(units: Mapping[str, Iterable[Segment]]) -> bytes:
 
 
 def manifest_names(remote: Remote, question: str | None = None) -> list[tuple[str, int]]:
-    """Names and sizes of the manifests of a question; None: of every question.
+    """Return names and sizes of the manifests of a question, or of all questions if it is None.
 
     Raises:
         StoreError: they cannot be listed.

@@ -38,7 +38,7 @@ class Stretch:
 
     @property
     def is_known(self) -> bool:
-        """Whether this lnlab knows every table and column: what a newer one wrote stays as it is."""
+        """Whether this lnlab knows every table and column. What a newer one wrote is not rewritten."""
         if self.pack is not None:
             return self.pack.is_known
         for name, content in (self.files or {}).items():

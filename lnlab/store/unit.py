@@ -26,7 +26,7 @@ from lnlab.store.records.layout import (
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.records.states import latest_state, remove_states, save_state
-from lnlab.tables import LivePoint, Resumed, Row, encode_parquet, frame
+from lnlab.tables import LivePoint, Resumed, Row, SavedState, encode_parquet, frame
 
 MAX_OUTPUT_LINES, MAX_OUTPUT_BYTES = 50, 64 * 1024
 """How many lines of a worker's output are stored, and how many bytes at most."""
@@ -102,13 +102,13 @@ class StoreUnit:
         return self.folder / OUTPUT_FILE
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
-        """Which of these nobody has taken yet; the record will say that the others were not requested."""
+        """Return the measurements that have not been made. The record will say that only they were requested."""
         holders = read_trajectory(self.root, self.trajectory).first_holders()
         self._requested = tuple(key for key in measurements if key not in holders)
         return list(self._requested)
 
     def settled(self, steps: int = 0) -> bool:
-        """Whether intact records say that the trajectory finished so many updates, or came to its own end before."""
+        """Whether intact records reach this many updates, or the trajectory ended by itself before."""
         records = read_trajectory(self.root, self.trajectory).records
         coverage = coverage_of(records)
         reached = coverage.ended(steps) is not None or (steps and steps <= coverage.covered)
@@ -216,7 +216,7 @@ class StoreUnit:
             self.lease.release()
 
     def _trim(self) -> None:
-        """Keep the last lines that the worker printed; none at all, no file. What cannot be read stays as it is."""
+        """Keep the last lines of the worker's output, or no file if it is empty. An unreadable file stays."""
         try:
             printed = files.read_end(self.output, MAX_OUTPUT_BYTES)
         except OSError:

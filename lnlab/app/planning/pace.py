@@ -47,12 +47,12 @@ class Pace:
         }
 
     def seconds(self, units: Sequence[Trajectory], known: "Registries", workers: int) -> float:
-        """How long these units take on so many workers."""
+        """Return the time of these units on this many workers."""
         return elapsed(list(self.unit_seconds(units, known).values()), workers)
 
 
 def elapsed(seconds: Sequence[float], workers: int) -> float:
-    """How long units of these lengths take on so many workers: no unit is shared."""
+    """Return the time of units of these lengths on this many workers; a unit is never split."""
     return max(sum(seconds) / min(workers, len(seconds)), *seconds) if seconds else 0.0
 
 

@@ -33,7 +33,7 @@ def schedule_notes(plan: "Plan") -> list[str]:
 
 
 def updates_without_rectification(beta2: float) -> int | None:
-    """How many updates RAdam begins with in which it divides by no second moment; None: it never does."""
+    """Return after how many updates RAdam first divides by the second moment, or None if it never does."""
     if rectification(1, beta2).rho_inf <= ADAPTIVE_ABOVE:
         return None
     first = next(t for t in range(1, _MOST_UPDATES) if rectification(t, beta2).rho_t > ADAPTIVE_ABOVE)

@@ -48,7 +48,7 @@ def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
 
 
 def undecidable_note(too_few: list[int], claims: int) -> str:
-    """``2 seeds; 4 of 6 claims stay undecided, as ...``; nothing where every claim can be decided."""
+    """``2 seeds; 4 of 6 claims stay undecided, as ...``, or empty where every claim can be decided."""
     from lnlab.claims.least_seeds import MIN_SHARE_SEEDS
     from lnlab.claims.sample import N_INIT, N_TRAINED
 

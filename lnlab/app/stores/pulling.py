@@ -103,7 +103,7 @@ class _Listing:
     _read: set[str] = field(default_factory=set)
 
     def of(self, wanted: Mapping[str, TrajectoryRequest]) -> Listed:
-        """The segments of these units, as far as they are listed."""
+        """Return the listed segments of these units."""
         self._read_all(manifest_names(self.remote, self.question))
         if not wanted.keys() <= self.found.keys():
             for name, size in manifest_names(self.remote):

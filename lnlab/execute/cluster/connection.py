@@ -103,7 +103,7 @@ def _handlers_kept() -> Iterator[None]:
 
 
 def _require_reachable(address: str | None) -> None:
-    """Refuse an address where nobody listens: Ray would try for minutes."""
+    """Refuse an address without a listener. Ray would try it for minutes."""
     if address in (None, "auto", "local"):
         return
     if "://" in address:

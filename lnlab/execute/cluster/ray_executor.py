@@ -213,7 +213,7 @@ class RayExecutor:
             self._fail(agent, future, argument, WorkerLost(first=agent.lost_at is future))
 
     def _fail(self, agent: _AgentState, future: "Future[Any]", argument: Any, error: Exception) -> None:
-        """End a task whose worker can no longer end its unit; the relay gives the unit up before anybody hears of it.
+        """Fail a task whose worker can no longer end its unit. The relay gives up the unit first.
 
         Waiting for the relay takes a thread of its own: Ray's is needed for the answer.
         """

@@ -77,7 +77,7 @@ class RemoteUnit:
         return _ask(self.connection, "call", self.key, self.ticket, method, arguments)
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
-        """Which of these measurements nobody has made yet."""
+        """Return the measurements that have not been made."""
         return list(self._call("missing", measurements))
 
     def settled(self, steps: int = 0) -> bool:

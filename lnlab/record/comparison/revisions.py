@@ -19,7 +19,7 @@ _KINDS = "a spec, a lock, the folder of a report, or REV:path of a commit"
 
 @contextmanager
 def checked_out(name: str) -> Iterator[Path]:
-    """The path that ``name`` means: a file or folder, or ``REV:path`` as it is in a commit, until the block ends.
+    """Yield the path of a file or folder, or of ``REV:path`` taken out of a commit until the block ends.
 
     A lock comes with its spec and its report, as far as the commit has them.
 

@@ -23,7 +23,7 @@ class Coverage:
     end: Record | None = None
 
     def ended(self, steps: int) -> Record | None:
-        """The end, if a run of so many updates comes to it; one that had made them all by then does not."""
+        """Return the record that ended the trajectory before ``steps`` updates, if any."""
         return self.end if self.end is not None and self.end.steps < steps else None
 
 

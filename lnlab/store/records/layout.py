@@ -45,7 +45,7 @@ def plan_folder(root: Path, digest: str) -> Path:
 
 
 def stretch_name(first_step: int) -> str:
-    """A name for one stretch of work that nobody else takes; names of one first step sort by time."""
+    """Return a unique name for a stretch of work. Names with the same first step sort by time."""
     return f"{first_step}-{time.time_ns():016x}{secrets.token_hex(4)}"
 
 
