@@ -233,14 +233,14 @@ def change_record(folder, change):
     change_segment(folder, changed)
 
 
-def change_rows(folder, change, *, reseal=True, **options):
+def change_rows(folder, change, *, table="sites", reseal=True, **options):
     def changed(parts):
         buffer = io.BytesIO()
-        change(pl.read_parquet(parts["sites.parquet"])).write_parquet(buffer, **options)
-        parts["sites.parquet"] = buffer.getvalue()
+        change(pl.read_parquet(parts[f"{table}.parquet"])).write_parquet(buffer, **options)
+        parts[f"{table}.parquet"] = buffer.getvalue()
         if reseal:
             fields = json.loads(parts["record.json"])["content"]
-            fields["files"]["sites.parquet"] = digest_bytes(buffer.getvalue())
+            fields["files"][f"{table}.parquet"] = digest_bytes(buffer.getvalue())
             parts["record.json"] = to_checksummed_json(fields)
 
     change_segment(folder, changed)
@@ -339,6 +339,8 @@ HOSTILE = {
     "a column of another type": lambda f: change_rows(f, lambda t: t.cast({"layer": pl.String})),
     "a column too many": lambda f: change_rows(f, lambda t: t.with_columns(evil=pl.lit(1))),
     "no measurement column": lambda f: change_rows(f, without_column),
+    "an outcome without a column": lambda f: change_rows(f, lambda t: t.drop("device"), table="outcomes"),
+    "two outcomes": lambda f: change_rows(f, lambda t: pl.concat([t, t]), table="outcomes"),
     "more rows than there are": lambda f: change_rows(
         f, lambda t: pl.concat([t.head(1)] * 3).select(pl.all().repeat_by(700_000).explode())
     ),
