@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -147,7 +146,10 @@ class BarReporter:
         if event.kind == "stopping":
             self.overall.console.print(stopping_line(event.text))
         elif event.kind == "started":
-            self._begin(event)
+            if event.worker not in self.lines:
+                self.lines[event.worker] = self.workers.add_task("", total=None, training="")
+            name = f"  {self.names[event.unit]}"
+            self.workers.reset(self.lines[event.worker], description=name, visible=True, training="")
         elif event.kind == "training":
             if event.worker in self.lines:
                 self.workers.update(self.lines[event.worker], training=self.pace.training[event.unit])
@@ -155,18 +157,6 @@ class BarReporter:
             self.workers.update(self.lines[event.worker], visible=False)
         description = "reading corpora" if event.kind == "preparing" else str(self.pace)
         self.overall.update(self.overall.task_ids[0], completed=self.pace.reached, description=description)
-
-    def _begin(self, event: "Event") -> None:
-        if event.worker not in self.lines:
-            self.lines[event.worker] = self.workers.add_task("", total=None, training="")
-        name = f"  {self.names[event.unit]}"
-        self.workers.reset(self.lines[event.worker], description=name, visible=True, training="")
-
-
-def _silent(console: Console, event: "Event") -> None:
-    """Print nothing, for ``--quiet``, except the answer to a signal."""
-    if event.kind == "stopping":
-        console.print(stopping_line(event.text))
 
 
 @contextmanager
@@ -183,24 +173,23 @@ def progress_reporter(
     """
     pace = RunPace(len(names), cost)
     if quiet:
-        yield partial(_silent, console)
+
+        def show_stop(event: "Event") -> None:
+            if event.kind == "stopping":
+                console.print(stopping_line(event.text))
+
+        yield show_stop
     elif not console.is_terminal:
         yield LineReporter(pace, console, names=names)
     else:
-        bars = BarReporter(pace, names, overall=_overall_bar(console), workers=_worker_lines(console))
+        description = TextColumn("{task.description}", markup=False)
+        columns = SpinnerColumn(), description, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        overall = Progress(*columns, console=console, speed_estimate_period=1e9)
+        rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # a long name is clipped, and never the step
+        name = TextColumn("{task.description}", markup=False, table_column=rest)
+        step = TextColumn("{task.fields[training]}", markup=False, table_column=Column(no_wrap=True))
+        workers = Progress(name, step, TimeElapsedColumn(), console=console, expand=True)
+        bars = BarReporter(pace, names, overall, workers)
         bars.overall.add_task(str(pace), total=cost)
         with Live(Group(bars.overall, bars.workers), console=console, transient=True, refresh_per_second=8):
             yield bars
-
-
-def _overall_bar(console: Console) -> Progress:
-    text = TextColumn("{task.description}", markup=False)
-    columns = SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=console, speed_estimate_period=1e9)
-
-
-def _worker_lines(console: Console) -> Progress:
-    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # a long name is clipped, and never the step
-    name = TextColumn("{task.description}", markup=False, table_column=rest)
-    step = TextColumn("{task.fields[training]}", markup=False, table_column=Column(no_wrap=True))
-    return Progress(name, step, TimeElapsedColumn(), console=console, expand=True)

@@ -13,7 +13,7 @@ from lnlab.app.missing_work import ended_by_itself, run_names, status_counts_of_
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.running_work import PlanProgress, RunningWork
+    from lnlab.store.running_work import PlanProgress
     from lnlab.tables import Results
 
 SPARKLINE_WIDTH = 24
@@ -163,13 +163,29 @@ def watched_run(stored: "StoredPlan", look: "PlanProgress") -> WatchedRun:
         left=len(left),
         statuses=status_counts_of_runs(look.results, at_work),
         running=units,
-        seconds_left=_seconds_left(look.results, left, units),
+        seconds_left=expected_seconds(look.results, left, units),
     )
 
 
 def running_units(look: "PlanProgress") -> tuple[RunningUnit, ...]:
     """The trajectories that a worker is at, each under the name of its longest run."""
-    return tuple(_unit(work, look.results) for work in look.running)
+    units = []
+    for work in look.running:
+        runs = look.results.runs.filter(look.results.runs["trajectory"] == work.trajectory).sort("steps")
+        run, steps = runs.select("run", "steps").row(-1)
+        curves = (WatchedCurve.of(name, points) for name, points in work.curves.items() if points)
+        unit = RunningUnit(
+            trajectory=work.trajectory,
+            name=run_names(runs, look.results.axes.filter(look.results.axes["run"] == run))[run],
+            done=work.steps,
+            steps=steps,
+            seconds=work.seconds,
+            curves=tuple(curves),
+            host=work.holder.host.partition(" ")[0],
+            pid=work.holder.pid,
+        )
+        units.append(unit)
+    return tuple(units)
 
 
 def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
@@ -191,23 +207,7 @@ def sparkline(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
     )
 
 
-def _unit(running: "RunningWork", results: "Results") -> RunningUnit:
-    runs = results.runs.filter(results.runs["trajectory"] == running.trajectory).sort("steps")
-    run, steps = runs.select("run", "steps").row(-1)
-    curves = (WatchedCurve.of(name, points) for name, points in running.curves.items() if points)
-    return RunningUnit(
-        trajectory=running.trajectory,
-        name=run_names(runs, results.axes.filter(results.axes["run"] == run))[run],
-        done=running.steps,
-        steps=steps,
-        seconds=running.seconds,
-        curves=tuple(curves),
-        host=running.holder.host.partition(" ")[0],
-        pid=running.holder.pid,
-    )
-
-
-def _seconds_left(results: "Results", lacking: Sequence[str], units: Sequence[RunningUnit]) -> float | None:
+def expected_seconds(results: "Results", lacking: Sequence[str], units: Sequence[RunningUnit]) -> float | None:
     """What is left of the units, each at the median time of finished ones of its length, shared by the workers.
 
     A length of which none has finished takes its time from the others by their steps, where they trained.

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from lnlab.app.watching import RunningUnit, WatchedCurve, WatchedRun, _seconds_left, last_spike, sparkline
+from lnlab.app.watching import RunningUnit, WatchedCurve, WatchedRun, expected_seconds, last_spike, sparkline
 from lnlab.cli import main
 from lnlab.store.plans import plan_tables
 from lnlab.store.records.record import Record
@@ -63,17 +63,19 @@ def results(*runs):
 def test_the_time_left_is_what_finished_units_of_each_length_took_shared_by_the_workers():
     ended = [("a", 100, 10.0, "finished"), ("b", 100, 30.0, "finished"), ("c", 0, 2.0, "finished")]
     open_runs = [("d", 100, None, None), ("e", 0, None, None)]
-    assert _seconds_left(results(*ended, *open_runs), ["d", "e"], [unit()]) == pytest.approx(20 + 2)
-    assert _seconds_left(results(*ended, *open_runs), ["d", "e"], [unit(6.0), unit()]) == pytest.approx((22 - 6) / 2)
+    assert expected_seconds(results(*ended, *open_runs), ["d", "e"], [unit()]) == pytest.approx(20 + 2)
+    assert expected_seconds(results(*ended, *open_runs), ["d", "e"], [unit(6.0), unit()]) == pytest.approx((22 - 6) / 2)
     longer = ("f", 400, None, None)
-    assert _seconds_left(results(ended[0], longer), ["f"], [unit()]) == pytest.approx(40), "in proportion to its steps"
+    assert expected_seconds(results(ended[0], longer), ["f"], [unit()]) == pytest.approx(40), (
+        "in proportion to its steps"
+    )
 
 
 def test_no_time_left_is_guessed_where_nothing_has_finished_or_nobody_works():
     open_run = ("d", 100, None, None)
-    assert _seconds_left(results(open_run), ["d"], [unit()]) is None
-    assert _seconds_left(results(("a", 100, 10.0, "finished"), open_run), ["d"], []) is None
-    assert _seconds_left(results(("a", 100, 10.0, "finished"), ("e", 0, None, None)), ["e"], [unit()]) is None
+    assert expected_seconds(results(open_run), ["d"], [unit()]) is None
+    assert expected_seconds(results(("a", 100, 10.0, "finished"), open_run), ["d"], []) is None
+    assert expected_seconds(results(("a", 100, 10.0, "finished"), ("e", 0, None, None)), ["e"], [unit()]) is None
 
 
 @pytest.mark.parametrize(
