@@ -200,7 +200,7 @@ def results(
     Raises:
         LabError: the spec cannot be read, or was never run in this store.
     """
-    from lnlab.store.read import find_plan
+    from lnlab.store.plans import find_plan
 
     if isinstance(spec, str | Path):
         from lnlab.app.results_file import recorded_results

@@ -21,9 +21,8 @@ from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.judge_again import equal_verdicts
-from lnlab.record.locks.equivalence import ComparedQuantity, compare_results
+from lnlab.record.locks.equivalence import ComparedQuantity, compare_results, rows_put_in
 from lnlab.record.locks.lock_report import Lock, read_lock
-from lnlab.record.locks.replaced_rows import rows_put_in
 from lnlab.record.locks.subset import possible_ends, sample_of_plan
 from lnlab.record.locks.verify import VerifiedReport
 from lnlab.record.redraw import judge_tables

@@ -188,7 +188,7 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
         LabError: the spec has no such profile, or a mistake.
         StoreError: the store has no run of it.
     """
-    from lnlab.store.read import find_plan
+    from lnlab.store.plans import find_plan
 
     refuse_absent_profile(request)
     stored = remembered_plan(store, request)

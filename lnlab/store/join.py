@@ -11,8 +11,7 @@ import polars as pl
 
 from lnlab.specfile.columns import EVALUATIONS, NEXT_UPDATE_CURVES, RECORDED
 from lnlab.store.files import as_store_error
-from lnlab.store.missing_work import TrajectoryRequest
-from lnlab.store.outcomes import OUTCOME_COLUMNS, outcome_of_run
+from lnlab.store.missing_work import OUTCOME_COLUMNS, TrajectoryRequest, outcome_of_run
 from lnlab.store.packs import TablePack
 from lnlab.store.records.coverage import coverage_of
 from lnlab.store.records.layout import in_stretch_order

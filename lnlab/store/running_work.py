@@ -10,8 +10,7 @@ import polars as pl
 from lnlab.store.join import requests_of, trajectory_requests
 from lnlab.store.leases import lease_holder
 from lnlab.store.live import live_folder, points_after
-from lnlab.store.missing_work import MissingWork, TrajectoryRequest, missing_of_request
-from lnlab.store.outcomes import OUTCOME_COLUMNS, outcome_of_run
+from lnlab.store.missing_work import OUTCOME_COLUMNS, MissingWork, TrajectoryRequest, missing_of_request, outcome_of_run
 from lnlab.store.process_identity import ProcessIdentity
 from lnlab.store.records.checksummed import CorruptFile
 from lnlab.store.records.coverage import COMPLETE_STATUSES, coverage_of

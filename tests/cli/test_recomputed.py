@@ -14,9 +14,8 @@ from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.cli import main
 from lnlab.consoles import stderr_console
-from lnlab.record.locks.equivalence import compare_results
+from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import MARGINS
-from lnlab.record.locks.replaced_rows import rows_put_in
 from lnlab.record.locks.subset import MOST_VARIANTS, plan_of_runs, stratified_runs
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder

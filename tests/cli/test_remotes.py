@@ -20,7 +20,7 @@ from lnlab.issues import Issue
 from lnlab.keys import canonical, digest_bytes
 from lnlab.store import files, remote, segments
 from lnlab.store.packing import packs_locked
-from lnlab.store.read import find_plan
+from lnlab.store.plans import find_plan
 from lnlab.store.records.checksummed import to_checksummed_json
 from lnlab.store.store import Store
 from tests.results_digest import results_digest

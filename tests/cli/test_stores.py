@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.store.read import find_plan
+from lnlab.store.plans import find_plan
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
 

@@ -16,9 +16,8 @@ from lnlab.cli import main
 from lnlab.compile.decisions import decision_from_json
 from lnlab.consoles import stderr_console
 from lnlab.record.locks import subset
-from lnlab.record.locks.equivalence import compare_results
+from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import MARGINS
-from lnlab.record.locks.replaced_rows import rows_put_in
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
 

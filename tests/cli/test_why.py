@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from lnlab.probes.probe import probes
-from lnlab.store.read import find_plan
+from lnlab.store.plans import find_plan
 from lnlab.store.store import Store
 
 BROKEN = """\
