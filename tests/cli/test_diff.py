@@ -206,7 +206,7 @@ def test_a_commit_and_a_store_cannot_be_compared(lnlab, repository):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["in part", "one claim"])
+@pytest.mark.parametrize("recipe", ["in part", pytest.param("one claim", marks=pytest.mark.torture)])
 def test_git_finds_the_commit_that_moved_a_verdict(repository, once, monkeypatch, recipe):
     """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

@@ -17,7 +17,7 @@ BOOK = "".join(f"the {a} {b} saw a {c} near the {a} river .\n" for a in "abc" fo
 @pytest.fixture(scope="module")
 def lnlab(lnlab_process):
     """``lnlab(folder, *words)`` in a process of its own, as what a file registers stays registered."""
-    return lambda folder, *words: lnlab_process(["--with", "mine.py", *words], folder)
+    return lambda folder, *words: lnlab_process(["--with", "mine.py", *words], folder, workers=False)
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,13 @@
 """Somebody else's store, which this user may read: what lies there is judged and reported, and nothing is written."""
 
+import errno
+import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
-from tests.cli.conftest import TINY
-
-READ_ONLY = """
-import errno, os, sys
-from pathlib import Path
 from lnlab.store import files
-def refuse(operation, path):
-    raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
-files.before = refuse
-from lnlab.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
+from tests.cli.conftest import TINY
 
 
 @pytest.fixture
@@ -36,25 +26,25 @@ def contents(folder):
 
 
 @pytest.fixture
-def command(theirs):
-    """Run a command in a process in which no operation of the store on files succeeds."""
+def command(theirs, lnlab, monkeypatch):
+    """Run a command while no operation of the store on files succeeds."""
 
-    def run(*words):
-        line = [sys.executable, "-c", READ_ONLY, *words, "--store", str(theirs)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=300)
+    def refuse(operation, path):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
-    return run
+    monkeypatch.setattr(files, "before", refuse)
+    return lambda *words: lnlab(*words, "--store", theirs)
 
 
 def test_a_run_with_nothing_to_compute_and_its_report_work_and_write_nothing(command, theirs):
     before = contents(theirs)
     ran = command("run", "tiny.yaml", "--json")
-    assert ran.returncode == 0, ran.stderr
-    assert '"computed": 0' in ran.stdout
-    assert '"reused": 6' in ran.stdout
-    assert '"verdict": "supported"' in ran.stdout
+    assert ran.code == 0, ran.err
+    assert '"computed": 0' in ran.out
+    assert '"reused": 6' in ran.out
+    assert '"verdict": "supported"' in ran.out
     reported = command("report", "tiny.yaml")
-    assert (reported.returncode, reported.stdout) == (0, "reports/tiny/index.html\n"), reported.stderr
+    assert (reported.code, reported.out) == (0, "reports/tiny/index.html\n"), reported.err
     assert contents(theirs) == before
 
 
@@ -63,10 +53,10 @@ def test_claims_that_were_edited_and_a_spec_that_was_renamed_are_judged_on_their
     (tmp_path / "mine" / "own.yaml").write_text(edited)
     before = contents(theirs)
     ran = command("run", "own.yaml", "--json")
-    assert ran.returncode == 0, ran.stderr
-    assert '"computed": 0' in ran.stdout
-    assert ran.stdout.count('"verdict": "contradicted"') == 2
-    assert command("report", "own.yaml").returncode == 0
+    assert ran.code == 0, ran.err
+    assert '"computed": 0' in ran.out
+    assert ran.out.count('"verdict": "contradicted"') == 2
+    assert command("report", "own.yaml").code == 0
     assert (tmp_path / "mine/reports/own/index.html").is_file()
     assert contents(theirs) == before
 
@@ -74,8 +64,8 @@ def test_claims_that_were_edited_and_a_spec_that_was_renamed_are_judged_on_their
 def test_what_would_have_to_be_computed_is_refused_in_one_line(command, theirs):
     before = contents(theirs)
     ran = command("run", "tiny.yaml", "-s", "seeds=4")
-    assert ran.returncode == 2
-    assert "Traceback" not in ran.stderr
-    assert ran.stderr.count("\n") == 1
-    assert "read-only" in ran.stderr
+    assert ran.code == 2
+    assert "Traceback" not in ran.err
+    assert ran.err.count("\n") == 1
+    assert "read-only" in ran.err
     assert contents(theirs) == before

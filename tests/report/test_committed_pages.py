@@ -1,16 +1,10 @@
 """Every committed page in a browser: silent, self-contained, accessible, its answer at a glance, as wide as a phone."""
 
-import json
-import re
-from pathlib import Path
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from committed import PAGES, marks_of
 from test_browser import CHROMIUM, browser
 
-PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real/index.html"))
-FAILED_ONCE = {"depth_zoo", "xiong_fig3"}
-"""Whose legends and notes did not fit a phone."""
 ALIKE = [[".scroll tbody tr:nth-child(n+3)"]]
 SCREEN, PHONE = {"width": 1400, "height": 900}, {"width": 400, "height": 900}
 pytestmark = [
@@ -45,29 +39,6 @@ def width(page):
     return page.evaluate("document.documentElement.scrollWidth")
 
 
-def parts(path):
-    """What a page is made of: the kinds of its sections, and the classes of its elements, as of verdicts and rows."""
-    facts = json.loads((path.parent / "data/experiment.json").read_text())
-    classes = {name for names in re.findall(r'class="([^"]*)"', path.read_text()) for name in names.split()}
-    return {f"section {section['kind']}" for section in facts["sections"]} | classes
-
-
-def covering(pages):
-    """Few of the pages that have together every part that one of them has, and those that failed once."""
-    made_of = {path: parts(path) for path in pages}
-    chosen = {path for path in pages if path.parts[-3] in FAILED_ONCE}
-    missing = set().union(*made_of.values()) - set().union(*(made_of[path] for path in chosen))
-    while missing:
-        best = max(pages, key=lambda path: len(made_of[path] & missing))
-        chosen.add(best)
-        missing -= made_of[best]
-    return chosen
-
-
-SAMPLE = covering(PAGES)
-"""The pages of every run of the tests. All others are visited by ``make torture``."""
-
-
 @pytest.mark.parametrize(
     ("path", "scheme"),
     [
@@ -75,7 +46,7 @@ SAMPLE = covering(PAGES)
             path,
             ("light", "dark")[place % 2],
             id=path.parts[-3],
-            marks=() if path in SAMPLE else pytest.mark.torture,
+            marks=marks_of(path),
         )
         for place, path in enumerate(PAGES)
     ],

@@ -4,9 +4,9 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from committed import PAGES, marks_of
 
 from lnlab.claims.claim import Verdict
 from lnlab.report.compose import build_parts
@@ -20,7 +20,6 @@ from lnlab.report.words import verdict_words
 from lnlab.report.words.wording import region_in_words
 from lnlab.tables import Results
 
-PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real"))
 BANNED = {
     "article before a vowel": r"\ba (?=[aeio])(?!one\b)",
     "article before a consonant": r"\ban (?![aeiouAEIOU])",
@@ -46,7 +45,10 @@ BANNED = {
 }
 
 
-@pytest.fixture(scope="module", params=PAGES, ids=lambda path: path.parent.name)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(path.parent, id=path.parts[-3], marks=marks_of(path)) for path in PAGES],
+)
 def report(request):
     """The folder of a committed page, read once for all tests of this file: facts, results, verdicts."""
     return request.param, *read_folder(request.param)

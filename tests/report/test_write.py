@@ -78,12 +78,16 @@ render_report(Path(sys.argv[1]))
 
 def test_equal_tables_give_equal_bytes_whatever_the_place_the_zone_and_the_hash_seed(small, tmp_path):
     made = []
-    for zone, seed, place in (("UTC", "0", "a"), ("Asia/Tokyo", "17", "b")):
+    for zone, seed, place in (("", "", "a"), ("Asia/Tokyo", "17", "b")):
         out = tmp_path / place / "reports" / "spec"
         write_report(out, *small)
         for name in ("index.html", "notebook.ipynb", "figures", "tables"):
             path = out / name
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if not zone:  # as it is in this process
+            render_report(out)
+            made.append(contents(tmp_path / place))
+            continue
         environment = os.environ | {"TZ": zone, "PYTHONHASHSEED": seed, "LC_ALL": "C", "LANG": "de_DE.UTF-8"}
         cwd = tmp_path / place
         command = [sys.executable, "-c", AGAIN, "reports/spec", str(tmp_path)]
