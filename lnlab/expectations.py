@@ -50,6 +50,8 @@ _OWN = ("value_error", "assertion_error")
 _WORD = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NAME = "^[A-Za-z][A-Za-z0-9_]*"
 _ABSENT = object()
+FLAWED = "flawed"
+"""The type of the error of a value that told its issues itself; its context has them as ``issues``."""
 MOST_ISSUES = 100
 """Issues of one value that are told apart."""
 _CODES: Mapping[str, Code] = {
@@ -133,6 +135,8 @@ def issues_of(
             issues.append(issue_of_key(path[:-1], word, _WORD.findall(str(mistake.context["expected"]))))
         elif mistake.kind == "missing":
             issues.append(missing(path, mistake.value))
+        elif mistake.kind == FLAWED:
+            issues += [issue.below(*path) for issue in mistake.context["issues"]]
         else:
             code = _CODES.get(mistake.kind, "wrong-value")
             issues.append(Issue(code, path, f"found {shown(mistake.value)}", mistake.remedy))

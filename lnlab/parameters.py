@@ -1,6 +1,6 @@
 """What holds of the parameters of every builder, whatever it builds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -47,3 +47,14 @@ def integers_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: integers_of(inner) for key, inner in value.items()}
     return [integers_of(inner) for inner in value] if isinstance(value, list) else value
+
+
+def plain_values(value: Any) -> Any:
+    """A value without models: each as its kind and the fields that were given."""
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        names = [name for name in fields if name == "kind" or name in value.model_fields_set]
+        return {fields[name].alias or name: plain_values(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {key: plain_values(inner) for key, inner in value.items()}
+    return [plain_values(item) for item in value] if isinstance(value, list | tuple) else value

@@ -5,25 +5,30 @@ set. The signature is the schema: validation, defaults, the JSON Schema and the 
 
 A *choice* is a word, or ``{kind: word, parameter: value}``. A parameter annotated ``Annotated[..., other_registry]`` is
 itself a choice, of that registry; the builder receives it as a function that still waits for what the lab supplies.
+
+A registry is a pydantic type as well: a field annotated with it holds the model of the piece that its value chooses.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from importlib.metadata import EntryPoints, entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from typing import Any, Generic, TypeVar, get_args
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic_core import PydanticCustomError, core_schema, to_json
 
-from lnlab.errors import OTHER_WORDS, closest, listed, nearest, shown
-from lnlab.expectations import issue_of_key, issues_of, mistakes_of
+from lnlab.errors import OTHER_WORDS, SpecError, closest, listed, nearest, shown
+from lnlab.expectations import FLAWED, Mistake, issues_of, mistakes_of
 from lnlab.facts import Facts, validated_facts
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json, digest
-from lnlab.parameters import Parameters, integers_of, record_keys
+from lnlab.meanings import meaning
+from lnlab.parameters import Parameters, integers_of, plain_values, record_keys
 from lnlab.plugins import Origin, load_package, origin
 
 Build = TypeVar("Build", bound=Callable[..., Any])
@@ -54,6 +59,85 @@ def installed_pieces() -> EntryPoints:
 def default(kind: str, **params: Json) -> Any:
     """The default of a parameter that is a choice: ``tokenizer: Annotated[..., tokenizers] = default("bpe")``."""
     return {"kind": kind, **params}
+
+
+class Readable:
+    """A pydantic type of what ``read`` makes of plain data; what that refuses is told as its issues.
+
+    A field of a model has it as ``Annotated[Any, readable]``.
+    """
+
+    kind: str
+
+    def read(self, raw: Json) -> Any:
+        """The data as a model, or as what they are.
+
+        Raises:
+            Flawed: everything wrong with them, with paths relative to them.
+        """
+        raise NotImplementedError
+
+    def resolve(self, raw: Json) -> Json:
+        """The same as plain data, every default explicit.
+
+        Raises:
+            Flawed: as ``read``.
+        """
+        return json.loads(to_json(self.read(raw), by_alias=False))
+
+    def __get_pydantic_core_schema__(self, *_: Any) -> core_schema.CoreSchema:
+        def validate(raw: Json) -> Any:
+            try:
+                return self.read(raw)
+            except Flawed as flawed:  # pydantic puts the path before it, and goes on to the next field
+                raise PydanticCustomError(FLAWED, "it is wrong", {"issues": flawed.issues}) from flawed
+
+        return core_schema.no_info_plain_validator_function(validate)
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> dict[str, Json]:
+        return {"choice": self.kind}  # the schema of a spec has each choice once, and refers to it
+
+    def __repr__(self) -> str:
+        return self.kind
+
+
+class _PieceType(type(BaseModel)):  # type: ignore[misc]  # pydantic names its metaclass only in private
+    def __call__(cls: Any, /, **data: Any) -> Any:
+        """Construct a piece as its choice in a spec is read: a choice inside may be a word, and a tuple a list."""
+        try:
+            return cls.validated({"kind": cls.kind_name, **plain_values(data)})
+        except Flawed as flawed:
+            issues = [issue.below(cls.choice) for issue in flawed.issues]
+            raise SpecError(*(replace(issue, place=issue.where) for issue in issues)) from flawed
+
+
+class Piece(Parameters, metaclass=_PieceType):
+    """A registered kind with its parameters.
+
+    Raises:
+        SpecError: what is wrong with them, as ``lnlab.check`` says it.
+    """
+
+    choice: ClassVar[str]
+    kind_name: ClassVar[str]
+    validated: ClassVar[Callable[[Choice], BaseModel]]
+    """The piece of a choice that may be wrong, which raises ``Flawed``."""
+
+
+def piece_model(
+    name: tuple[str, str],
+    doc: str,
+    bases: tuple[type[BaseModel], ...],
+    validated: Callable[[Choice], BaseModel],
+    fields: Mapping[str, Any],
+) -> type[Piece]:
+    """The model of a piece by kind and name, with further fields than its bases have."""
+    facts = {"choice": name[0], "kind_name": name[1], "validated": staticmethod(validated), "__module__": __name__}
+    base: Any = _PieceType(
+        "Piece", (*bases, Piece), facts
+    )  # of fields the first base wins, of the configuration the last
+    stated: Any = {"kind": (Literal[name[1]], name[1]), **fields}
+    return create_model(f"{name[0]}_{name[1]}", __base__=base, __doc__=doc, **stated)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -89,17 +173,38 @@ class Entry(Generic[Build]):
         return {name: argument for name, argument in arguments if isinstance(argument, Registry)}
 
     @cached_property
-    def params(self) -> type[BaseModel]:
-        """A closed, strict model of the parameters that are plain values."""
-        fields: dict[str, Any] = {
-            name: (parameter.annotation, ... if parameter.default is Parameter.empty else parameter.default)
+    def model(self) -> type[Piece]:
+        """A closed, strict model of the choice: its kind and parameters, of which some are choices themselves."""
+        fields = {
+            name: (
+                parameter.annotation,
+                Field(
+                    ... if parameter.default is Parameter.empty else parameter.default,
+                    description=meaning(self.build, name) or None,
+                ),
+            )
             for name, parameter in self.keywords.items()
-            if name not in self.nested
         }
-        return create_model(self.name, __base__=Parameters, **fields)
+        return piece_model((self.kind, self.name), self.summary, (), self.read, fields)
+
+    def read(self, raw: Choice, beside: Collection[str] = ()) -> Piece:
+        """The piece of a choice of this kind; ``beside`` are further words that it may have, for the nearest one.
+
+        Raises:
+            Flawed: everything wrong with its parameters, with paths relative to it.
+        """
+        try:
+            return self.model.model_validate_json(json.dumps(integers_of(raw), default=str))
+        except ValidationError as error:
+            raise Flawed(*self.issues_of(mistakes_of(error, raw), beside)) from error
+
+    def issues_of(self, mistakes: list[Mistake], beside: Collection[str] = ()) -> list[Issue]:
+        """Mistakes in the parameters, as issues in the words of the piece."""
+        known = {name: parameter.annotation for name, parameter in self.keywords.items()}
+        return _issues_of_parameters(mistakes, known, f"{self.kind} '{self.name}'", beside, self.nested)
 
 
-class Registry(Generic[Build]):
+class Registry(Readable, Generic[Build]):
     """All builders of one kind. ``kind`` is the word in specs and messages; others use group ``lnlab.<kind>``.
 
     ``facts`` is the frozen dataclass of what its pieces say of themselves; its fields are what ``register`` takes.
@@ -168,16 +273,14 @@ class Registry(Generic[Build]):
             self._discovered = True
         return self._entries
 
-    def resolve(self, raw: Json) -> Choice:
-        """The choice with every default explicit: ``{"kind": ..., **params}``. Idempotent.
+    def entry_of(self, raw: Json) -> Entry[Build]:
+        """The entry that a choice in its long form names.
 
         Raises:
-            Flawed: the kind is unknown or a parameter is; every flaw at once, with paths relative to the choice.
+            Flawed: it is no choice, or nothing is called so.
         """
-        if isinstance(raw, str):
-            raw = {"kind": raw}
         if isinstance(raw, Mapping) and "kind" not in raw and (near := closest("kind", map(str, raw))):
-            raise Flawed(issue_of_key((), near, ["kind"]))
+            raise Flawed(Issue("unknown-key", (near,), f"unknown key '{near}'", "did you mean 'kind'?"))
         if isinstance(raw, Mapping) and not isinstance(raw.get("kind", ""), str):
             known = nearest("", self.entries)
             raise Flawed(Issue("wrong-type", ("kind",), f"found {shown(raw['kind'])}", f"write a word ({known})"))
@@ -187,34 +290,37 @@ class Registry(Generic[Build]):
             raise Flawed(
                 Issue("wrong-type", (), what, f"write a word or {{kind: word, ...}} ({nearest('', self.entries)})")
             )
-        entry = self[raw["kind"]]
-        own = {name: value for name, value in raw.items() if name != "kind" and name not in entry.nested}
-        plain, flaws = _validate_plain(entry, own)
-        parts: Choice = {}
-        for name, registry in entry.nested.items():
-            missing = name not in raw and entry.keywords[name].default is Parameter.empty
-            try:
-                parts[name] = registry.resolve(raw.get(name, None if missing else entry.keywords[name].default))
-            except Flawed as error:
-                flaws += (
-                    [Issue("missing", (), f"'{name}' is required", nearest("", registry.entries))]
-                    if missing
-                    else [flaw.below(name) for flaw in error.issues]
-                )
-        if flaws:
-            raise Flawed(*flaws)
-        merged = plain | parts
-        return {"kind": entry.name} | {name: merged[name] for name in entry.keywords}
+        return self[raw["kind"]]
+
+    def read(self, raw: Json, beside: Collection[str] = ()) -> Piece:
+        """The piece that a choice names; ``beside`` are further words that it may have, for the nearest one.
+
+        Raises:
+            Flawed: the kind is unknown or a parameter is; every flaw at once, with paths relative to the choice.
+        """
+        long = {"kind": raw} if isinstance(raw, str) else raw
+        return self.entry_of(long).read(long, beside)
+
+    def resolve(self, raw: Json, beside: Collection[str] = ()) -> Choice:
+        """The choice with every default explicit: ``{"kind": ..., **params}``. Idempotent.
+
+        Raises:
+            Flawed: as ``read``.
+        """
+        resolved: Choice = json.loads(to_json(self.read(raw, beside), by_alias=False))
+        return resolved
 
     def builder(self, choice: Choice) -> Callable[..., Any]:
         """The builder of a *resolved* choice with its parameters bound; it waits for what the lab supplies."""
         entry = self[choice["kind"]]
-        choice = self._with_later(entry, choice)
-        plain = {name: choice[name] for name in entry.keywords if name not in entry.nested}
-        checked = entry.params.model_validate_json(json.dumps(plain))
-        bound = {name: getattr(checked, name) for name in plain}
-        parts = {name: registry.builder(choice[name]) for name, registry in entry.nested.items()}
-        return partial(entry.build, **bound, **parts)
+        stated = {name: choice[name] for name in entry.keywords if name in choice or name not in entry.later}
+        return self._bound(entry.read({"kind": entry.name, **stated}))
+
+    def _bound(self, piece: Piece) -> Callable[..., Any]:
+        entry = self[piece.kind_name]
+        values = {name: getattr(piece, name) for name in entry.keywords}
+        parts = {name: registry._bound(values[name]) for name, registry in entry.nested.items()}
+        return partial(entry.build, **values | parts)
 
     def key(self, choice: Choice, roots: Roots = ()) -> str:
         """The content key of a *resolved* choice: kind, name, version, parameters, and the keys of nested choices.
@@ -244,16 +350,6 @@ class Registry(Generic[Build]):
         return {**choice, **{name: self._default(entry, name) for name in missing}} if missing else choice
 
 
-def _validate_plain(entry: Entry[Any], parameters: Choice) -> tuple[Choice, list[Issue]]:
-    """The plain parameters, validated as strict JSON with defaults explicit, and what is wrong with them."""
-    try:
-        model = entry.params.model_validate_json(json.dumps(integers_of(parameters), default=str))
-    except ValidationError as error:
-        kinds = {name: parameter.annotation for name, parameter in entry.keywords.items()}
-        return {}, parameter_issues(error, parameters, kinds, f"{entry.kind} '{entry.name}'")
-    return json.loads(model.model_dump_json()), []
-
-
 SELECTING_KEYS = {
     "of": "the numbers that are meant, as {quantity: NAME} with what picks among them, such as step: last",
     "to": "what differs in the numbers that it is compared with, such as {placement: post}",
@@ -265,16 +361,27 @@ SELECTING_KEYS = {
 
 def parameter_issues(error: ValidationError, data: Json, known: Mapping[str, Any], owner: str) -> list[Issue]:
     """A pydantic error of the parameters of ``owner``, whose names and types are ``known``."""
+    return _issues_of_parameters(mistakes_of(error, data), known, owner)
 
+
+def _issues_of_parameters(
+    mistakes: list[Mistake],
+    known: Mapping[str, Any],
+    owner: str,
+    beside: Collection[str] = (),
+    nested: Mapping[str, Registry[Any]] = MappingProxyType({}),
+) -> list[Issue]:
     def unknown_key(path: Where) -> Issue:
         word = str(path[-1])
         if len(path) > 1:
             keys = record_keys(known.get(str(path[0])), path[1:-1])
             return Issue("unknown-key", path, f"'{path[-2]}' has no key '{word}'", nearest(word, keys))
-        return Issue("unknown-key", path, f"{owner} has no parameter '{word}'", nearest(word, known))
+        return Issue("unknown-key", path, f"{owner} has no parameter '{word}'", nearest(word, [*known, *beside]))
 
     def missing(path: Where, _: Json) -> Issue:
+        if (registry := nested.get(str(path[0]))) is not None:
+            return Issue("missing", (), f"'{path[0]}' is required", nearest("", registry.entries))
         remedy = f"add '{path[-1]}: ...'" + (f", {meant}" if (meant := SELECTING_KEYS.get(str(path[-1]))) else "")
         return Issue("missing", path[:-1], f"{owner} needs '{path[-1]}'", remedy)
 
-    return issues_of(mistakes_of(error, data), unknown_key, missing)
+    return issues_of(mistakes, unknown_key, missing)

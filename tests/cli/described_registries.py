@@ -15,7 +15,7 @@ def described(registries):
                 entry.summary,
                 {name: str(parameter.default) for name, parameter in entry.keywords.items()},
                 sorted(entry.nested),
-                json.dumps(entry.params.model_json_schema(), sort_keys=True),
+                json.dumps(entry.model.model_json_schema(), sort_keys=True),
                 {name: getattr(value, "__name__", None) or repr(value) for name, value in facts.items()},
             ]
     return found

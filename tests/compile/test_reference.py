@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.examples import flow, shortest_examples
 from lnlab.compile.reference.key_words import SITE_WORDS
-from lnlab.compile.reference.meanings import COMMON_MEANINGS, meaning
 from lnlab.compile.reference.reference import reference, schema_in_words
+from lnlab.meanings import COMMON_MEANINGS, meaning
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.columns import VOCABULARY
@@ -121,7 +121,7 @@ def test_every_word_of_a_site_is_explained():
 def test_every_parameter_of_every_registered_piece_has_a_meaning():
     pieces = [entry for registry in EVERY.values() for entry in registry if entry.origin.name == "lnlab"]
     used = {name for entry in pieces for name in entry.keywords}
-    assert [(e.kind, e.name, name) for e in pieces for name in e.keywords if not meaning(e, name)] == []
+    assert [(e.kind, e.name, name) for e in pieces for name in e.keywords if not meaning(e.build, name)] == []
     assert sorted(COMMON_MEANINGS.keys() - used) == []
 
 

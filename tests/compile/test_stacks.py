@@ -2,20 +2,25 @@
 
 import pytest
 
+from lnlab.compile.resolve.resolve import setting_types
 from lnlab.compile.resolve.stacks import resolve_stacks
 from lnlab.registry import Flawed
 
 MODEL = {"kind": "encoder_decoder", "layers": 2}
 
 
+def resolve(given, registries):
+    return resolve_stacks(given, registries, setting_types(registries))
+
+
 def flaws(given, registries):
     with pytest.raises(Flawed) as caught:
-        resolve_stacks(given, registries)
+        resolve(given, registries)
     return {(flaw.path, flaw.what) for flaw in caught.value.issues}
 
 
 def test_the_short_form_means_every_stack_and_defaults_are_explicit(registries):
-    made = resolve_stacks({"model": MODEL, "placement": "pre"}, registries)
+    made = resolve({"model": MODEL, "placement": "pre"}, registries)
     encoder = {
         "layers": 2,
         "norm": {"kind": "layer", "eps": 1e-5},
@@ -30,11 +35,11 @@ def test_the_short_form_means_every_stack_and_defaults_are_explicit(registries):
 def test_the_long_form_means_one_stack_and_gives_the_same_setting(registries):
     long = {"layers": 2.0, "norm": "layer", "placement": "pre", "attention": "softmax"}
     given = {"model": "encoder_decoder", "encoder": long, "decoder": long}
-    assert resolve_stacks(given, registries) == resolve_stacks({"model": MODEL, "placement": "pre"}, registries)
+    assert resolve(given, registries) == resolve({"model": MODEL, "placement": "pre"}, registries)
 
 
 def test_a_model_of_one_stack_has_one_and_nothing_to_attend_to(registries):
-    made = resolve_stacks({"model": {"kind": "decoder_only", "layers": 1}, "placement": "post"}, registries)
+    made = resolve({"model": {"kind": "decoder_only", "layers": 1}, "placement": "post"}, registries)
     assert set(made) == {"model", "decoder"}
     assert "cross_attention" not in made["decoder"]
 
@@ -48,7 +53,7 @@ def test_a_model_of_one_stack_has_one_and_nothing_to_attend_to(registries):
         ({"model": {**MODEL, "layers": 0}, "placement": "post"}, ("model", "layers"), "found 0"),
         ({"model": {**MODEL, "layers": True}, "placement": "post"}, ("model", "layers"), "found true"),
         ({"model": {**MODEL, "layers": 2.5}, "placement": "post"}, ("model", "layers"), "found 2.5"),
-        ({"model": {**MODEL, "layers": 10_000}, "placement": "post"}, ("model", "layers"), "found 10,000 layers"),
+        ({"model": {**MODEL, "layers": 10_000}, "placement": "post"}, ("model", "layers"), "found 10000"),
         ({"model": MODEL, "placement": "post", "encoder": 3}, ("encoder",), "found 3"),
         ({"model": MODEL, "placement": "post", "encoder": {"x": 1}}, ("encoder", "x"), "unknown key 'x'"),
         (

@@ -75,5 +75,5 @@ def test_what_is_no_site_is_refused_with_its_place(where, path, said):
     ],
 )
 def test_the_schema_for_editors_says_the_same(where, fits):
-    schema = interventions["clamp"].params.model_json_schema()
+    schema = interventions["clamp"].model.model_json_schema()
     assert Draft202012Validator(schema).is_valid({"where": where}) is fits

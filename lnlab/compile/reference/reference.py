@@ -7,9 +7,9 @@ from typing import Any
 from lnlab.compile.reference.examples import SpecExamples
 from lnlab.compile.reference.grammar import GRAMMAR
 from lnlab.compile.reference.key_words import SITE_WORDS
-from lnlab.compile.reference.meanings import meaning, remaining_text
 from lnlab.compile.resolve.choices import Registries
 from lnlab.keys import Json
+from lnlab.meanings import meaning, remaining_text
 from lnlab.registry import Entry, Registry
 
 _HEADINGS = {
@@ -89,11 +89,13 @@ def _kind(registry: Registry[Any], examples: SpecExamples) -> list[str]:
 
 def _entry(entry: Entry[Any], example: tuple[str, str] | None) -> list[str]:
     """One kind: what it says of itself, what it measures or is made of, a table of what a spec may set, an example."""
-    paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry), *_measured(entry)]
+    paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry.build, entry.keywords), *_measured(entry)]
     lines = [f'<a id="{entry.kind}-{entry.name}"></a>', "", f"### `{entry.name}`", ""]
     lines += [line for paragraph in paragraphs if paragraph for line in (paragraph, "")]
     if entry.keywords:
-        rows = [(f"`{name}`", kind, default, meaning(entry, name)) for name, kind, default in parameter_rows(entry)]
+        rows = [
+            (f"`{name}`", kind, default, meaning(entry.build, name)) for name, kind, default in parameter_rows(entry)
+        ]
         lines += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', _BAR) for cell in row)} |" for row in rows] + [""]
     return [*lines, f"For example, in [{example[1]}]({example[1]}.yaml): `{example[0]}`", ""] if example else lines
@@ -111,7 +113,7 @@ def _measured(entry: Entry[Any]) -> list[str]:
 
 def parameter_rows(entry: Entry[Any]) -> list[tuple[str, str, str]]:
     """What a spec may set of an entry: name, type in words, and default as a spec would write it, or ``required``."""
-    properties = entry.params.model_json_schema()
+    properties = entry.model.model_json_schema()
     return [(name, _type(entry, name, properties), _default(entry, name)) for name in entry.keywords]
 
 
@@ -122,7 +124,7 @@ def _default(entry: Entry[Any], name: str) -> str:
     if isinstance(default, dict) and list(default) == ["kind"]:
         default = default["kind"]
     if name not in entry.nested:
-        default = entry.params.model_json_schema()["properties"][name]["default"]
+        default = entry.model.model_json_schema()["properties"][name]["default"]
     return f"`{default if isinstance(default, str) else json.dumps(default)}`"
 
 

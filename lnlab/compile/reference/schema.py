@@ -4,13 +4,13 @@ Editors read ``# yaml-language-server: $schema=...`` in the first line of a spec
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from contextlib import suppress
+from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
 from lnlab.compile.reference.key_words import KEY_WORDS
-from lnlab.compile.reference.meanings import COMMON_MEANINGS
 from lnlab.compile.reference.schema_overlays import by_path, overlay_schemas, path_patterns
 from lnlab.compile.reference.schema_parts import (
     NAMED_QUANTITY,
@@ -25,12 +25,11 @@ from lnlab.compile.reference.schema_parts import (
 )
 from lnlab.compile.reference.spec_model import TEXTS, spec_model
 from lnlab.compile.resolve.choices import Registries
-from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.keys import Json
-from lnlab.registry import Entry, Flawed
+from lnlab.meanings import COMMON_MEANINGS
+from lnlab.registry import Entry, Flawed, Registry
 from lnlab.specfile.columns import EVALUATED, RECORDED
 from lnlab.specfile.experiment import SETTING, SelectText
-from lnlab.specfile.values import NONE
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": NAMED_QUANTITY}
@@ -39,26 +38,10 @@ _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 
 
 class EditorSchema(GenerateJsonSchema):
-    """pydantic's generator, whose unions are told apart by ``if`` and ``then``, so that one mistake is one error."""
-
-    registries: ClassVar[Registries] = {}
-
-    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        """A choice, by its kind; or what may also be named by a word."""
-        members = {tag: self.generate_inner(member) for tag, member in schema["choices"].items() if str(tag).strip()}
-        if (context := schema.get("custom_error_context")) is None:
-            return {"if": {"type": "string"}, "else": members["claim"]}
-        kind = str(context["kind"])
-        entries = list(self.registries[kind])
-        if not entries:
-            return dict(_NOT_YET)
-        bare = [entry.name for entry in entries if kind not in TEXTS and self._stands_alone(entry)]
-        words = {entry.name: entry.summary.replace("``", "`") for entry in entries}
-        made: JsonSchemaValue = by_kind(words, bare, {name: members[name] for name in words})
-        return made
+    """pydantic's generator: null is told apart by ``if``, and what stands where nothing was given is no default."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        """Null, or a choice."""
+        """Null, or what has a definition."""
         inner = self.generate_inner(schema["schema"])
         return dict(nullable(inner)) if "$ref" in inner else super().nullable_schema(schema)
 
@@ -69,30 +52,27 @@ class EditorSchema(GenerateJsonSchema):
             del made["default"]
         return made
 
-    def _stands_alone(self, entry: Entry[Any]) -> bool:
-        """Whether the bare word is enough: every parameter has a default."""
-        try:
-            self.registries[entry.kind].resolve(entry.name)
-        except Flawed:
-            return False
-        return True
-
 
 def spec_schema(registries: Registries) -> dict[str, Json]:
     """The JSON Schema of a spec, of what ``registries`` hold."""
-    generator = type("EditorSchema", (EditorSchema,), {"registries": registries})
-    grammar = spec_model(registries).model_json_schema(ref_template="#/$defs/{model}", schema_generator=generator)
-    definitions: dict[str, Json] = grammar.pop("$defs")
+    model = spec_model(registries)
+    pieces = [piece for kind in registries for piece in vars(getattr(model.pieces, kind)).values()]
+    models: Any = [(one, "validation") for one in (model, *pieces)]
+    _, made = models_json_schema(models, ref_template="#/$defs/{model}", schema_generator=EditorSchema)
+    definitions: dict[str, Json] = _with_references(made["$defs"])
+    grammar = definitions.pop("Spec")
     for kind, registry in registries.items():
+        definitions[kind] = _choice(registry)
         for entry in registry:
-            if (piece := definitions.get(f"{kind}_{entry.name}")) is not None:
-                piece.pop("description", None), piece.pop("title", None)  # they stand beside the word
-                piece["properties"]["kind"] = {"const": entry.name}
-                piece["required"] = ["kind", *piece.get("required", ())]
-                _share_common_fields(entry, piece, definitions)
+            piece = definitions[f"{kind}_{entry.name}"]
+            piece.pop("description", None), piece.pop("title", None)  # they stand beside the word
+            piece["properties"]["kind"] = {"const": entry.name}
+            piece["required"] = ["kind", *piece.get("required", ())]
+            _share_common_fields(entry, piece, definitions)
     definitions["claim:requires"] = _requirement([entry.name for entry in registries.get("claim", ())])
-    definitions |= {f"train:{word}": schema for word, schema in definitions["Train"]["properties"].items()}
-    definitions["model:layers"] = definitions["encoder"]["properties"]["layers"]
+    below = {key: schema.get("properties", {}) for key, schema in grammar["properties"].items()}
+    definitions |= {f"train:{word}": schema for word, schema in below["train"].items()}
+    definitions["model:layers"] = below["encoder"]["layers"]
     paths = [f"^({'|'.join(SETTING)})$", *path_patterns(registries, derived=("sublayers",))]
     definitions["selection"] = selection_schema(paths)
     definitions["quantity"] = expression_schema()
@@ -109,6 +89,32 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
         "additionalProperties": False,
         "$defs": described(without_unused(definitions, properties), words),
     }
+
+
+def _with_references(schema: Json) -> Json:
+    """The schema with a reference to the definition of each choice, which stands in it once."""
+    if isinstance(schema, list):
+        return [_with_references(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {
+        key: _with_references(value) for key, value in schema.items() if key != "choice" or isinstance(value, dict)
+    }
+    return parts | {"$ref": f"#/$defs/{schema['choice']}"} if isinstance(schema.get("choice"), str) else parts
+
+
+def _choice(registry: Registry[Any]) -> Json:
+    """A choice by its kind, told apart by ``if`` and ``then``, so that one mistake is one error; or a word."""
+    entries = list(registry)
+    if not entries:
+        return dict(_NOT_YET)
+    bare = []
+    for entry in entries if registry.kind not in TEXTS else ():
+        with suppress(Flawed):  # some parameter has no default
+            registry.resolve(entry.name)
+            bare.append(entry.name)
+    words = {entry.name: entry.summary.replace("``", "`") for entry in entries}
+    return by_kind(words, bare, {name: {"$ref": f"#/$defs/{registry.kind}_{name}"} for name in words})
 
 
 def _share_common_fields(entry: Entry[Any], piece: Json, definitions: dict[str, Json]) -> None:
@@ -145,14 +151,11 @@ def _requirement(claims: Sequence[str]) -> Json:
 def _forms(registries: Registries) -> dict[str, Json]:
     """Keys that may be written in several forms: one without a list, or none; and the choice on tuning seeds."""
     answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
-    intervention: Json = {"$ref": "#/$defs/intervention"}
-    one = {"if": {"enum": [NONE, None]}, "else": intervention}
     text = SelectText.model_json_schema()
     rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
     select = by_path(registries, lambda _: rule, **text["properties"])
     select |= {"required": text["required"], "minProperties": 2}
     return {
         "answer": {"if": {"type": "array"}, "then": {"items": answer}, "else": answer},
-        INTERVENTIONS: {"if": {"type": "array"}, "then": {"items": intervention}, "else": one},
         "select": {**nullable(select), "description": text["description"]},
     }

@@ -1,38 +1,50 @@
-"""A choice as a spec writes it -> the resolved choice; fields besides a kind's own parameters are known too."""
+"""Registries by kind; types of keys that hold a choice or none, or several; and what is asked of a resolved choice."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
-from lnlab.compile.source_spans import UNKNOWN
-from lnlab.errors import closest, nearest
-from lnlab.issues import Issue
+from lnlab.compile.setting_paths import as_choices
 from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Flawed, Registry
+from lnlab.registry import Choice, Flawed, Piece, Readable, Registry
+from lnlab.specfile.values import NONE
 
 Registries = Mapping[str, Registry[Any]]
 
 
-def resolve_choice(registry: Registry, raw: Json, fields: Collection[str] = ()) -> Choice:  # type: ignore[type-arg]
-    """The resolved choice; ``fields`` are further words that it may have, for the nearest-word search.
+class ChoiceOrNone(Readable):
+    """A choice, or null: there is none."""
 
-    Raises:
-        Flawed: everything wrong with it, with paths relative to it.
-    """
-    if isinstance(raw, dict) and "kind" not in raw and (near := closest("kind", raw)):
-        raise Flawed(Issue("unknown-key", (near,), f"{UNKNOWN} '{near}'", "did you mean 'kind'?"))
-    try:
-        return registry.resolve(raw)
-    except Flawed as error:
-        raise Flawed(*(_suggest_fields(flaw, registry, raw, fields) for flaw in error.issues)) from error
+    def __init__(self, registry: Registry[Any]) -> None:
+        self.registry = registry
+
+    def read(self, raw: Json) -> Piece | None:  # noqa: D102 - as the base class says
+        return None if raw is None else self.registry.read(raw)
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> dict[str, Json]:
+        return {"if": {"type": "null"}, "else": {"choice": self.registry.kind}}
 
 
-def _suggest_fields(flaw: Issue, registry: Registry, raw: Json, fields: Collection[str]) -> Issue:  # type: ignore[type-arg]
-    """An unknown parameter of the choice itself: the nearest word may be one of the fields."""
-    if len(flaw.path) != 1 or flaw.code != "unknown-key":
-        return flaw
-    known = [*registry[raw if isinstance(raw, str) else raw["kind"]].keywords, *fields]
-    return replace(flaw, remedy=nearest(str(flaw.path[0]), known))
+class SeveralChoices(Readable):
+    """A list of choices; one alone, or the word ``none``, may stand without a list."""
+
+    def __init__(self, registry: Registry[Any]) -> None:
+        self.registry = registry
+
+    def read(self, raw: Json) -> tuple[Piece, ...]:  # noqa: D102 - as the base class says
+        pieces, issues = [], []
+        for number, choice in enumerate(as_choices(raw)):
+            try:
+                pieces.append(self.registry.read(choice))
+            except Flawed as error:
+                issues += [issue.below(number) if isinstance(raw, list) else issue for issue in error.issues]
+        if issues:
+            raise Flawed(*issues)
+        return tuple(pieces)
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> dict[str, Json]:
+        one: Json = {"choice": self.registry.kind}
+        nothing = {"if": {"enum": [NONE, None]}, "else": one}
+        return {"if": {"type": "array"}, "then": {"items": one}, "else": nothing}
 
 
 def shortest_form(registry: Registry, choice: Choice) -> Json:  # type: ignore[type-arg]

@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts, part_of
-from lnlab.compile.resolve.choices import Registries, resolve_choice
-from lnlab.compile.resolve.stacks import STACK_KEYS, resolve_stacks
-from lnlab.compile.resolve.training import resolve_train
-from lnlab.compile.setting_paths import INTERVENTIONS, as_choices
+from lnlab.compile.resolve.choices import ChoiceOrNone, Registries, SeveralChoices
+from lnlab.compile.resolve.stacks import STACK_KEYS, StackType, resolve_stacks
+from lnlab.compile.resolve.training import TrainType
+from lnlab.compile.setting_paths import INTERVENTIONS
 from lnlab.errors import nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.registry import Choice, Flawed
+from lnlab.registry import Flawed, Readable
+from lnlab.setting import STACKS
+from lnlab.specfile.experiment import SETTING
 
 NULLABLE = ("optimizer", "schedule")
 """Choices that may be null: there is none."""
@@ -31,6 +33,16 @@ def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> In
     return setting
 
 
+def setting_types(registries: Registries) -> dict[str, Readable]:
+    """What each key that determines a run may hold: the fields of ``lnlab.Spec``, and what a point is read by."""
+    types: dict[str, Readable] = {key: registries[key] for key in SETTING if key in registries}
+    types |= {key: ChoiceOrNone(registries[key]) for key in NULLABLE if key in registries}
+    types |= {stack: StackType(stack, registries) for stack in STACKS} | {"train": TrainType(registries)}
+    return (
+        types | {INTERVENTIONS: SeveralChoices(registries["intervention"])} if "intervention" in registries else types
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Resolved:
     """Values of some keys of a setting with their texts, or the flaws for which there are none."""
@@ -45,6 +57,7 @@ class Resolver:
 
     def __init__(self, registries: Registries) -> None:
         self.registries = registries
+        self.types = setting_types(registries)
         self._cache: dict[tuple[str, ...], _Resolved] = {}
         self._parts: dict[str, SettingPart] = {}
 
@@ -64,13 +77,12 @@ class Resolver:
         texts = tuple(parts[key].text if key in parts else "" for key in STACK_KEYS)
         if texts not in self._cache:
             raw_parts = {key: parts[key].raw for key in STACK_KEYS if key in parts}
-            self._cache[texts] = self._interned(lambda: resolve_stacks(raw_parts, self.registries))
+            self._cache[texts] = self._interned(lambda: resolve_stacks(raw_parts, self.registries, self.types))
         return self._cache[texts]
 
     def _part(self, key: str, part: SettingPart) -> "_Resolved":
         if (key, part.text) not in self._cache:
-            present = part is not _ABSENT
-            self._cache[key, part.text] = self._interned(lambda: {key: self._resolved(key, part.raw, present)}, key)
+            self._cache[key, part.text] = self._interned(lambda: {key: self._resolved(key, part)}, key)
         return self._cache[key, part.text]
 
     def _interned(self, resolve: Callable[[], dict[str, Json]], *key: str) -> "_Resolved":
@@ -83,26 +95,9 @@ class Resolver:
         values = {word: part.raw for word, part in shared.items()}
         return _Resolved(values, {word: part.text for word, part in shared.items()}, ())
 
-    def _resolved(self, key: str, raw: Json, present: bool) -> Json:
-        """One part that stands alone. A null optimizer or schedule means that there is none."""
-        if key == "train":
-            return resolve_train(raw if present else {}, self.registries)
-        if key == INTERVENTIONS:
-            return self._interventions(raw)
-        if key in NULLABLE and raw is None:
-            return None
-        if key == "task" and not present:
+    def _resolved(self, key: str, part: SettingPart) -> Json:
+        """One part that stands alone."""
+        raw = {"init": DEFAULT_INIT, "train": {}}.get(key) if part is _ABSENT else part.raw
+        if key == "task" and part is _ABSENT:
             raise Flawed(Issue("missing", (), "a task is required", nearest("", self.registries["task"].entries)))
-        return resolve_choice(self.registries[key], raw if present else DEFAULT_INIT)
-
-    def _interventions(self, raw: Json) -> list[Choice]:
-        interventions = []
-        flaws = []
-        for number, choice in enumerate(as_choices(raw)):
-            try:
-                interventions.append(resolve_choice(self.registries["intervention"], choice))
-            except Flawed as error:
-                flaws += [flaw.below(number) if isinstance(raw, list) else flaw for flaw in error.issues]
-        if flaws:
-            raise Flawed(*flaws)
-        return interventions
+        return self.types[key].resolve(raw)

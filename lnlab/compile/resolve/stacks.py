@@ -4,184 +4,141 @@ The short form (``norm``, ``placement``, ``attention``, ``model.layers``) means 
 refused.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
-from lnlab.compile.resolve.choices import Registries, resolve_choice
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.setting_paths import STACK_CHOICES
-from lnlab.compile.source_spans import UNKNOWN
 from lnlab.errors import nearest, shown
+from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.issues import Code, Issue, Where
-from lnlab.keys import Json, canonical
-from lnlab.registry import Choice, Flawed
+from lnlab.keys import Json
+from lnlab.parameters import integers_of
+from lnlab.registry import Flawed, Readable, Registry, parameter_issues
 from lnlab.setting import STACKS
-from lnlab.written_numbers import number_hint, truth_hint
+from lnlab.specfile.read import missing_key
 
 MOST_LAYERS = 256
 STACK_DEFAULTS = {"norm": "layer", "attention": "softmax"}
 STACK_KEYS = ("model", *STACK_CHOICES, *STACKS)
-_ABSENT = object()
-_CROSS = "cross_attention"
+CROSS = "cross_attention"
+Layers = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
+_LAYERS = TypeAdapter(Layers, config=ConfigDict(strict=True))
 
 
-def resolve_stacks(raw: Mapping[str, Json], registries: Registries) -> dict[str, Json]:
+class StackType(Readable):
+    """What stands under ``encoder`` or ``decoder``: what differs in that stack."""
+
+    def __init__(self, stack: str, registries: Registries) -> None:
+        unset: Any = Field(None, validate_default=False)  # may be left out, and not be null
+        fields: dict[str, Any] = {"layers": (Layers, unset)}
+        fields |= {word: (Annotated[Any, registries[word]], unset) for word in STACK_CHOICES if word in registries}
+        fields |= {CROSS: (bool, True)} if stack == "decoder" else {}
+        forms = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+        self.model: type[BaseModel] = create_model(stack, __config__=forms, **fields)
+
+    def read(self, raw: Json) -> BaseModel:  # noqa: D102 - as the base class says
+        if not isinstance(raw, dict):
+            raise Flawed(Issue("wrong-type", (), f"found {shown(raw)}", "write a mapping, as in {placement: post}"))
+        try:
+            return self.model.model_validate_json(json.dumps(integers_of(raw)))
+        except ValidationError as error:
+            raise Flawed(*issues_of(mistakes_of(error, raw), self._unknown_key, missing_key)) from error
+
+    def _unknown_key(self, path: Where) -> Issue:
+        return issue_of_key((), str(path[-1]), self.model.model_fields)
+
+    def __get_pydantic_json_schema__(self, _: Any, handler: Any) -> dict[str, Json]:
+        schema: dict[str, Json] = handler(self.model.__pydantic_core_schema__)
+        return schema
+
+
+def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mapping[str, Readable]) -> dict[str, Json]:
     """``{"model": ..., "encoder": {...}, "decoder": {...}}`` with every default explicit, for the model's stacks.
+
+    Args:
+        raw: those of ``STACK_KEYS`` that are written.
+        registries: by kind.
+        types: of the keys.
 
     Raises:
         Flawed: everything wrong with them, with paths as the spec writes them.
     """
-    return _StackResolver(raw, registries).resolve()
+    flaws: list[Issue] = []
 
+    def flaw(code: Code, path: Where, what: str, remedy: str) -> None:
+        flaws.append(Issue(code, path, what, remedy))
 
-class _StackResolver:
-    """Collects the flaws of one resolution; each choice that is written is resolved once."""
-
-    def __init__(self, raw: Mapping[str, Json], registries: Registries) -> None:
-        self.raw = raw
-        self.registries = registries
-        self.flaws: list[Issue] = []
-        self.long = {stack: self.mapping(stack) for stack in STACKS}
-
-    def resolve(self) -> dict[str, Json]:
-        model, names = self.model()
-        short = {word: self.choice(word, (word,), self.raw[word]) for word in STACK_CHOICES if word in self.raw}
-        stacks = {name: self.stack(name, names, short) for name in names}
-        if names:
-            for stack in set(STACKS) - set(names):
-                if stack in self.raw:
-                    self.flaw("unsupported", (stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
-        elif model is not None and self.registries["model"][model["kind"]].facts.own:
-            for word in (word for word in STACK_KEYS[1:] if word in self.raw):
-                self.flaw(
-                    "unsupported",
-                    (word,),
-                    f"'{model['kind']}' is a model of your own",
-                    f"give it a parameter, as model.{word}",
-                )
-        else:
-            self.without_model()
-        if self.flaws:
-            raise Flawed(*self.flaws)
-        return {"model": model, **stacks}
-
-    def flaw(self, code: Code, path: Where, what: str, remedy: str) -> None:
-        self.flaws.append(Issue(code, path, what, remedy))
-
-    def mapping(self, stack: str) -> dict[str, Json]:
-        """The mapping under ``encoder`` or ``decoder``, without unknown keys."""
-        mapping = self.raw.get(stack, {})
-        if not isinstance(mapping, dict):
-            self.flaw("wrong-type", (stack,), f"found {canonical(mapping)}", "write a mapping, as in {placement: post}")
-            return {}
-        known = ["layers", *STACK_CHOICES] + [_CROSS] * (stack == "decoder")
-        for word in mapping:
-            if word not in known:
-                self.flaw("unknown-key", (stack, word), f"{UNKNOWN} '{word}'", nearest(word, known))
-        return {word: value for word, value in mapping.items() if word in known}
-
-    def model(self) -> tuple[Choice | None, tuple[str, ...]]:
-        """The model's choice without ``layers``, and the stacks it has (none where it is flawed)."""
-        if "model" not in self.raw:
-            self.flaw("missing", ("model",), "a model is required", nearest("", self.registries["model"].entries))
-            return None, ()
-        raw = self.raw["model"]
-        kind = raw.get("kind") if isinstance(raw, dict) else raw
-        entry = self.registries["model"].entries.get(kind) if isinstance(kind, str) else None
-        own = entry is not None and entry.facts.own
-        plain = {k: value for k, value in raw.items() if own or k != "layers"} if isinstance(raw, dict) else raw
+    def resolved(path: Where, resolve: Callable[[Json], Json], value: Json) -> Json:
         try:
-            choice = resolve_choice(self.registries["model"], plain, fields=() if own else ("layers",))
+            return resolve(value)
         except Flawed as error:
-            self.flaws += [flaw.below("model") for flaw in error.issues]
-            return None, ()
-        names = self.registries["model"][choice["kind"]].facts.stacks
-        if not names and not own:
-            self.flaw(
-                "unsupported",
-                ("model", "kind"),
-                f"the model '{choice['kind']}' does not say which stacks it has",
-                "register stacks=",
-            )
-        return choice, names
-
-    def choice(self, kind: str, path: Where, raw: Json) -> Choice | None:
-        try:
-            return resolve_choice(self.registries[kind], raw)
-        except Flawed as error:
-            self.flaws += [flaw.below(*path) for flaw in error.issues]
+            flaws.extend(issue.below(*path) for issue in error.issues)
             return None
 
-    def without_model(self) -> None:
-        """The model is flawed: the stacks are checked nonetheless."""
-        for stack in STACKS:
-            raw = self.long[stack]
-            for word in STACK_CHOICES:
-                if word in raw:
-                    self.choice(word, (stack, word), raw[word])
-            if "layers" in raw:
-                self.layers(raw["layers"], stack, long=True)
-            if _CROSS in raw:
-                self.truth((stack, _CROSS), raw[_CROSS])
+    short = {word: resolved((word,), types[word].resolve, raw[word]) for word in STACK_CHOICES if word in raw}
+    long = {stack: resolved((stack,), types[stack].resolve, raw[stack]) or {} for stack in STACKS if stack in raw}
+    written = {stack: raw[stack] if isinstance(raw.get(stack), dict) else {} for stack in STACKS}
+    model, layers, names = None, None, tuple[str, ...]()
+    stated: Json = raw.get("model")
+    parts = stated if isinstance(stated, dict) else {"kind": stated}
+    models: Registry[Any] = registries["model"]
+    entry = models.entries.get(str(parts.get("kind")))
+    own = entry is not None and entry.facts.own
+    has_layers = "layers" in parts and not own
+    if "model" not in raw:
+        flaw("missing", ("model",), "a model is required", nearest("", models.entries))
+    else:
+        # the parameters of the kind, and beside them how many layers its stacks have
+        plain = {word: value for word, value in parts.items() if word != "layers"} if has_layers else stated
+        model = resolved(("model",), lambda choice: models.resolve(choice, () if own else ("layers",)), plain)
+        layers = resolved(("model", "layers"), _layers, parts["layers"]) if has_layers else None
+    if model is not None and own:
+        for word in (word for word in STACK_KEYS[1:] if word in raw):
+            remedy = f"give it a parameter, as model.{word}"
+            flaw("unsupported", (word,), f"'{model['kind']}' is a model of your own", remedy)
+    elif model is not None and entry is not None:
+        names = entry.facts.stacks
+        if not names:
+            what = f"the model '{model['kind']}' does not say which stacks it has"
+            flaw("unsupported", ("model", "kind"), what, "register stacks=")
+        for stack in (stack for stack in STACKS if stack in raw and names and stack not in names):
+            flaw("unsupported", (stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
 
-    def stack(self, name: str, names: tuple[str, ...], short: Mapping[str, Choice | None]) -> dict[str, Any]:
-        """One stack's long form."""
-        raw = self.long[name]
-        model = self.raw["model"]
-        layers = model.get("layers", _ABSENT) if isinstance(model, dict) else _ABSENT
-        layers_of_stack = self.layers(self.one_form(name, "layers", layers), name, layers is _ABSENT)
-        resolved: dict[str, Any] = {"layers": layers_of_stack}
+    stacks: dict[str, Json] = {}
+    for name in names:
+        for word in ("layers", *STACK_CHOICES):
+            short_form = "model.layers" if word == "layers" else word
+            if word in written[name] and (has_layers if word == "layers" else word in raw):
+                what = f"'{short_form}' says it for every stack already"
+                flaw("conflict", (name, word), what, f"keep {short_form} or {name}.{word}")
+        if not has_layers and "layers" not in written[name]:
+            what = "the number of layers is required"
+            flaw("missing", ("model", "layers"), what, f"add model.layers or {name}.layers")
+        stacks[name] = {"layers": long[name].get("layers") if "layers" in written[name] else layers}
         for word in STACK_CHOICES:
-            choice = self.one_form(name, word, short.get(word, _ABSENT))
-            if word in raw:
-                choice = self.choice(word, (name, word), raw[word])
-            elif choice is _ABSENT and word in STACK_DEFAULTS:
-                choice = self.choice(word, (word,), STACK_DEFAULTS[word])
-            elif choice is _ABSENT:
-                self.flaw("missing", (word,), f"a {word} is required", nearest("", self.registries[word].entries))
-            resolved[word] = choice
+            if word in written[name]:
+                stacks[name][word] = long[name].get(word)
+            elif word in raw:
+                stacks[name][word] = short[word]
+            elif word in STACK_DEFAULTS:
+                stacks[name][word] = types[word].resolve(STACK_DEFAULTS[word])
+            else:
+                flaw("missing", (word,), f"a {word} is required", nearest("", registries[word].entries))
         if name == "decoder" and "encoder" in names:
-            resolved[_CROSS] = self.truth((name, _CROSS), raw.get(_CROSS, True))
-        elif _CROSS in raw:
-            self.flaw("unsupported", (name, _CROSS), "this model has no encoder to attend to", "remove it")
-        return resolved
-
-    def one_form(self, stack: str, word: str, short: Json) -> Json:
-        """The long form if there is one, else the short one; both at once are a flaw."""
-        if word not in self.long[stack]:
-            return short
-        if short is not _ABSENT:
-            written = "model.layers" if word == "layers" else word
-            self.flaw(
-                "conflict",
-                (stack, word),
-                f"'{written}' says it for every stack already",
-                f"keep {written} or {stack}.{word}",
-            )
-        return self.long[stack][word]
-
-    def layers(self, value: Json, stack: str, long: bool) -> int | None:
-        path = (stack, "layers") if long and value is not _ABSENT else ("model", "layers")
-        if value is _ABSENT:
-            self.flaw("missing", path, "the number of layers is required", f"add model.layers or {stack}.layers")
-        elif isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
-            self.flaw(
-                "wrong-type",
-                path,
-                f"found {shown(value)}",
-                _with_hint("give a whole number of layers, from 1", number_hint(value, whole=True)),
-            )
-        elif value > MOST_LAYERS:
-            self.flaw("out-of-range", path, f"found {int(value):,} layers", f"at most {MOST_LAYERS:,} are planned")
-        else:
-            return int(value)
-        return None
-
-    def truth(self, path: Where, value: Json) -> bool | None:
-        if isinstance(value, bool):
-            return value
-        self.flaw("wrong-type", path, f"found {shown(value)}", _with_hint("write true or false", truth_hint(value)))
-        return None
+            stacks[name][CROSS] = long.get(name, {}).get(CROSS, True)
+        elif name == "decoder" and CROSS in written[name]:
+            flaw("unsupported", (name, CROSS), "this model has no encoder to attend to", "remove it")
+    if flaws:
+        raise Flawed(*flaws)
+    return {"model": model, **stacks}
 
 
-def _with_hint(remedy: str, hint: str) -> str:
-    return f"{remedy}; {hint}" if hint else remedy
+def _layers(value: Json) -> Json:
+    try:
+        return _LAYERS.validate_json(json.dumps(integers_of(value)))
+    except ValidationError as error:
+        raise Flawed(*parameter_issues(error, value, {}, "the model")) from error

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.criteria import flaws_of_criterion
 from lnlab.compile.selection.inheritance import FOR_EACH, claim_ids
 from lnlab.compile.selection.published_tables import flaws_of_tables
@@ -136,7 +136,7 @@ def _resolve_request(
     name: Where = (),
 ) -> ResolvedRequest | None:
     try:
-        choice = resolve_choice(registries[kind], raw, REQUEST_FIELDS[kind])
+        choice = registries[kind].resolve(raw, REQUEST_FIELDS[kind])
     except Flawed as error:
         requests.issues += [
             flaw.below(*(name or path)).at(merged.location((*path, *flaw.path))) for flaw in error.issues

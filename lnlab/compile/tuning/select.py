@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lnlab.compile.resolve.choices import Registries, resolve_choice
+from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.source_spans import UNKNOWN
 from lnlab.compile.sweep.overlay import MergedSpec, grids_of
 from lnlab.errors import nearest
@@ -65,7 +65,7 @@ def resolve_select(
                     Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
                 )
         try:
-            rule = resolve_choice(registries["rule"], rules[path])
+            rule = registries["rule"].resolve(rules[path])
         except Flawed as error:
             flaws += [flaw.below(SELECT, path) for flaw in error.issues]
     if flaws:

@@ -1,11 +1,9 @@
 """What each parameter means: the sentence of its docstring that names it, else what the name means everywhere."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import getdoc
 from typing import Any
-
-from lnlab.registry import Entry
 
 COMMON_MEANINGS: Mapping[str, str] = {
     "a": "lower end of the interval",
@@ -98,19 +96,19 @@ _SPOKEN = 2
 """Sentences that a parameter's meaning may have."""
 
 
-def meaning(entry: Entry[Any], name: str) -> str:
-    """What a parameter means, in at most two sentences with single backticks; nothing where nobody says it."""
+def meaning(build: Callable[..., Any], name: str) -> str:
+    """What a parameter of a builder means, in at most two sentences with single backticks; empty if nobody says it."""
     token = re.compile(rf"``{re.escape(name)}(``|:|=| )")
-    _, *after_formula = _sentences(getdoc(entry.build) or "-")
+    _, *after_formula = _sentences(getdoc(build) or "-")
     stated = [sentence for sentence in after_formula if token.search(sentence)]
     whole = (sentence.removesuffix(";") + "." * sentence.endswith(";") for sentence in stated[:_SPOKEN])
     return " ".join(whole).replace("``", "`") or COMMON_MEANINGS.get(name, "")
 
 
-def remaining_text(entry: Entry[Any]) -> str:
-    """What a docstring says after its first line that is the meaning of no parameter."""
-    meanings = " ".join(meaning(entry, name) for name in entry.keywords)
-    body = (getdoc(entry.build) or "").partition("\n")[2]
+def remaining_text(build: Callable[..., Any], names: Iterable[str]) -> str:
+    """What the docstring of a builder says after its first line that is the meaning of none of these parameters."""
+    meanings = " ".join(meaning(build, name) for name in names)
+    body = (getdoc(build) or "").partition("\n")[2]
     sentences = (sentence.replace("``", "`") for sentence in _sentences(body))
     return " ".join(sentence for sentence in sentences if sentence.removesuffix(";") not in meanings)
 
