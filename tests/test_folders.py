@@ -127,7 +127,9 @@ def seen(place, way):
     return files_of(place)
 
 
-@pytest.mark.parametrize("moment", ["before", "halfway", "after"])
+@pytest.mark.parametrize(
+    "moment", ["halfway", *(pytest.param(m, marks=pytest.mark.torture) for m in ("before", "after"))]
+)
 def test_killed_at_any_moment_the_folder_is_the_old_one_or_the_new_one(place, way, moment, tmp_path):
     outcomes = []
     for number in range(1, 1000):
@@ -147,7 +149,9 @@ def test_killed_at_any_moment_the_folder_is_the_old_one_or_the_new_one(place, wa
     assert NEW | FOREIGN in outcomes
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+@pytest.mark.parametrize(
+    "number", [errno.ENOSPC, *(pytest.param(n, marks=pytest.mark.torture) for n in (errno.EIO, errno.EDQUOT))]
+)
 def test_a_full_disk_leaves_the_old_folder_or_the_new_one_and_nothing_else(place, number):
     outcomes = set()
     for count in range(1, 200):
