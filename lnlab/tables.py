@@ -6,6 +6,7 @@ measured (or has no such coordinate: ``layer`` is null outside layers).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
 from io import BytesIO
 from typing import Any, NamedTuple, TypeVar
@@ -328,6 +329,16 @@ class Results:
     def ended(self) -> bool:
         """Whether every run came to an end of its own; one without a status has not."""
         return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())
+
+
+def computed_once(compute: Callable[[Results], _Computed]) -> Callable[[Results], _Computed]:
+    """A function of results that is computed when it is needed first, as by ``Results.once``."""
+
+    @wraps(compute)
+    def kept(results: Results) -> _Computed:
+        return results.once(compute.__qualname__, compute)
+
+    return kept
 
 
 def wide_axes(axes: pl.DataFrame, prefix: str = "") -> pl.DataFrame:

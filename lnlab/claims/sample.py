@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.select.series import SeedSeries, largest_span
+from lnlab.select.series import SeedFates, SeedSeries, largest_span
 from lnlab.specfile.experiment import About
 from lnlab.specfile.values import value_label
 
@@ -27,33 +27,23 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(SeedFates):
     """The numbers of a claim.
 
     Attributes:
         numbers: each seed's number; on the log scale all are positive.
         log: whether the interval is taken over logarithms.
-        trained: whether anything was measured after step 0.
-        failed: seeds that diverged or have a number that is not finite, with the reason in words.
         worst: what a failed seed's number is if failures rank worst; a seed is absent where both sides failed. None:
             a failure counts against every verdict.
-        excluded: seeds without a number for another reason, with it.
-        pending: seeds that have not run to their end.
         failing: the share of seeds that failed, of the side where it is largest.
-        bimodal: how far the numbers of a variant span over seeds, where no mean speaks for them; else None.
         arms: the sides that are compared; empty: nothing is.
         bounds: between which the numbers lie, if they do; else None.
     """
 
     numbers: Mapping[int, float]
     log: bool
-    trained: bool
-    failed: Mapping[int, str] = field(default_factory=dict)
     worst: Mapping[int, float] | None = None
-    excluded: Mapping[int, str] = field(default_factory=dict)
-    pending: tuple[int, ...] = ()
     failing: float = 0.0
-    bimodal: float | None = None
     arms: tuple[Arm, ...] = ()
     bounds: tuple[float, float] | None = None
 
@@ -76,7 +66,7 @@ def series_sample(
     return Sample(
         usable,
         log,
-        series.trained,
+        trained=series.trained,
         failed=series.failed,
         excluded=dict(series.excluded) | excluded,
         pending=series.pending,
@@ -125,7 +115,7 @@ def contrast_sample(
     return Sample(
         contrasts,
         log,
-        a.trained or b.trained,
+        trained=a.trained or b.trained,
         failed=failed,
         worst=ranked,
         excluded=excluded,

@@ -7,7 +7,7 @@ has failed, too, if a measurement was still to come, though it has a number wher
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -27,27 +27,36 @@ _IDENTITY = ("quantity", "step", "split", "statistics", "rule", *_SITE)
 _LINE_PLACE = "place"
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeedFates:
+    """How numbers came about, and what became of the seeds that have none.
+
+    Attributes:
+        trained: whether anything was measured after step 0, or in training at a step that nobody knows.
+        failed: seeds that diverged or have a number that is not finite, with the reason in words.
+        excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
+        pending: seeds that have not run to their end yet.
+        bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
+            else None. Only of quantities that say how far that is.
+    """
+
+    trained: bool
+    failed: Mapping[int, str] = field(default_factory=dict)
+    excluded: Mapping[int, str] = field(default_factory=dict)
+    pending: tuple[int, ...] = ()
+    bimodal: float | None = None
+
+
 @dataclass(frozen=True)
-class SeedSeries:
+class SeedSeries(SeedFates):
     """Numbers to be judged.
 
     Attributes:
         numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
             number or a word. ``value`` is null where a ratio had a zero below.
-        failed: seeds that diverged or have a number that is not finite, with the reason in words.
-        excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
-        pending: seeds that have not run to their end yet.
-        trained: whether anything was measured after step 0, or in training at a step that nobody knows.
-        bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
-            else None. Only of quantities that say how far that is.
     """
 
     numbers: pl.DataFrame
-    failed: Mapping[int, str]
-    excluded: Mapping[int, str]
-    pending: tuple[int, ...]
-    trained: bool
-    bimodal: float | None = None
 
     @property
     def seeds(self) -> list[int]:

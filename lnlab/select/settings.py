@@ -19,7 +19,7 @@ from lnlab.select.variants import Variants
 from lnlab.setting import STACKS, Setting, key_of_stack
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import kind_label, value_label
-from lnlab.tables import Results
+from lnlab.tables import Results, computed_once
 
 _Computed = TypeVar("_Computed")
 _AXES: Final = pl.Schema({"axis": pl.String, "variant": pl.String, "label": pl.String})
@@ -178,12 +178,9 @@ class SettingTable:
             )
 
 
+@computed_once
 def settings_of(results: Results) -> SettingTable:
     """The settings behind results, read when they are needed first."""
-    return results.once("settings", _read_settings)
-
-
-def _read_settings(results: Results) -> SettingTable:
     axes = results.axes.join(results.runs.select("run", "variant"), on="run", how="left", maintain_order="left")
     added: dict[str, dict[str, Json]] = {}  # of axes that are part of no setting
     of_variants = axes.filter(pl.col("axis").is_in([METHOD, TIMES]), pl.col("variant").is_not_null())

@@ -45,7 +45,8 @@ def sample(numbers: np.ndarray, *, log: bool = False) -> Sample:
     kept = {seed: x for seed, x in enumerate(numbers.tolist()) if math.isfinite(x)}
     lost = [seed for seed in range(len(numbers)) if seed not in kept]
     share = len(lost) / len(numbers)
-    return Sample(kept, log, False, dict.fromkeys(lost, "diverged"), dict.fromkeys(lost, math.inf), failing=share)
+    failed = dict.fromkeys(lost, "diverged")
+    return Sample(kept, log, dict.fromkeys(lost, math.inf), trained=False, failed=failed, failing=share)
 
 
 def of_numbers(about: str, region: Region, null: Null | None = None, *, log: bool = False) -> Judge:

@@ -54,7 +54,7 @@ def a_sample(numbers, *, log):
     """As a series gives it: finite numbers by seed, the others failed."""
     kept = {seed: x for seed, x in enumerate(numbers.tolist()) if math.isfinite(x)}
     failed = {seed: "diverged" for seed in range(len(numbers)) if seed not in kept}
-    return Sample(kept, log, False, failed, failing=len(failed) / len(numbers))
+    return Sample(kept, log, trained=False, failed=failed, failing=len(failed) / len(numbers))
 
 
 def a_series(numbers):
@@ -62,7 +62,7 @@ def a_series(numbers):
     failed = {seed: "diverged" for seed in range(len(numbers)) if seed not in kept}
     rows = {"seed": kept, "x": [None] * len(kept), "value": numbers[kept].tolist()}
     frame = pl.DataFrame(rows, schema={"seed": pl.Int64, "x": pl.Float64, "value": pl.Float64})
-    return SeedSeries(frame, failed, {}, (), False)
+    return SeedSeries(frame, trained=False, failed=failed)
 
 
 def limit(shape="gaussian", sides=2, repeats=REPEATS):

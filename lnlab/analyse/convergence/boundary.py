@@ -16,7 +16,7 @@ from lnlab.analyse.convergence.curves import CONVERGENCE_FACTS, converged, loss_
 from lnlab.analyse.quantities.rates import RATE_PATH, rates_and_groups
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import quantities
-from lnlab.tables import Results
+from lnlab.tables import Results, computed_once
 
 _TAGS: dict[str, Any] = {**CONVERGENCE_FACTS, "over": RATE_PATH}
 _NEEDS = "a loss of every run at two values of optimizer.lr or more"
@@ -87,6 +87,7 @@ def gap_count(converged: Sequence[bool]) -> int:
     return boundary_index(converged) - sum(converged)
 
 
+@computed_once
 def _columns(results: Results) -> list[_Column]:
     """Every column of which each run has been judged, in the order of the plan."""
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed")
@@ -108,6 +109,4 @@ _LOSS_KEYS = ("split", "statistics", "rule")
 
 def _column_rows(results: Results, name: str, statistic: Callable[[_Column], float]) -> pl.DataFrame:
     """The number of every column, as rows of a quantity."""
-    return loss_quantity_rows(
-        [(*column.first, float(statistic(column))) for column in results.once("convergence_columns", _columns)], name
-    )
+    return loss_quantity_rows([(*column.first, float(statistic(column))) for column in _columns(results)], name)

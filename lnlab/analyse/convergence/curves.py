@@ -21,7 +21,7 @@ from lnlab.analyse.convergence.rules import Judgement, LossCurve, convergences, 
 from lnlab.analyse.quantities.training import recorded_curve
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import SITE, STATE, quantities
-from lnlab.tables import ENDED_STATUSES, Results, table_schema
+from lnlab.tables import ENDED_STATUSES, Results, computed_once, table_schema
 
 DISTINGUISHED_BY = ("rule", "split")
 """What a selection of these quantities has to say, as each run has a number for each."""
@@ -114,15 +114,12 @@ def time_to_drop(course: LossRecord) -> float:
     return float(reached[0]) if reached and level < loss_curve.start else math.inf
 
 
+@computed_once
 def loss_records(results: Results) -> Sequence[LossRecord]:
     """Every loss of every run that has finished or diverged, in the order of the plan.
 
     Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
     """
-    return results.once("loss_records", _loss_records)
-
-
-def _loss_records(results: Results) -> Sequence[LossRecord]:
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
     losses = pl.col("quantity").is_in(["loss", "nll", "batch_nll", "epoch_loss"])

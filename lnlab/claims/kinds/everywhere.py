@@ -62,25 +62,18 @@ def everywhere(
     tally = _tally(results, sides, list(to or ()), holds)
     half = Region(low=HALF_OF_SEEDS) if expect == "holds" else Region(high=HALF_OF_SEEDS)
     finding = share_finding(tally, statement, half, criterion)
-    if (
-        to is not None
-        and not tally.pending
-        and (reason := _unfinished_side(sides, arm_names(of, to), criterion.finish))
-    ):
-        return Finding("not testable here", finding.statistic, reason, region_low=half.low, region_high=half.high)
+    if to is not None and not tally.pending:
+        for name, side in zip(arm_names(of, to), sides, strict=True):
+            runs = side.leading
+            measured = side.rows.filter(pl.col("value").is_finite())["run"]
+            lost = runs.filter((pl.col("status") == "diverged") & ~pl.col("run").is_in(measured.implode())).height
+            if lost and runs.height - lost < criterion.finish * runs.height - 1e-9:
+                needed = f"a comparison of trained numbers needs that {criterion.finish:.0%} finish"
+                reason = f"{name} diverged in {lost} of {runs.height} runs; {needed}"
+                return Finding(
+                    "not testable here", finding.statistic, reason, region_low=half.low, region_high=half.high
+                )
     return finding
-
-
-def _unfinished_side(sides: Sequence[Selected], names: Sequence[str], finish: float) -> str:
-    """Name the side that diverged too often for a comparison of trained numbers; empty if neither did."""
-    for name, side in zip(names, sides, strict=True):
-        runs = side.leading
-        measured = side.rows.filter(pl.col("value").is_finite())["run"]
-        lost = runs.filter((pl.col("status") == "diverged") & ~pl.col("run").is_in(measured.implode())).height
-        if lost and runs.height - lost < finish * runs.height - 1e-9:
-            needed = f"a comparison of trained numbers needs that {finish:.0%} finish"
-            return f"{name} diverged in {lost} of {runs.height} runs; {needed}"
-    return ""
 
 
 def _tally(results: Results, sides: Sequence[Selected], changed: Sequence[str], holds: SeedCondition) -> SeedTally:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.select.selection import value_list
-from lnlab.select.variants import Members, Variants
+from lnlab.select.variants import Variants
 from lnlab.specfile.experiment import Experiment
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 
@@ -28,23 +28,17 @@ def seeds_of_variants(
         if set(claim_seeds) <= set(experiment.seeds):
             continue
         for request in (*requests.claims, *requests.requires):
-            if request.name[1] == claim:
-                for number in _members(request, variants, against):
+            of, to = request.choice.get("of"), request.choice.get("to")
+            if request.name[1] != claim or not isinstance(of, dict):
+                continue
+            for selection in [of, {**of, **to}] if isinstance(to, dict) else [of]:
+                members = variants.selected(selection)
+                # Its quantity is measured against a reference, by default the best of all.
+                names = value_list(selection.get("quantity"))
+                by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
+                if (reference := selection.get(REFERENCE, by_default)) is not None:
+                    groups = parse_reference(reference)
+                    members = members.union(*(variants.selected(group.conditions) for group in groups))
+                for number in members:
                     seeds[number] |= dict.fromkeys(claim_seeds)
     return [tuple(own) for own in seeds]
-
-
-def _members(request: ResolvedRequest, variants: Variants, against: Mapping[str, str]) -> Members:
-    """The variants that a claim reads: those it selects, and those that its quantity is measured against."""
-    of, to = request.choice.get("of"), request.choice.get("to")
-    if not isinstance(of, dict):
-        return frozenset()
-    selections = [of, {**of, **to}] if isinstance(to, dict) else [of]
-    members = frozenset[int]()
-    for selection in selections:
-        members |= variants.selected(selection)
-        names = value_list(selection.get("quantity"))
-        by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
-        if (reference := selection.get(REFERENCE, by_default)) is not None:
-            members = members.union(*(variants.selected(group.conditions) for group in parse_reference(reference)))
-    return members

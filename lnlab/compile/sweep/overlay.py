@@ -89,57 +89,29 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
         if isinstance(profiles, dict)
         else {}
     )
-    for name, lines in profiles.items():
-        merged.issues += [issue for line in _profile_changes(name, lines) if (issue := _misplaced(line))]
-    changes: list[_Change] = []
-    if profile is not None:
-        if profile not in profiles:
-            merged.issues.append(unknown_profile(profile, profiles).at(SourceLocation(argument=f"--profile {profile}")))
-        changes += _profile_changes(profile, profiles.get(profile, {}))
+    # Shorter paths first, as the order of lines in the file must not matter.
+    lines_of = {
+        name: sorted(
+            (
+                _Change(path, value, SourceLocation(("profiles", name, path)), f"profile {name}")
+                for path, value in lines.items()
+            ),
+            key=lambda change: len(path_words(change.path)),
+        )
+        for name, lines in profiles.items()
+    }
+    merged.issues += [issue for lines in lines_of.values() for line in lines if (issue := _misplaced(line))]
+    if profile is not None and profile not in profiles:
+        merged.issues.append(unknown_profile(profile, profiles).at(SourceLocation(argument=f"--profile {profile}")))
     from_overrides = [
         _Change(override.path, override.value, SourceLocation(argument=override.where), override.where)
         for override in overrides
     ]
     merged.issues += [issue for line in from_overrides if (issue := _misplaced(line))]
-    _apply_changes(merged, [change for change in (*changes, *from_overrides) if not _misplaced(change)])
-    return merged
+    chosen = [] if profile is None else lines_of.get(profile, [])
+    changes = [change for change in (*chosen, *from_overrides) if not _misplaced(change)]
 
-
-def unknown_profile(profile: str, profiles: Collection[str]) -> Issue:
-    """The flaw of a profile that is not among those of the spec."""
-    if not profiles:
-        return Issue("unknown-name", (), "this spec defines no profiles", "leave out --profile")
-    return Issue("unknown-name", (), f"this spec has no profile '{profile}'", nearest(profile, profiles))
-
-
-def _profile_changes(name: str, lines: dict[str, Json]) -> list[_Change]:
-    """A profile's changes, shorter paths first: their order in the file must not matter."""
-    changes = [
-        _Change(path, value, SourceLocation(("profiles", name, path)), f"profile {name}")
-        for path, value in lines.items()
-    ]
-    return sorted(changes, key=lambda change: len(path_words(change.path)))
-
-
-def _misplaced(change: _Change) -> Issue | None:
-    """The flaw of a change that sets what cannot be set."""
-    words = path_words(change.path)
-    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD) or _is_of_method(change):
-        return None
-    if words[0] in Experiment.model_fields:
-        what = f"'{change.path}' cannot be changed by a profile or -s"
-        return Issue(
-            "unsupported",
-            (),
-            what,
-            f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
-        ).at(change.location)
-    remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
-    return Issue("unknown-key", (), f"unknown key '{change.path}'", remedy).at(change.location)
-
-
-def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
-    """Whole replacements first, so that the axes are known; then settings, pinning where an axis is met."""
+    # What is replaced whole comes first, so that the axes are known when settings meet them.
     for change in changes:
         if change.path in REPLACEABLE:
             merged.data[change.path] = change.value
@@ -163,6 +135,31 @@ def _apply_changes(merged: MergedSpec, changes: list[_Change]) -> None:
             except Flawed as error:
                 merged.issues += [flaw.below(change.path).at(change.location) for flaw in error.issues]
     merged.issues += [flaw.at(change.location) for change in moving if (flaw := _without_effect(change, merged, grids))]
+    return merged
+
+
+def unknown_profile(profile: str, profiles: Collection[str]) -> Issue:
+    """The flaw of a profile that is not among those of the spec."""
+    if not profiles:
+        return Issue("unknown-name", (), "this spec defines no profiles", "leave out --profile")
+    return Issue("unknown-name", (), f"this spec has no profile '{profile}'", nearest(profile, profiles))
+
+
+def _misplaced(change: _Change) -> Issue | None:
+    """The flaw of a change that sets what cannot be set."""
+    words = path_words(change.path)
+    if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD) or _is_of_method(change):
+        return None
+    if words[0] in Experiment.model_fields:
+        what = f"'{change.path}' cannot be changed by a profile or -s"
+        return Issue(
+            "unsupported",
+            (),
+            what,
+            f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
+        ).at(change.location)
+    remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
+    return Issue("unknown-key", (), f"unknown key '{change.path}'", remedy).at(change.location)
 
 
 def _is_of_method(change: _Change) -> bool:
