@@ -125,7 +125,26 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
         ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
     """
     try:
-        migrated = {**_OPTIONAL, **_migrated(data)}
+        migrated = {**_OPTIONAL, **data}
+        if data.get("format") != FACTS_FORMAT:
+            # Facts of format 1 have no number: nothing is decided in them, and their tables are for the sections alone.
+            # Those of format 2 have neither answers nor explanations of verdicts, of format 3 no related experiments,
+            # of format 4 no words of quantities, of format 5 no formulas.
+            scopes = (
+                {k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ())
+            )
+            lacking: dict[str, Json] = {
+                "decisions": [],
+                "kept": [{"section": scope} for scope in scopes],
+                "answers": [],
+                "because": {},
+                "related": {},
+                "words": {},
+                "formulas": {},
+            }
+            migrated = {**_OPTIONAL, **lacking, **data}
+            if data.get("format", 1) < FACTS_FORMAT:
+                migrated["format"] = FACTS_FORMAT
         if (number := migrated.pop("format")) != FACTS_FORMAT:
             what = f"is of format {number}, and this lnlab reads {FACTS_FORMAT}"
             raise ReportError(Issue("damaged", where, what, "update lnlab"))
@@ -149,26 +168,3 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
 
 _TYPES = TypeAdapter(ReportFacts)
 _WRITE_AGAIN = "write the report again from the store"
-
-
-def _migrated(data: Mapping[str, Json]) -> dict[str, Json]:
-    """Facts of format 1 have no number; nothing may be decided in them, and their tables are for the sections alone.
-
-    Those of format 2 have neither answers nor explanations of verdicts, those of format 3 no related
-    experiments, those of format 4 no words of quantities, those of format 5 no formulas.
-    """
-    if data.get("format") == FACTS_FORMAT:
-        return dict(data)
-    scopes = ({k: v for k, v in section.items() if k not in COMMON_FIELDS} for section in data.get("sections", ()))
-    records = [{"section": scope} for scope in scopes]
-    older = {
-        "decisions": [],
-        "kept": records,
-        "answers": [],
-        "because": {},
-        "related": {},
-        "words": {},
-        "formulas": {},
-        **data,
-    }
-    return older | {"format": FACTS_FORMAT} if data.get("format", 1) < FACTS_FORMAT else older

@@ -166,7 +166,18 @@ def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[Report
         ReportError: a file is absent or damaged.
     """
     facts = facts_from_json(read_facts(out, read(EXPERIMENT_FILE)), str(out / EXPERIMENT_FILE))
-    table = partial(_table, read, out)
+
+    def table(name: str, empty_schema: pl.Schema | None) -> pl.DataFrame:
+        content = read(f"data/{name}.parquet")
+        if content is None:
+            if empty_schema is not None:
+                return pl.DataFrame(schema=empty_schema)
+            raise ReportError(Issue("missing", str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
+        try:
+            return pl.read_parquet(BytesIO(content))
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise _damaged(out, name, error) from error
+
     tables = {name: table(name, joined_schema(name)) for name in WRITTEN_BY_WORKERS}
     runs = table("runs", None)
     axes = table("axes", table_schema("axes"))
@@ -205,18 +216,6 @@ def joined_schema(name: str) -> pl.Schema:
     """The columns of a worker's table once it is joined to its runs."""
     columns: dict[str, Any] = _RUN_COLUMNS | table_schema(name)
     return pl.Schema(columns)
-
-
-def _table(read: Callable[[str], bytes | None], out: Path, name: str, empty_schema: pl.Schema | None) -> pl.DataFrame:
-    content = read(f"data/{name}.parquet")
-    if content is None:
-        if empty_schema is not None:
-            return pl.DataFrame(schema=empty_schema)
-        raise ReportError(Issue("missing", str(out / f"data/{name}.parquet"), "is missing", _WRITE_AGAIN))
-    try:
-        return pl.read_parquet(BytesIO(content))
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _damaged(out, name, error) from error
 
 
 def _damaged(out: Path, name: str, error: BaseException) -> ReportError:

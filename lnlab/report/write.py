@@ -200,8 +200,16 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         for figure in numbered:
             files |= figures.figure_files(figure, png=drawing.png)
         files |= _tables(drawn_parts, verdicts)
-    for path, content in shared.items():
-        _share(path, content)  # before the page that reads it
+    for path, content in shared.items():  # before the page that reads them; a name says what the file holds
+        try:
+            if not path.is_file() or path.read_bytes() != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(path) as file:
+                    file.write(content)
+        except OSError as error:
+            what = f"cannot be written: {(error.strerror or str(error)).lower()}"
+            remedy = "choose another folder with --out, or --single-file"
+            raise ReportError(Issue("unwritable", str(path), what, remedy)) from error
     own = (NOTEBOOK_FILE, "figures", "tables", *(("data",) if data else ()))
     written = write_files(out, {**files, **data}, own)
     pages = written[: len(files)]
@@ -215,20 +223,6 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
 def _seen_from(out: Path, path: Path) -> str:
     """A path as a page in ``out`` names it."""
     return Path(os.path.relpath(path, out)).as_posix()
-
-
-def _share(path: Path, content: bytes) -> None:
-    """Write the script; its name says what it holds."""
-    try:
-        if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as file:
-                file.write(content)
-    except OSError as error:
-        what = f"cannot be written: {(error.strerror or str(error)).lower()}"
-        raise ReportError(
-            Issue("unwritable", str(path), what, "choose another folder with --out, or --single-file")
-        ) from error
 
 
 def _drop_unused(assets: Path) -> None:

@@ -58,7 +58,10 @@ class Axis:
         if self.linear_within:
             sizes = tick_words([abs(tick) for tick in self.ticks if tick], log=True)
             words = {t: (MINUS if t < 0 else "") + sizes[abs(t)] if t else "0" for t in self.ticks}
-        epochs = {tick: _epoch_words(tick / self.epoch) for tick in self.ticks} if self.epoch else {}
+        epochs = {}
+        for tick in self.ticks if self.epoch else ():  # three digits, or all of a whole number
+            count = tick / self.epoch
+            epochs[tick] = f"{count:,.0f}" if count >= 100 else "".join(tick_words([float(f"{count:.3g}")]).values())
         decimals = max((len(word.partition(".")[2]) for word in words.values()), default=0)
         trimmed = {t: (f"{t:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{t:,.0f}") for t in words}
         if not self.log and not epochs and words == {t: text.replace("-", MINUS) for t, text in trimmed.items()}:
@@ -98,11 +101,6 @@ def tick_words(ticks: Iterable[float], *, log: bool = False) -> dict[float, str]
             mantissa = mantissa.rstrip("0").rstrip(".")
             words[tick] = {"1": power, f"{MINUS}1": MINUS + power}.get(mantissa, f"{mantissa} × {power}")
     return words
-
-
-def _epoch_words(epochs: float) -> str:
-    """Three digits, or all of a whole number."""
-    return f"{epochs:,.0f}" if epochs >= 100 else next(iter(tick_words([float(f"{epochs:.3g}")]).values()))
 
 
 def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:

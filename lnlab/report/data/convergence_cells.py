@@ -167,29 +167,26 @@ def own_columns(results: Results, where: Mapping[str, Json], across: str | None)
     if across is None:
         words = labels.select("run", pl.lit("").alias("table"), word="series", place=pl.lit(0), line="line")
     else:
+        axis = results.axes.filter(pl.col("axis") == across)
+        if axis.is_empty():
+            known = join_words(results.axes["axis"].unique(maintain_order=True))
+            raise ReportError(Issue("no-effect", "across", f"{across} does not vary", f"name one of {known}"))
+        short = settings_of(results).short_labels(across)
+        names = [
+            axis_value_name(across, json.loads(v), short[label]) for v, label in axis.select("value", "label").rows()
+        ]
+        order = list(dict.fromkeys(names))  # that of the sweep
+        line = pl.Series([order.index(name) for name in names], dtype=pl.Int32)
+        values = axis.select("run", word=pl.Series(names, dtype=pl.String), line=line)
         tables = label_series(results, runs, RATE_PATH, beside=across)[2]
         words = tables.select("run", table="series", place="line").join(
-            _values_of_axis(results, across), on="run", how="inner", maintain_order="left"
+            values, on="run", how="inner", maintain_order="left"
         )
     grouped = runs.join(words, on="run", how="inner", maintain_order="left").sort("place", "line", maintain_order=True)
     return [
         RatesColumn("" if table == SINGLE_SERIES else table, word, rows.select(runs.columns), cells_of_seeds(rows))
         for (table, word), rows in grouped.group_by("table", "word", maintain_order=True)
     ]
-
-
-def _values_of_axis(results: Results, axis: str) -> pl.DataFrame:
-    """``run word line``: the value of an axis in words, and its place in the sweep."""
-    rows = results.axes.filter(pl.col("axis") == axis)
-    if rows.is_empty():
-        known = results.axes["axis"].unique(maintain_order=True)
-        raise ReportError(Issue("no-effect", "across", f"{axis} does not vary", f"name one of {join_words(known)}"))
-    short = settings_of(results).short_labels(axis)
-    table = rows.select("run", "value", "label").rows()
-    names = [(run, axis_value_name(axis, json.loads(value), short[label])) for run, value, label in table]
-    order = list(dict.fromkeys(name for _, name in names))
-    placed = [(run, name, order.index(name)) for run, name in names]
-    return pl.DataFrame(placed, schema={"run": pl.String, "word": pl.String, "line": pl.Int32}, orient="row")
 
 
 def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Json]) -> list[ReproducedColumn]:

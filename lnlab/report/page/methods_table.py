@@ -33,7 +33,8 @@ def method_grid(results: Results) -> Grid | None:
             # a piece of the stacks; where they have different ones, each with its stack
             long = [f"{stack}.{piece}" for stack in STACKS if setting.get(f"{stack}.{piece}") is not None]
             paths = long if piece in SHORT_FORMS else [piece]
-            texts = {path: _choice(setting.get(path), _all_at(methods, paths)) for path in paths}
+            others = [method.get(path) for method in methods for path in paths]
+            texts = {path: _choice(setting.get(path), others) for path in paths}
             if len(set(texts.values())) < 2:
                 columns[piece].append(next(iter(texts.values()), "–"))
             else:
@@ -44,14 +45,14 @@ def method_grid(results: Results) -> Grid | None:
         short = below_stack if stack in STACKS else path
         return path in (METHOD, TIMES) or any(short == piece or short.startswith(f"{piece}.") for piece in _PIECES)
 
-    others = [
+    rest = [
         {path: value for path, value in setting_leaves(setting.parts) if not has_column(path)} for setting in methods
     ]
-    counts = Counter((path, canonical(value)) for other in others for path, value in other.items())
+    counts = Counter((path, canonical(value)) for of_method in rest for path, value in of_method.items())
     columns["else"] = []
-    for other in others:  # what a method has that most have not
-        uncommon = [p for p, v in other.items() if 2 * counts[p, canonical(v)] < len(methods)]
-        columns["else"].append(join_words(f"{path} {format_value(other[path])}" for path in uncommon) or "–")
+    for of_method in rest:  # what a method has that most have not
+        uncommon = [p for p, v in of_method.items() if 2 * counts[p, canonical(v)] < len(methods)]
+        columns["else"].append(join_words(f"{path} {format_value(of_method[path])}" for path in uncommon) or "–")
     telling_columns = {head: cells for head, cells in columns.items() if len(set(cells)) > 1}
     rows = zip(variants, *telling_columns.values(), strict=True)
     heads = ("method", *(head.rpartition(".")[2] for head in telling_columns))
@@ -69,10 +70,6 @@ def _shared(values: Sequence[Json]) -> Json:
         parts = [_shared(part) for part in zip(*values, strict=True)]
         return MISSING if MISSING in parts else parts
     return first if all(canonical(value) == canonical(first) for value in values if value is not MISSING) else MISSING
-
-
-def _all_at(methods: Sequence[Setting], paths: Sequence[str]) -> list[Json]:
-    return [setting.get(path) for setting in methods for path in paths]
 
 
 def _choice(choice: Json, others: Sequence[Json]) -> str:

@@ -3,7 +3,7 @@
 Names and labels begin with the spec, so that several reports share a folder. ``article.tex`` uses all of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -38,21 +38,6 @@ class PaperStyle:
     primary: bool = False
 
 
-@dataclass(frozen=True)
-class _Report:
-    """A report as it was read: its facts, verdicts and figures."""
-
-    facts: ReportFacts
-    verdicts: Sequence[Verdict]
-    parts: Sequence[DrawnPart]
-
-    @property
-    def texts(self) -> Iterator[str]:
-        """What it cites with."""
-        yield self.facts.source.get("cite", "")
-        yield from self.facts.sources.values()
-
-
 def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[Path]:
     """Write the figures, tables, numbers and references of reports into ``out``, the article first.
 
@@ -72,15 +57,16 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
             if part.part.error:
                 what = f"section {part.part.number}: {part.part.error}"
                 raise ReportError(Issue("failed", folder.as_posix(), what, "mend it first"))
-        reports.append(_Report(facts, verdicts, parts))
-    names = [report.facts.name for report in reports]
+        reports.append((facts, verdicts, parts))
+    names = [facts.name for facts, _, _ in reports]
     for name in {name for name in names if names.count(name) > 1}:
         raise ReportError(Issue("duplicate", "lnlab paper", f"two reports are of {name}", "name one report a spec"))
-    references = cited_references(chain.from_iterable(report.texts for report in reports))
+    texts = ((facts.source.get("cite", ""), *facts.sources.values()) for facts, _, _ in reports)
+    references = cited_references(chain.from_iterable(texts))
     files: dict[str, bytes] = {}
     bodies = []
     for report in reports:
-        contents, body = _spec_files(report, references, style)
+        contents, body = _spec_files(*report, references, style)
         files |= contents
         bodies.append(body)
     inputs = "\n".join(rf"\input{{{name}-numbers}}" for name in names)
@@ -90,15 +76,20 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
     )
 
 
-def _spec_files(report: _Report, references: Sequence[Reference], style: PaperStyle) -> tuple[dict[str, bytes], str]:
+def _spec_files(
+    facts: ReportFacts,
+    verdicts: Sequence[Verdict],
+    parts: Sequence[DrawnPart],
+    references: Sequence[Reference],
+    style: PaperStyle,
+) -> tuple[dict[str, bytes], str]:
     """The files of a spec, and its section of the article."""
-    facts = report.facts
     name = facts.name
-    files = {f"{name}-numbers.tex": number_definitions(name, report.verdicts).encode()}
-    answers = [sentence_with_numbers(str(a["says"]), name, report.verdicts) for a in answers_of_profile(facts)]
+    files = {f"{name}-numbers.tex": number_definitions(name, verdicts).encode()}
+    answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
     head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
     body = ["\n\n".join(head)]
-    for drawn in report.parts:
+    for drawn in parts:
         section = drawn.part.section
         heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
         for figure in drawn.figures:
@@ -117,7 +108,7 @@ def _spec_files(report: _Report, references: Sequence[Reference], style: PaperSt
             if (table := section_table(name, grid)) is not None:
                 files[f"{name}-{grid.stem}.tex"] = table.encode()
                 body.append(rf"\input{{{name}-{grid.stem}}}")
-    judged = [verdict for verdict in report.verdicts if verdict.primary or not style.primary]
+    judged = [verdict for verdict in verdicts if verdict.primary or not style.primary]
     tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
     if tables:
         files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()

@@ -217,38 +217,24 @@ def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Ta
             caption = "How many of the seeds converge. C: most do. N: most do not."
         frame = frame.drop("published", "agreement", *([] if any(cell.table for cell in cells) else ["table"]))
     headings = {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in frame.columns}
-    caption = " ".join(filter(None, (caption, choices)))
-    return Table(
-        frame,
-        headings,
-        caption,
-        Grid(
-            "",
-            ("table", "learning rate", *map(norm_name, dict.fromkeys(cell.word for cell in cells))),
-            tuple(_grid_rows(cells)),
-            view=matrix,
-        ),
-    )
-
-
-def _grid_rows(cells: Sequence[ConvergenceCell]) -> list[tuple[Cell, ...]]:
-    """For papers: a row for each rate of each table, in each column all of a cell."""
+    # for papers: a row for each rate of each table, in each column all of a cell
     columns = list(dict.fromkeys(cell.word for cell in cells))
     rows: list[tuple[Cell, ...]] = []
     for name, group in _by_table(cells):
         by_place = {(cell.rate, cell.word): cell for cell in group}
         for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
             texts = []
-            for cell in (by_place.get((rate, column)) for column in columns):
-                ours = f"{OUTCOME_LETTERS[cell.majority]} {cell.k}/{cell.n} " if cell and cell.judged else ""
-                if cell is None or cell.printed is None:
-                    texts.append(ours.strip() or "–")
+            for there in (by_place.get((rate, column)) for column in columns):
+                here = f"{OUTCOME_LETTERS[there.majority]} {there.k}/{there.n} " if there and there.judged else ""
+                if there is None or there.printed is None:
+                    texts.append(here.strip() or "–")
                 else:
-                    texts.append(f"{_printed_letter(cell)}, {ours}{AGREEMENT_MARKS[cell.state]}")
+                    texts.append(f"{_printed_letter(there)}, {here}{AGREEMENT_MARKS[there.state]}")
             rows.append(
                 (("" if index else name, False), (format_value(rate), True), *((text, False) for text in texts))
             )
-    return rows
+    grid = Grid("", ("table", "learning rate", *map(norm_name, columns)), tuple(rows), view=matrix)
+    return Table(frame, headings, " ".join(filter(None, (caption, choices))), grid)
 
 
 def _printed_letter(cell: ConvergenceCell) -> str:

@@ -128,12 +128,17 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[StatisticName]
                     entries.append((*names, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
             if place in cells.printed:
                 entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
-        lines = {
-            _STATISTICS[s].centre: [
-                cells.unfinished.get(place) or _text(cells.intervals.get((place, s)), s) for place in places
-            ]
-            for s in statistics
-        }
+        lines: dict[str, list[str]] = {}
+        for statistic in statistics:
+            texts = lines.setdefault(_STATISTICS[statistic].centre, [])
+            for place in places:
+                ci = cells.intervals.get((place, statistic))
+                if place in cells.unfinished or ci is None:
+                    texts.append(cells.unfinished.get(place, "–"))
+                elif statistic == "median" and _bounds(ci)[0] is None:  # the number of a seed, with its own digits
+                    texts.append(nonbreaking(format_short(ci.estimate)))
+                else:
+                    texts.append(nonbreaking(format_interval(ci.estimate, *_bounds(ci))))
         if any(place in cells.printed for place in places):
             lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in places]
         for index, (name, texts) in enumerate(lines.items()):
@@ -155,16 +160,6 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[StatisticName]
     headings |= estimate_headings(quantity_name(quantity))
     grid = Grid("", (row_name, *([""] if has_names else []), *cells.columns.values()), tuple(body))
     return Table(exact, headings, " ".join(sentences), grid)
-
-
-def _text(ci: Interval | None, statistic: StatisticName) -> str:
-    """The estimate with its interval; a median without one is the number of a seed, and has its own digits."""
-    if ci is None:
-        return "–"
-    low, high = _bounds(ci)
-    if statistic == "median" and low is None:
-        return nonbreaking(format_short(ci.estimate))
-    return nonbreaking(format_interval(ci.estimate, low, high))
 
 
 def _bounds(ci: Interval) -> tuple[float | None, float | None]:

@@ -58,31 +58,27 @@ def translations(
         ReportError: a state has several translations or scores of one sentence.
     """
     missing_note = missing_runs_sentence(runs_with(results, where or {}))
-    texts, scores = _selected_rows(results, where or {}, sentences)
+    texts = results.tables["texts"]
+    for key, condition in (where or {}).items():
+        texts = narrow_rows(results, texts, key, condition)
+    texts = texts.filter(pl.col("step") == pl.col("step").max().over("run"))
+    texts = texts.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
+    first = texts["index"].drop_nulls().unique().sort().head(sentences)
+    # a row without a number is about the whole split: the signature of its score
+    texts = texts.filter(pl.col("index").is_in(first.implode()) | pl.col("index").is_null())
+    states = texts.select(_STATE_AND_INDEX).unique()
+    scored = results.tables["sites"].filter(quantity=_SCORE)
+    scores = scored.join(states, on=_STATE_AND_INDEX, how="semi", maintain_order="left")
+    for table, probe in ((texts, "translations"), (scores, "bleu")):
+        if table.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
+            what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
+            raise ReportError(Issue("ambiguous", "probes", what, "ask once, or at different steps"))
     translated = _translations_of(results, texts, scores)
     if not translated:
         return Section("No translation has been kept yet", missing=missing_note)
     rows = {"texts": texts, "sites": scores}
     stored_rows = {name: frame for name, frame in rows.items() if frame.height}
     return Section(_finding(translated), tables=(_table(translated, texts),), missing=missing_note, rows=stored_rows)
-
-
-def _selected_rows(results: Results, where: dict[str, Json], sentences: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of ``texts`` that are shown, and the scores of the same sentences."""
-    rows = results.tables["texts"]
-    for key, condition in where.items():
-        rows = narrow_rows(results, rows, key, condition)
-    rows = rows.filter(pl.col("step") == pl.col("step").max().over("run"))
-    rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("variant"))
-    first = rows["index"].drop_nulls().unique().sort().head(sentences)
-    rows = rows.filter(pl.col("index").is_in(first.implode()) | pl.col("index").is_null())
-    scored = results.tables["sites"].filter(quantity=_SCORE)
-    scores = scored.join(rows.select(_STATE_AND_INDEX).unique(), on=_STATE_AND_INDEX, how="semi", maintain_order="left")
-    for table, probe in ((rows, "translations"), (scores, "bleu")):
-        if table.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
-            what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
-            raise ReportError(Issue("ambiguous", "probes", what, "ask once, or at different steps"))
-    return rows, scores
 
 
 def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[TranslatedSentence]:

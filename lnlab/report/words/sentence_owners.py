@@ -7,7 +7,7 @@ A competing reading is another paper's if it names one; else it is ours, as pred
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lnlab.claims.claim import Verdict
@@ -42,7 +42,14 @@ def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[
     names = sorted({sentence.name for sentence in sentences if sentence.name})
     counts: dict[str, Counter[str]] = {owner: Counter() for owner in (_NAMED, _PAPERS, _OWN)}
     for sentence in sentences:
-        counts[_owner(sentence, names)][sentence.verdict] += 1
+        cites_paper = _PAPER.search(sentence.source)
+        if sentence.role != "source":
+            owner = _PAPERS if sentence.role == "alternative" and cites_paper else _OWN
+        elif any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
+            owner = _NAMED
+        else:  # without a source of its own it is the sentence of the named source, if the spec names one
+            owner = _NAMED if sentence.name and not cites_paper else _PAPERS
+        counts[owner][sentence.verdict] += 1
     number = _NUMBER_WORDS[len(names)] if len(names) < len(_NUMBER_WORDS) else str(len(names))
     named = f"the {names[0]}" if len(names) == 1 else f"the {number} sources ({join_words(names)})"
     labels = {_NAMED: named, _PAPERS: "other papers" if names else "the papers cited", _OWN: "our own"}
@@ -51,11 +58,3 @@ def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[
         for owner, counted in counts.items()
         if counted
     ]
-
-
-def _owner(sentence: Sentence, names: Collection[str]) -> str:
-    if sentence.role != "source":
-        return _PAPERS if sentence.role == "alternative" and _PAPER.search(sentence.source) else _OWN
-    if any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
-        return _NAMED
-    return _NAMED if sentence.name and not _PAPER.search(sentence.source) else _PAPERS

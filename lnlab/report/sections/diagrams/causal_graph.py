@@ -1,6 +1,6 @@
 """A causal graph: at every arrow stand two verdicts, of what is seen, and of what an intervention on the cause does."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import polars as pl
@@ -42,6 +42,12 @@ _SUBJECT = (
     "dashed, both are contradicted; brown and dotted, one of them is open"
 )
 _NOT_JUDGED = "not judged"
+_OUTCOME_WORDS: Mapping[Outcome, str] = {
+    "both hold": "hold by observation and by intervention",
+    "they disagree": "hold by one of the two and are contradicted by the other",
+    "both fail": "are contradicted by both",
+    "open": "are open",
+}
 
 
 class NodeBox(BaseModel):
@@ -93,7 +99,9 @@ def causal_graph(
         drawn.append(GraphEdge(number, cause, effect, outcome, marks=(observed, cut)))
         cells = (number, cause.label, effect.label, words[0], says[0], words[1], says[1], outcome)
         rows.append(dict(zip(_HEADINGS, cells, strict=True)))
-    finding = _finding([edge.outcome for edge in drawn])
+    outcomes = [edge.outcome for edge in drawn]
+    counted = [f"{outcomes.count(name)} {_OUTCOME_WORDS[name]}" for name in OUTCOMES if name in outcomes]
+    finding = f"Of {count_noun(len(outcomes), 'edge')} {join_words(counted)}"
     edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
     figure = Diagram(
         data=diagram_data(pl.DataFrame(rows)),
@@ -113,15 +121,3 @@ def edge_outcome(observed: str, cut: str) -> Outcome:
     if observed != cut:
         return "they disagree"
     return "both hold" if cut == "supported" else "both fail"
-
-
-def _finding(outcomes: Sequence[Outcome]) -> str:
-    """``Of 14 edges, of 6 both hold, of 3 they disagree, ...``."""
-    sentences = {
-        "both hold": "hold by observation and by intervention",
-        "they disagree": "hold by one of the two and are contradicted by the other",
-        "both fail": "are contradicted by both",
-        "open": "are open",
-    }
-    parts = [f"{outcomes.count(name)} {sentences[name]}" for name in OUTCOMES if name in outcomes]
-    return f"Of {count_noun(len(outcomes), 'edge')} {join_words(parts)}"
