@@ -75,15 +75,18 @@ def _union_finding(members: Sequence[Member], n_min: int, criterion: Criterion) 
     against = [
         _contradiction(m, finding, n_min, criterion, len(members)) for m, finding in zip(members, findings, strict=True)
     ]
+    # Contradicted: one statement is wholly wrong, after Holm over all of them.
     other_way = [p for p, _ in against]
     if any(holm_rejections(other_way, criterion.tail)):
         deciding = min(range(len(findings)), key=other_way.__getitem__)
         reason = _deciding_reason(findings, deciding, significant=True)
         other: Detail | None = "the other way" if members[deciding].null else None
         return replace(findings[deciding], verdict="contradicted", detail=other, reason=reason)
+    # Or the effect of one is too small to matter, at the level over their number (Bonferroni).
     if (deciding := next((i for i, (_, tiny) in enumerate(against) if tiny), -1)) >= 0:
         reason = _deciding_reason(findings, deciding, significant=True)
         return replace(findings[deciding], verdict="contradicted", detail="no effect that matters", reason=reason)
+    # Smaller: with a margin of ours one statement misses its edge, and none is contradicted.
     if any(member.null for member in members) and any(holm_rejections(p_values, criterion.tail)):
         deciding = min(range(len(findings)), key=p_values.__getitem__)
         reason = _deciding_reason(findings, deciding, significant=True)
@@ -91,6 +94,7 @@ def _union_finding(members: Sequence[Member], n_min: int, criterion: Criterion) 
         if findings[deciding].verdict == "smaller":
             detail = findings[deciding].detail
         return replace(findings[deciding], verdict="smaller", detail=detail, reason=reason)
+    # Supported: every statement is, each at the full level (Berger, 1982).
     unsupported = [i for i, finding in enumerate(findings) if finding.verdict != "supported"]
     deciding = unsupported[0] if unsupported else min(range(len(findings)), key=p_values.__getitem__)
     word: VerdictLabel = "undecided" if unsupported else "supported"

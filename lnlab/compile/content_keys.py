@@ -93,6 +93,7 @@ class ContentKeys:
         interventions = self._part("interventions", setting, partial(self._interventions, "function"))
         initial = digest(["start", *start, *([interventions] if interventions else [])])
         steps = train["steps"]
+        # Remembered by the texts of all that it is made of: of a thousand variants few move in different ways.
         moving = ("movement", *(texts[word] for word in _MOVING))
         if moving not in self._keys:
             self._keys[moving] = self._movement(setting)

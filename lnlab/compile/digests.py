@@ -96,6 +96,7 @@ def quick_digest(
         content = read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content
     except LabError:
         return None
+    # As the loader reads it: neither a byte order mark nor line ends make another plan.
     text = content.removeprefix(_BOM).replace(b"\r\n", b"\n")
     return remembered_name(plan_identity(spec.stem, text, profile, overrides, plugins), roots)
 

@@ -97,6 +97,7 @@ def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
         variant_keys = content_keys.of(setting)
         timed_probes = _probes_of_run(probes, setting, content_keys)
         epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
+        # Most variants differ in neither: their probes are put in order once.
         schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]))
         if schedule_key not in schedules:
             schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)

@@ -106,7 +106,7 @@ def resolve_sweep(
             sweep.methods.append(point.method)
             sweep.grids.append({point.grid_number})
             flaws = [_as_written(flaw, point.parts) for flaw in inspector.flaws(setting, partial=partial)]
-        if partial:  # a part that no point has is missing because of a mistake that is reported already
+        if partial:  # a part that a point lacks may be one that a mistake, reported already, hides
             flaws = [flaw for flaw in flaws if not flaw.path or flaw.path[0] in point.parts]
         sweep.issues += [flaw.at(point.location(flaw, merged)) for flaw in flaws]
         flawed_points += bool(flaws)
@@ -129,7 +129,7 @@ def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], l
             yield point
         else:
             sweep.cut = True
-        sweep.cut |= count + 1 == _MAX_LISTED_POINTS
+        sweep.cut |= count + 1 == _MAX_LISTED_POINTS  # no further point was listed, and there may be some
         seen |= values
 
 

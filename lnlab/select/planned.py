@@ -106,7 +106,7 @@ class PlannedRuns:
     def _issue_of_column(self, key: str, value: Json) -> Issue | None:
         """What is wrong with one value of a column: of those with closed words, or whose values the plan knows."""
         if key in ("stack", "sublayer", "tensor", "layer") and self.either(lambda variants: variants.own_sites):
-            return None
+            return None  # a model of the user's own has sites that nobody knows before it is built
         known: Collection[Json] | None = VOCABULARY.get(key)
         known = {"quantity": self.quantities, "seed": self.seeds, "rule": self.rules}.get(key, known)
         whole = isinstance(value, int) and not isinstance(value, bool)

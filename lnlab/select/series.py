@@ -214,6 +214,7 @@ def _complete_series(
     """Complete seeds with their numbers, the others with what became of them."""
     finite = rows.filter(pl.col("value").is_finite())
     counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
+    # A number taken after step 0 of a run that its rule ended is that of a cut run.
     stopped_seeds = runs.filter(pl.col("status") == STOPPED)["seed"].implode()
     complete = counts.filter(pl.col("len").eq(levels) & ~(pl.col("late") & pl.col("seed").is_in(stopped_seeds)))["seed"]
     numbers = finite.filter(pl.col("seed").is_in(complete.implode())).select("seed", "x", "value").sort("seed", "x")

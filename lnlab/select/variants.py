@@ -33,6 +33,7 @@ class Variants:
     def paths(self) -> tuple[str, ...]:
         """Every path of any setting."""
         if self._paths is None:
+            # Of many settings a sample: they differ in values, and hardly in which paths they have.
             shapes = {
                 tuple(Setting(setting).paths()) for setting in self.settings[:: max(1, len(self.settings) // 1000)]
             }

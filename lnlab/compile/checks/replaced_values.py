@@ -83,6 +83,7 @@ def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Issue,
     _, flaws = resolver.setting(interned_parts(raw))
     for flaw in flaws:
         path: Where = flaw.path
+        # An axis names an intervention by its kind, and the flaw by its place in the list.
         if path[0] == INTERVENTIONS and path[1:]:
             number, *tail = path[1:] if isinstance(raw[INTERVENTIONS], list) else (0, *path[1:])
             choice = as_choices(raw[INTERVENTIONS])[int(number)]

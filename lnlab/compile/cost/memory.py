@@ -51,6 +51,7 @@ class MemoryPlan:
 
 def plan_memory(units: Sequence[Trajectory], registries: Registries, workers: int, memory: int) -> MemoryPlan:
     """The memory plan of units on a machine with ``memory`` bytes, for at most so many workers."""
+    # As many workers as would fit if every measurement took as little memory as it can.
     smallest_peak = max((_peak(_bounded(unit, registries, 0), registries) for unit in units), default=0)
     at_once = max(1, min(workers, int(SHARE * memory) // (smallest_peak + LIBRARIES)))
     bound = int(SHARE * memory) // max(1, min(at_once, len(units))) - LIBRARIES

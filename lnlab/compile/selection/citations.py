@@ -42,7 +42,7 @@ def citation_issues(
         for citation in citations_of({**request.choice, "requires": ()}):
             name, claim = citation.spec, citation.claim
             if name not in known and find_verdicts(document.path, citation).is_file():
-                continue
+                continue  # the report is here and its spec is not: the claims are those that were judged
             try:
                 if (name, citation.profile) not in kinds:
                     kinds[name, citation.profile] = _claim_kinds(name, citation.profile, known, document, registries)

@@ -56,6 +56,7 @@ class Grids:
         conditions: dict[str, Json] = {}
         for path in self.paths:
             values = _distinct(self.points[number][path] for number in members)
+            # An axis of which these grids have all values tells their runs from no others.
             if path in replaced or len(values) < len(_distinct(point[path] for point in self.points)):
                 conditions[path] = values[0] if len(values) == 1 else values
         others = self.variants.selected(conditions) - set(members)

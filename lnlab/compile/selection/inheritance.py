@@ -49,8 +49,8 @@ class _Claims:
             return []
         ids = []
         whole, inherited = self._inherit(claim, section, section_place)
-        axes = whole.get(FOR_EACH, {"": ALL})
-        if not isinstance(axes, dict) or not axes or [] in axes.values():
+        axes = whole.get(FOR_EACH)
+        if FOR_EACH in whole and (not isinstance(axes, dict) or not axes or [] in axes.values()):
             flaw = Issue(
                 "wrong-type",
                 (*place, FOR_EACH),

@@ -121,6 +121,7 @@ def measurement_issues(
     if total <= MOST_MEASUREMENTS:
         return []
     path = max(counts, key=lambda path: counts[path])
+    # How far apart the longest run would be measured for the plan to hold all of it, rounded up to one digit.
     every = -(-longest[path] * runs * len(counts) // MOST_MEASUREMENTS)
     rounded = -(-every // (scale := 10 ** (len(str(every)) - 1))) * scale
     what = f"{total:,} measurements in {format_runs(runs)}; a plan holds at most {MOST_MEASUREMENTS:,}"

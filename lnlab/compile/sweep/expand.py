@@ -92,6 +92,7 @@ def _table(
             except Flawed as error:
                 issue_by_path.setdefault(effect.path, error.issues[0].below(effect.path).at(effect.location))
         part = {key: part_of(raw)} if effects or key in base else {}
+        # An itemgetter of one number gives that item itself, and no tuple.
         table[combination if len(combination) > 1 else combination[0]] = part
     issues += issue_by_path.values()
     return itemgetter(*numbers), table

@@ -160,6 +160,7 @@ def _other_axes(groups: Sequence[TuningGroup], axes: Axes, path: str) -> dict[in
     axis apart.
     """
     words = path_words(path)
+    # First all points, as only all values of an axis show whether their kinds tell them apart.
     points: dict[int, dict[str, Json]] = {}
     distinct: dict[str, dict[str, Json]] = {}
     for group in groups:
