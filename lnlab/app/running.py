@@ -9,16 +9,16 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from lnlab.app.exports import export_finished, open_trackers
 from lnlab.app.missing_work import unfinished_runs, work_to_do
 from lnlab.app.python_request import Folder, OverrideValues, SpecSource, request_of
 from lnlab.app.request import Request, open_store, remembered_plan
 from lnlab.app.run_summary import RunSummary
-from lnlab.app.trackers.exports import export_finished, open_trackers
-from lnlab.app.trackers.tracker import parse_destinations
 from lnlab.errors import LabError, StoreError, nearest
 from lnlab.execute.executor import ExecutorKind
 from lnlab.issues import Issue
 from lnlab.printable import printable
+from lnlab.trackers.tracker import parse_destinations
 from lnlab.training_extra import require_training
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 from weakref import WeakValueDictionary
@@ -40,8 +41,11 @@ from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
 from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
+from lnlab.recording.live_export import LiveExport, exported_values
 from lnlab.recording.training_state import with_training
 from lnlab.recording.updates import HOOKS, Update, UpdateHooks, read_numbers
+from lnlab.trackers.tracked_run import flat_settings
+from lnlab.trackers.tracker import LiveHead, parse_destinations
 
 COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
@@ -82,10 +86,13 @@ class Recorder:
         steps: updates that are planned; a run with fewer is unfinished. None: it is finished when it is closed.
         sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
         resume: False: refuse a folder that holds a run.
+        export: trackers that show the run while it goes on: ``tensorboard`` (in its folder) or ``tensorboard:FOLDER``,
+            ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
 
     Raises:
         LabError: the folder holds a run with other settings; a setting has the name of a column; a probe is unknown
-            or needs lnlab's own models; probes are given and no loss or no batches.
+            or needs lnlab's own models; probes are given and no loss or no batches; the package of a tracker is not
+            installed.
     """
 
     def __init__(
@@ -105,6 +112,7 @@ class Recorder:
         stream: Mapping[str, str] | None = None,
         mask: TokenMask | None = None,
         resume: bool = True,
+        export: Sequence[str] = (),
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int):
             _refuse("seed", f"the seed is {seed!r}", "give a whole number, which tells replicates apart")
@@ -115,6 +123,8 @@ class Recorder:
             _refuse("hooks", f"there is no hook '{wrong}'", f"choose from {', '.join(HOOKS)}")
         if probes and loss is None:
             _refuse("probes", "probes are given and no loss", "give loss=(model, batch) -> (sum, count)")
+        self._destinations = parse_destinations(export, "export", live=True)
+        self._export: LiveExport | None = None
         self.folder = RunFolder(Path(to))
         self._settings = nested_settings(settings or {})
         self._seed = seed
@@ -154,6 +164,8 @@ class Recorder:
     def _abandon(self) -> None:
         self._closed = True
         self._writes = False
+        if self._export is not None:
+            self._export.close("interrupted", wait=False)
         if self._updates is not None:
             self._updates.remove()
 
@@ -364,8 +376,30 @@ class Recorder:
         if not self._writes or not waiting:
             return
         for update, blocks in zip(waiting, _blocks(waiting), strict=True):
-            self.folder.append(update.step, [*blocks, _curve("learning_rate", "train", update.rate)])
+            self._append(update.step, [*blocks, _curve("learning_rate", "train", update.rate)])
         self._add_time("records", time.perf_counter() - began)
+
+    def _append(self, step: int, blocks: Sequence[Block]) -> None:
+        """Write a record, and have it sent to trackers."""
+        self.folder.append(step, blocks)
+        if not self._destinations:
+            return
+        if self._export is None:
+            key = self._facts.setdefault("export", token_hex(16))
+            self.folder.write_facts(self._facts)
+            path = self.folder.path.resolve()
+            head = LiveHead(
+                key=key,
+                name=path.name,
+                group=path.parent.name or "lnlab",
+                folder=self.folder.path,
+                settings=flat_settings({**self._settings, "seed": self._seed}),
+                step=self._attached_at,
+            )
+            self._export = LiveExport(self._destinations, head, _log)
+        names = {tuple(coordinates): path for *coordinates, path in self._facts["paths"]}
+        sites = self._facts["addresses"].get("parameters", ())
+        self._export.put(step, exported_values(blocks, [names[tuple(site)] for site in sites], names))
 
     def _write_scalars(self, step: int, named: Mapping[str, Any]) -> None:
         tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
@@ -388,7 +422,7 @@ class Recorder:
             elif (split, quantity) == ("train", "loss") and math.isfinite(value):
                 self._last_finite_loss = value
         if blocks:
-            self.folder.append(step, blocks)
+            self._append(step, blocks)
 
     def _measure(self, subject: Subject, step: int) -> None:
         """Measure the probes that are due."""
@@ -423,7 +457,7 @@ class Recorder:
                     self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return
                 table = REGISTRIES["probe"][choice["kind"]].facts.table
-                self.folder.append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
+                self._append(step, [block_of_rows(choice["kind"], table, rows)] if rows else [])
                 self._measured_at[choice["kind"]] = step
                 seconds = time.perf_counter() - began
                 self._add_time(choice["kind"], seconds)
@@ -506,6 +540,8 @@ class Recorder:
         self._facts |= {"seconds": self._facts_at_begin + total}
         self.folder.compact()
         self.folder.write_facts(self._facts)
+        if self._export is not None:
+            self._export.close(ended[0])
         never_called = done > self._attached_at and self._step <= self._attached_at and self._updates is not None
         if ended[0] == "finished" and never_called:  # before training alone, or never
             when = "never recorded" if self._step < 0 else f"recorded at step {self._step} only"

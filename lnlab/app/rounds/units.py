@@ -4,11 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lnlab.app.exports import OpenTrackers, exporting_units
 from lnlab.app.formats import format_count, format_quantity
 from lnlab.app.progress import progress_reporter
 from lnlab.app.request import Request
 from lnlab.app.run_summary import RunSummary
-from lnlab.app.trackers.exports import OpenTrackers, exporting_units
 from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.memory import LIBRARIES, MemoryPlan, plan_memory
 from lnlab.compile.plan import Plan, Trajectory

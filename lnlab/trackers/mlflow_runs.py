@@ -1,17 +1,18 @@
 """MLflow: an experiment a spec and profile, a run a run; the tag ``lnlab.rows`` is set last: the run is whole."""
 
 import logging
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, Run
 
-from lnlab.app.trackers.tracked_run import TrackedRun, TrackedVerdicts
-from lnlab.app.trackers.tracker import Tracker
 from lnlab.tables import ENDED_STATUSES
+from lnlab.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
+from lnlab.trackers.tracker import LiveHead
 
 _KEY, _ROWS, _STATUS = "lnlab.run", "lnlab.rows", "lnlab.status"
 _METRICS_A_CALL, _PARAMS_A_CALL = 1000, 100
@@ -19,7 +20,7 @@ _METRICS_A_CALL, _PARAMS_A_CALL = 1000, 100
 _LONGEST_VALUE = 500
 
 
-def open_mlflow(place: str, group: str) -> Tracker:
+def open_mlflow(place: str, group: str) -> "MlflowRuns":
     """The experiment ``group`` at a tracking URI; without one, where MLflow itself would look."""
     with _quiet():
         client = MlflowClient(place or None)
@@ -39,6 +40,45 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
+class LiveMlflowRun:
+    """A run that goes on, in the experiment of its group; one that is taken up again goes on in the same run."""
+
+    def __init__(self, place: str, head: LiveHead) -> None:
+        with _quiet():
+            runs = open_mlflow(place, head.group)
+            self._client = runs.client
+            same = self._client.search_runs([runs.experiment], f"tags.`{_KEY}` = '{head.key}'")
+            if same:
+                self._run = same[0].info.run_id
+                self._client.update_run(self._run, "RUNNING")
+                return
+            self._run = self._client.create_run(runs.experiment, None, {_KEY: head.key}, head.name).info.run_id
+            _log_settings(self._client, self._run, head.settings)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Add the values of a step."""
+        now = int(time.time() * 1000)
+        metrics = [Metric(_metric_name(name), value, now, step) for name, value in values.items()]
+        for begin in range(0, len(metrics), _METRICS_A_CALL):
+            self._client.log_batch(self._run, metrics=metrics[begin : begin + _METRICS_A_CALL])
+
+    def close(self, status: str) -> None:
+        """End the run."""
+        self._client.set_tag(self._run, _STATUS, status)
+        self._client.set_terminated(self._run, "FINISHED" if status in ENDED_STATUSES else "FAILED")
+
+
+def _metric_name(name: str) -> str:
+    """A name that MLflow takes; brackets of fused parameters are none."""
+    return re.sub(r"[^\w\-./ :]", "_", name)
+
+
+def _log_settings(client: MlflowClient, run: str, settings: Mapping[str, SettingValue]) -> None:
+    params = [Param(name, str(value)[:_LONGEST_VALUE]) for name, value in settings.items()]
+    for begin in range(0, len(params), _PARAMS_A_CALL):
+        client.log_batch(run, params=params[begin : begin + _PARAMS_A_CALL])
+
+
 @dataclass(frozen=True)
 class MlflowRuns:
     """The runs of one experiment."""
@@ -56,9 +96,7 @@ class MlflowRuns:
         metrics = [
             Metric(name, value, started + int(run.seconds_at(step) * 1000), step) for name, step, value in run.curves
         ]
-        params = [Param(name, str(value)[:_LONGEST_VALUE]) for name, value in run.settings.items()]
-        for begin in range(0, len(params), _PARAMS_A_CALL):
-            self.client.log_batch(new, params=params[begin : begin + _PARAMS_A_CALL])
+        _log_settings(self.client, new, run.settings)
         for begin in range(0, len(metrics), _METRICS_A_CALL):
             self.client.log_batch(new, metrics=metrics[begin : begin + _METRICS_A_CALL])
         self.client.set_terminated(new, "FINISHED" if run.status in ENDED_STATUSES else "FAILED")

@@ -6,13 +6,15 @@ What a tracker holds is written once, so that a run which goes on, or computes n
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from json import loads
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from lnlab.app.trackers.tracked_run import tracked_runs, tracked_verdicts
-from lnlab.app.trackers.tracker import Destination, Tracker
+from lnlab.app.missing_work import run_names
 from lnlab.errors import LabError
+from lnlab.trackers.tracked_run import TrackedRun, TrackedVerdicts, flat_settings
+from lnlab.trackers.tracker import Destination, Tracker
 
 if TYPE_CHECKING:
     from lnlab.claims.claim import Verdict
@@ -123,3 +125,33 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
         ended.put(None)
         if thread.ident is not None:
             thread.join()
+
+
+def tracked_runs(results: "Results") -> Iterator[TrackedRun]:
+    """The runs that came to an end of their own; of one that was interrupted the rest is still to come."""
+    names = run_names(results.runs, results.axes)
+    curves: dict[str, list[tuple[str, int, float]]] = {}
+    for run, step, split, quantity, value in (
+        results.tables["curves"].select("run", "step", "split", "quantity", "value").iter_rows()
+    ):
+        curves.setdefault(run, []).append((f"{split}/{quantity}", step, value))
+    columns = "run", "seed", "status", "seconds", "done", "setting"
+    for run, seed, status, seconds, done, setting in results.runs.select(columns).iter_rows():
+        if status in (None, "interrupted"):
+            continue
+        settings = {"seed": seed, **flat_settings(loads(setting))}
+        yield TrackedRun(
+            key=run,
+            name=names[run],
+            status=status,
+            seconds=seconds or 0.0,
+            steps=done or 0,
+            settings=settings,
+            curves=curves.get(run, ()),
+        )
+
+
+def tracked_verdicts(verdicts: "Sequence[Verdict]") -> TrackedVerdicts:
+    """The verdicts of claims as a tracker shows them."""
+    sentences = {verdict.claim: f"{verdict.verdict}: {verdict.says} ({verdict.reason})" for verdict in verdicts}
+    return TrackedVerdicts({verdict.claim: verdict.verdict for verdict in verdicts}, sentences)

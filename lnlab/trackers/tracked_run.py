@@ -1,17 +1,10 @@
 """What a tracker is shown of a run: its settings, its curves and how it ended."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from json import loads
-from typing import TYPE_CHECKING
 
-from lnlab.app.missing_work import run_names
 from lnlab.keys import Json, canonical, digest
-
-if TYPE_CHECKING:
-    from lnlab.claims.claim import Verdict
-    from lnlab.tables import Results
 
 SettingValue = bool | int | float | str
 
@@ -62,42 +55,12 @@ class TrackedVerdicts:
         return digest([dict(self.by_claim), dict(self.sentences)])
 
 
-def tracked_runs(results: "Results") -> Iterator[TrackedRun]:
-    """The runs that came to an end of their own; of one that was interrupted the rest is still to come."""
-    names = run_names(results.runs, results.axes)
-    curves: dict[str, list[tuple[str, int, float]]] = {}
-    for run, step, split, quantity, value in (
-        results.tables["curves"].select("run", "step", "split", "quantity", "value").iter_rows()
-    ):
-        curves.setdefault(run, []).append((f"{split}/{quantity}", step, value))
-    columns = "run", "seed", "status", "seconds", "done", "setting"
-    for run, seed, status, seconds, done, setting in results.runs.select(columns).iter_rows():
-        if status in (None, "interrupted"):
-            continue
-        settings = {"seed": seed, **_flat(loads(setting))}
-        yield TrackedRun(
-            key=run,
-            name=names[run],
-            status=status,
-            seconds=seconds or 0.0,
-            steps=done or 0,
-            settings=settings,
-            curves=curves.get(run, ()),
-        )
-
-
-def tracked_verdicts(verdicts: "Sequence[Verdict]") -> TrackedVerdicts:
-    """The verdicts of claims as a tracker shows them."""
-    sentences = {verdict.claim: f"{verdict.verdict}: {verdict.says} ({verdict.reason})" for verdict in verdicts}
-    return TrackedVerdicts({verdict.claim: verdict.verdict for verdict in verdicts}, sentences)
-
-
-def _flat(setting: Json, path: str = "") -> dict[str, SettingValue]:
+def flat_settings(setting: Json, path: str = "") -> dict[str, SettingValue]:
     """The leaves of a setting by dotted path; a list, an empty choice and null as JSON."""
     if not isinstance(setting, dict) or not setting:
         return {path: setting if isinstance(setting, SettingValue) else canonical(setting)}
     return {
         leaf: value
         for key, inner in setting.items()
-        for leaf, value in _flat(inner, f"{path}.{key}" if path else key).items()
+        for leaf, value in flat_settings(inner, f"{path}.{key}" if path else key).items()
     }

@@ -10,16 +10,17 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import wandb
 
-from lnlab.app.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
-from lnlab.app.trackers.tracker import Tracker
 from lnlab.errors import LabError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import digest
 from lnlab.tables import ENDED_STATUSES
+from lnlab.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
+from lnlab.trackers.tracker import LiveHead, Tracker
 
 _ID_LENGTH = 32
 
@@ -30,11 +31,48 @@ def open_wandb(place: str, group: str) -> Tracker:
     Raises:
         LabError: nobody is logged in, and runs are not kept offline.
     """
+    _require_login()
+    return WandbRuns(place, group, Path(os.environ.get("WANDB_DIR") or "."))
+
+
+class LiveWandbRun:
+    """A run that goes on, grouped with those beside it; one that is taken up again goes on in the same run."""
+
+    def __init__(self, place: str, head: LiveHead) -> None:
+        _require_login()
+        self._run = wandb.init(
+            project=place,
+            group=head.group,
+            name=head.name,
+            id=head.key[:_ID_LENGTH],
+            dir=os.environ.get("WANDB_DIR") or ".",
+            config=dict(head.settings),
+            reinit="create_new",
+            resume="allow",
+            settings=_settings(),
+        )
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Add the values of a step."""
+        self._run.log(dict(values), step=step)
+
+    def close(self, status: str) -> None:
+        """End the run."""
+        self._run.summary.update({"status": status})
+        self._run.finish(0 if status in ENDED_STATUSES else 1)
+
+
+def _settings() -> Any:
+    return wandb.Settings(
+        silent=True, console="off", disable_git=True, disable_code=True, x_disable_stats=True, x_disable_meta=True
+    )
+
+
+def _require_login() -> None:
     online = os.environ.get("WANDB_MODE", "online") == "online"
     if online and not wandb.login(prompt=False, verify=False):  # a prompt would stop the run
         remedy = "wandb login first, or set WANDB_MODE=offline and wandb sync later"
         raise LabError(Issue("unreachable", "--export wandb", "nobody is logged in", remedy))
-    return WandbRuns(place, group, Path(os.environ.get("WANDB_DIR") or "."))
 
 
 @dataclass(frozen=True)
@@ -89,14 +127,7 @@ class WandbRuns:
             dir=self.folder,
             config=dict(config),
             reinit="create_new",
-            settings=wandb.Settings(
-                silent=True,
-                console="off",
-                disable_git=True,
-                disable_code=True,
-                x_disable_stats=True,
-                x_disable_meta=True,
-            ),
+            settings=_settings(),
         )
         for step, values in history:
             run.log(dict(values), step=step)
