@@ -73,11 +73,11 @@ class NGPTAttention(RotaryAttention):
         super().__init__(width, heads, linear)
         self.scale = math.sqrt(width // heads)
         self.root = math.sqrt(width)
-        self.gain = nn.Parameter(torch.full((width,), 1 / self.root))
+        self.gain_qk = nn.Parameter(torch.full((width,), 1 / self.root))
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         """Turned, of length 1, and scaled."""
-        s = (self.gain * self.root).view(self.heads, 1, -1)
+        s = (self.gain_qk * self.root).view(self.heads, 1, -1)
         return s * normalize(self.turned(q), dim=-1), s * normalize(self.turned(k), dim=-1)
 
 

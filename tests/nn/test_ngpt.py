@@ -65,7 +65,7 @@ def by_hand(model, tokens):
     for n in range(2):
         of = lambda name, n=n: p[f"decoder.layers.{n}.{name}"]  # noqa: E731
         q, k, v = (h @ of(f"self_attention.{name}.weight").T for name in "qkv")
-        s = of("self_attention.gain") * math.sqrt(d)
+        s = of("self_attention.gain_qk") * math.sqrt(d)
         gathered = []
         for head in range(heads):
             at = slice(head * d_h, (head + 1) * d_h)
