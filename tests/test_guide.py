@@ -52,7 +52,11 @@ def test_every_link_leads_somewhere_and_the_readme_leads_here(page):
     assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("path", [DOCS / "examples" / "tokens.yaml", *FROM_THE_GUIDE], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [DOCS / "examples" / "tokens.yaml", DOCS / "examples" / "scaled.yaml", *FROM_THE_GUIDE],
+    ids=lambda path: path.stem,
+)
 def test_its_specs_are_right_in_every_profile(path, capsys):
     assert main(["check", str(path)]) == 0, capsys.readouterr().err
 
@@ -87,6 +91,10 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
     if page == "extending":
         assert "floor" in outputs["lnlab --with mine.py list norm largest"]
         assert "peak" in (tmp_path / "reports" / "mine" / "index.html").read_text()
+        assert outputs["lnlab run scaled.yaml"].count("✓ supported") == 2
+        page = (tmp_path / "reports" / "scaled" / "index.html").read_text()
+        assert "Scaled gradient (gradient norm · hidden norm (tensor sum), nats per token) by layer" in page
+        assert len((tmp_path / "scaled.csv").read_text().splitlines()) == 961
     elif page == "committing":
         differences = outputs["lnlab diff reports/tokens/smoke four"]
         assert "placement=post: seeds 1-3 → seeds 1-4" in differences

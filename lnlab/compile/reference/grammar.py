@@ -93,6 +93,10 @@ profiles:
   `tensor`, `index`, `seed`, `step` ...) or paths of the resolved setting; their values a word, a number, a truth value,
   null, or a list of these; `layer` may be `first` or `last`, and `step` may be `last`: where a run that comes to its
   end is measured last (one that diverged has no such number and has failed). `to` changes only what it names.
+- **Expressions.** Wherever a section or claim names a `quantity`, it may be
+  `{expr: "gradient_norm / loss[step: 0]", unit: ..., label: ...}`: names of quantities, numbers, `+ - * / **`, `sqrt`,
+  `log`, `exp`, `abs`, `min`, `max`. Values meet in one run where all columns that both have agree; brackets pin
+  columns of one quantity (`step`, `split`, `stack`, `layer`, `sublayer`, `tensor`, `index`, `x`).
 - **Curves.** Wherever a run trains there are, by `split`, `loss` (`train`, `validation`), `nll` and `accuracy`
   (`validation`), `global_gradient_norm`, `learning_rate`, `tokens`, `epoch` and `unigram_entropy` (`train`). What is
   measured at sites has no split: `split: null`. Derived quantities of training have none either, nor a site. Those
