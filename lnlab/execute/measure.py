@@ -1,7 +1,7 @@
 """Apply a probe to a state and make sure that it leaves no trace."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import NamedTuple
 
@@ -33,7 +33,8 @@ def measure(
         LabError: the probe changed the state.
     """
     kind = measurement.probe["kind"]
-    with (guard or StateGuard(state.model)).no_trace(kind):
+    untouched = registries["probe"][kind].facts.of_training(measurement.probe)
+    with nullcontext() if untouched else (guard or StateGuard(state.model)).no_trace(kind):
         rows = list(registries["probe"].builder(measurement.probe)(state))
     if registries["probe"][kind].facts.memory is not None:
         release_memory()
@@ -47,7 +48,7 @@ class StateGuard:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        self._listing = _listed(model)
+        self._listing: _Listing | None = None
         self._before: Images | None = None
 
     @contextmanager
@@ -57,7 +58,7 @@ class StateGuard:
         Raises:
             LabError: it changed a parameter or a buffer, which is not restored.
         """
-        modules, parameters, tensors = self._listing
+        modules, parameters, tensors = self._listing or _listed(self.model)
         before = images_of(tensors) if self._before is None else self._before
         gradients = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
         required = [p.requires_grad for p in parameters]

@@ -23,7 +23,7 @@ from lnlab.execute.checkpoint import to_bytes
 from lnlab.execute.interrupts import Stops, signal_name
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.execute.program import updates_per_epoch
-from lnlab.execute.tensor_images import images_of, tensor_differences
+from lnlab.execute.tensor_images import TensorChanges
 from lnlab.execute.unit import SAVE_EVERY, SHOW_EVERY, WorkUnit
 from lnlab.execute.updates import Updates
 from lnlab.optim.stops import Ending
@@ -124,6 +124,7 @@ class Trainer:
         updates = self._updates
         if updates is None:
             raise ValueError("a run with a target has updates")
+        changes: TensorChanges | None = None
         while True:
             if ending := self._measure_due():
                 return ending
@@ -152,10 +153,15 @@ class Trainer:
             # What the update adds is kept only where a probe of the next state reads it: that copies all weights.
             following = self.due.get(self.state.step + 1, ())
             watched = any(self.registries["probe"][m.probe["kind"]].facts.update for m in following)
-            before = images_of(updates.parameters) if watched else None
+            if not watched:
+                changes = None
+            elif changes is None:
+                changes = TensorChanges(updates.parameters)
+            else:
+                changes.begin()
             rate = updates.apply_update()
             self.state.last_rate = rate
-            self.state.last_update = tensor_differences(images_of(updates.parameters), before) if before else None
+            self.state.last_update = None if changes is None else changes.end()
             self._record(self.state.step, "train", learning_rate=rate)
             self._record(self.state.step, "train", tokens=gradient.tokens)
             self._record_epoch_loss()

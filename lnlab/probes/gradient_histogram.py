@@ -32,6 +32,7 @@ QUANTITY = "gradient_size"
     quantities=GRADIENT_HISTOGRAM,
     ahead=reads_next_update,
     any_model=lambda choice: choice["of"] != "input",
+    of_training=lambda choice: choice["of"] == "weights" and choice["batches"] == "step",
 )
 def gradient_histogram(
     state: State,

@@ -53,6 +53,8 @@ class ProbeFacts(Facts):
             optimizer does to them, so that it measures models from elsewhere.
         any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
             measures models from elsewhere whose stream is known.
+        of_training: whether with these parameters it reads nothing but the gradient of the next update or what the last
+            one added, and never the model: then nothing is compared before and after, which would cost more than it.
         in_float32: whether all that it computes is in float32, so that a device without float64 can measure it.
     """
 
@@ -73,6 +75,7 @@ class ProbeFacts(Facts):
     sites: Callable[[nn.Module, Choice], Mapping[str, Sequence[Site]]] | None = None
     any_model: Callable[[Choice], bool] = never
     any_stream: bool = False
+    of_training: Callable[[Choice], bool] = never
     in_float32: bool = False
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002

@@ -25,6 +25,7 @@ _QUANTITIES = tuple(UPDATE_HISTOGRAM)
     trained=True,
     update=True,
     any_model=lambda _: True,
+    of_training=lambda choice: choice["of"] == "weights",
     in_float32=True,
 )
 def update_histogram(state: State, *, of: Literal["weights", "sites"] = "weights", rate: bool = False) -> Iterator[Row]:

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 import torch
 
+from lnlab.compile.work import Measurement
 from lnlab.errors import LabError
+from lnlab.execute.measure import StateGuard, measure
+from lnlab.facts import never
 from lnlab.nn.sites import parameter_uses
 from lnlab.probes.probe import evaluating, probes
 from lnlab.tables import frame
@@ -206,6 +209,32 @@ def test_the_next_updates_own_gradient_costs_no_pass_and_leaves_no_trace(used, n
     assert len(calls) == once
     after = snapshot(used)
     assert [key for key in before if not same(before[key], after[key])] == []
+
+
+OF_TRAINING = {"gradient_histogram": {"batches": "step"}, "update_histogram": {"rate": True}}
+
+
+@pytest.mark.parametrize(("name", "asked"), OF_TRAINING.items())
+def test_a_probe_of_training_alone_is_not_compared_as_it_touches_nothing(used, name, asked, monkeypatch):
+    choice = probes.resolve({"kind": name, **asked})
+    assert probes[name].facts.of_training(choice)
+    gradient = used.next_gradient()
+    made, before = replace(used, next_gradient=lambda: gradient), snapshot(used)
+    own = [x.clone() for x in (*gradient.values(), *used.last_update.values())]
+    monkeypatch.setattr(StateGuard, "no_trace", None)
+    table, rows = measure(made, Measurement("m", made.step, choice), {"probe": probes})
+    assert table == "histograms"
+    assert rows
+    assert [key for key in before if not same(before[key], snapshot(used)[key])] == []
+    assert all(map(torch.equal, own, (*gradient.values(), *used.last_update.values())))
+
+
+def test_every_other_probe_is_compared():
+    assert {e.name for e in probes if e.facts.of_training is not never} == OF_TRAINING.keys()
+    others = [("gradient_histogram", {"batches": 2}), ("gradient_histogram", {"of": "input"})]
+    others += [("gradient_histogram", {"of": "sites", "batches": "step"}), ("update_histogram", {"of": "sites"})]
+    for name, asked in others:
+        assert not probes[name].facts.of_training(probes.resolve({"kind": name, **asked}))
 
 
 @pytest.mark.parametrize("name", OWN)

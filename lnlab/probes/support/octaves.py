@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,10 +28,18 @@ INFINITE = 1020
 def counts(x: Tensor) -> Tensor:
     """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
     single = x.detach().flatten().float()
-    bins = torch.bincount((single.view(torch.int32) >> 21) & (CODES - 1), minlength=CODES)
+    signed = torch.bincount(_signed_codes(single), minlength=2 * CODES)
+    bins = signed[:CODES] + signed[CODES:]
     zeros = len(single) - single.count_nonzero() if bins[0] else bins.new_zeros(())
     bins[0] -= zeros
     return torch.cat([zeros[None], bins])
+
+
+def _signed_codes(single: Tensor) -> Tensor:
+    """The upper eleven bits and the sign in front of them: (entries,) int32, from 0 to 2,047."""
+    if single.is_cpu:  # torch shifts no unsigned numbers, and another pass over all entries would take off the sign
+        return torch.from_numpy((single.numpy().view(np.uint32) >> 21).view(np.int32))
+    return (single.view(torch.int32) >> 21).bitwise_and_(2 * CODES - 1)
 
 
 @cache
@@ -64,8 +73,8 @@ def entry_histogram(
         tensors: of any shape.
         over: what all entries are divided by, if anything.
     """
-    entries = torch.cat([x.flatten() for x in tensors])
-    yield from histogram_rows(quantity, where, counts(entries if over is None else entries / over))
+    entries = torch.cat([x.detach().flatten() for x in tensors])
+    yield from histogram_rows(quantity, where, counts(entries if over is None else entries.div_(over)))
 
 
 def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
