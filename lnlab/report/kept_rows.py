@@ -19,6 +19,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.select.quantity import named_parts, quantities
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, value_list
 from lnlab.specfile.expressions import named_expressions
+from lnlab.specfile.step_levels import step_level
 from lnlab.tables import Results
 
 WHOLE_TABLES = ("spectra",)
@@ -37,8 +38,10 @@ def claim_selections(claim: Claim) -> list[Conditions]:
 
 def quantities_of_claim(claim: Claim) -> set[str]:
     """The quantities that a claim is about; in place of an expression those that it names."""
-    names = (name for selection in claim_selections(claim) for name in value_list(selection.get("quantity")))
-    return {part for name in names if isinstance(name, str) for part in named_parts(name)}
+    selections = list(claim_selections(claim))
+    names = [name for selection in selections for name in value_list(selection.get("quantity"))]
+    levels = [level.quantity for selection in selections if (level := step_level(selection.get("step")))]
+    return {part for name in (*names, *levels) if isinstance(name, str) for part in named_parts(name)}
 
 
 def quantities_of_section(section: Mapping[str, Json], others: Collection[str] = ()) -> set[str]:
@@ -57,7 +60,8 @@ def quantities_of_section(section: Mapping[str, Json], others: Collection[str] =
     implied = registry.entries[asked["kind"]].facts.implied if asked["kind"] in registry.entries else ()
     known = quantities.entries.keys() | MEASURED.keys() | set(others)
     named = [asked["quantity"]] if isinstance(asked.get("quantity"), str) else []
-    parts = {part for name in (*named, *named_expressions(asked)) for part in named_parts(name)}
+    levels = [level.quantity for text in _texts(asked) if (level := step_level(text))]
+    parts = {part for name in (*named, *levels, *named_expressions(asked)) for part in named_parts(name)}
     return (known & set(_texts(asked))) | set(implied) | parts
 
 

@@ -2,7 +2,8 @@
 
 ``layer`` may be ``first`` or ``last``, counted in the stack of that row, and ``step`` may be ``last``, where a run that
 comes to its end is measured last. A quantity that is measured at sites and along the curve needs ``split``, which is
-null at sites. What is measured along a line of its own has its place there as ``x``.
+null at sites. What is measured along a line of its own has its place there as ``x``. ``step`` may also be a level of
+another quantity (``lnlab.specfile.step_levels``).
 
 A stop rule may end a run before its last update though nothing is wrong with it: such a run is ``stopped``. Its curves
 are cut where the rule decided, so that no number taken after step 0 is comparable with those of whole runs.
@@ -19,7 +20,7 @@ from lnlab.errors import listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.missed_measurements import missed_seeds
-from lnlab.select.quantity import quantities, quantity_fact
+from lnlab.select.quantity import SITE, quantities, quantity_fact
 from lnlab.select.references import NoReference
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
@@ -28,6 +29,7 @@ from lnlab.setting import STACKS
 from lnlab.specfile.columns import COLUMNS, LAST
 from lnlab.specfile.expressions import expression_of
 from lnlab.specfile.references import BEST, REFERENCE
+from lnlab.specfile.step_levels import StepLevel, step_level
 from lnlab.specfile.values import matches
 from lnlab.tables import ENDED_EARLY, Results
 
@@ -95,6 +97,8 @@ class Selected:
             runs = runs.with_columns(
                 status=early.then(pl.lit(STOPPED)).otherwise("status"), reason=early.then(reason).otherwise("reason")
             )
+        if (level := step_level(self.selection.rows.get("step"))) is not None:
+            runs = _as_reached(self.results, runs, level)
         if quantity_fact(self.selection.written, "over"):
             runs = runs.with_columns(pl.col("status").replace("diverged", "finished"))
         if quantity_fact(self.selection.written, "across") and any_unfinished(self.results.runs):
@@ -263,6 +267,8 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
     """The rows that meet one condition."""
     if key == "layer":
         return _layers(results, rows, value_list(condition))
+    if key == "step" and (level := step_level(condition)) is not None:
+        return _at_level(results, rows, level)
     if key == "step" and LAST in value_list(condition):
         return _steps(results, rows, value_list(condition))
     if key in rows.columns:
@@ -286,6 +292,95 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
     last = pl.coalesce(pl.col("step").filter(pl.col("_whole")).max().over(group), "_end")
     numbers = [step for step in steps if isinstance(step, int | float) and not isinstance(step, bool)]
     return rows.filter(pl.col("step").is_in(numbers) | (pl.col("step") == last)).drop("_end", "_whole")
+
+
+def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
+    """``run at nearest``: the updates after which a run first is at a level, straight between its records.
+
+    It is there where its curve is first on the other side than at its first record. ``at`` is null of a run that never
+    comes to it, and ``nearest`` is the finite value that is nearest to it.
+
+    Raises:
+        NothingSelected: the quantity was not measured, or has several numbers of a run at a step.
+    """
+    if (key := f"step at {level}") in results.derived:
+        return results.derived[key]
+    place = f"step: at {level}"
+    rows = quantity_rows(results, parse_selection({"quantity": level.quantity}))
+    rows = rows.filter(pl.col("value").is_finite())
+    if rows.is_empty():
+        what = f"nothing measured is called '{level.quantity}'"
+        raise NothingSelected(Issue("not-measured", place, what, "name a quantity of whole runs"))
+    whole = [column for column in SITE if column in rows.columns]
+    rows = rows.filter(pl.all_horizontal(pl.col(whole).is_null())) if whole else rows
+    splits = rows["split"].drop_nulls().unique().sort().to_list() if "split" in rows.columns else []
+    if level.split is not None:
+        rows = rows.filter(pl.col("split") == level.split) if splits else rows.clear()
+    elif len(splits) > 1:
+        remedy = f"name one: at {splits[-1]} {level}"
+        raise NothingSelected(Issue("ambiguous", place, f"it is there on {' and '.join(splits)}", remedy))
+    if rows.is_empty() or rows.select("run", "step").is_duplicated().any():
+        count = "no number" if rows.is_empty() else "several numbers"
+        what = f"'{level.quantity}' has {count} of a whole run at a step"
+        raise NothingSelected(Issue("ambiguous", place, what, f"it is there on {', '.join(splits) or 'no split'}"))
+    value, step = pl.col("value"), pl.col("step")
+    rows = rows.sort("run", "step", maintain_order=True)
+    side = (value - level.value).sign()
+    reached = (side == 0) | (side != side.first().over("run"))
+    before, was = step.shift().over("run"), value.shift().over("run")
+    between = before + (level.value - was) / (value - was) * (step - before)
+    at = pl.when(side == 0).then(step.cast(pl.Float64)).otherwise(between)
+    far = (value - level.value).abs()
+    crossings = rows.with_columns(_reached=reached, _at=at).group_by("run", maintain_order=True)
+    found = crossings.agg(at=pl.col("_at").filter("_reached").first(), nearest=value.sort_by(far).first())
+    results.derived[key] = found
+    return found
+
+
+def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
+    """Runs that come to a level as finished, however they ended after it; those that never do as stopped, saying so."""
+    crossings = level_crossings(results, level)
+    runs = runs.join(crossings, on="run", how="left", maintain_order="left")
+    ended = pl.col("status").is_in(["finished", STOPPED, "diverged"])
+    reached, by_itself = pl.col("at").is_not_null(), pl.col("status") == "diverged"
+    never = pl.format("never comes to {}", pl.lit(str(level)))
+    never = (
+        pl.when(pl.col("nearest").is_null())
+        .then(never)
+        .otherwise(
+            pl.format(
+                "{}, the nearest is {}",
+                never,
+                pl.col("nearest").round_sig_figs(4).cast(pl.String).str.strip_suffix(".0"),
+            )
+        )
+    )
+    status = pl.when(ended & reached).then(pl.lit("finished")).when(ended & ~by_itself).then(pl.lit(STOPPED))
+    reason = pl.when(ended & ~reached & ~by_itself).then(never)
+    return runs.with_columns(status=status.otherwise("status"), reason=reason.otherwise("reason")).drop("at", "nearest")
+
+
+def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
+    """The rows where each run first comes to a level, straight between its records; ``step`` is the next whole one.
+
+    A run that is not there, or has no records on both sides of it, has no row.
+    """
+    crossings = level_crossings(results, level).drop_nulls("at").select("run", _at="at")
+    line = [
+        name
+        for name, kind in rows.schema.items()
+        if name not in ("step", "value", "measurement") and not kind.is_nested()
+    ]
+    rows = rows.join(crossings, on="run", maintain_order="left").sort("step", maintain_order=True)
+    before, was = pl.col("step").shift().over(line), pl.col("value").shift().over(line)
+    rows = rows.with_columns(_before=before, _was=was).filter(pl.col("step") >= pl.col("_at"))
+    first = rows.unique(line, keep="first", maintain_order=True)
+    exact = pl.col("step") == pl.col("_at")
+    share = (pl.col("_at") - pl.col("_before")) / (pl.col("step") - pl.col("_before"))
+    value = pl.when(exact).then("value").otherwise(pl.col("_was") + share * (pl.col("value") - pl.col("_was")))
+    first = first.filter(exact | pl.col("_before").is_not_null())
+    step = pl.col("_at").ceil().cast(rows.schema["step"])
+    return first.with_columns(value=value, step=step).drop("_at", "_before", "_was")
 
 
 def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.DataFrame:

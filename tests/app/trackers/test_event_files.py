@@ -70,8 +70,8 @@ def test_a_second_export_writes_nothing_and_a_damaged_folder_is_made_whole(expor
 def test_a_run_of_which_more_is_known_takes_the_place_of_what_was_shown(export, trained, curves, tmp_path):
     from dataclasses import replace
 
+    from lnlab.app.exports import tracked_runs
     from lnlab.trackers.event_files import open_event_files
-    from lnlab.trackers.tracked_run import tracked_runs
 
     (run, *_) = tracked_runs(lnlab.results(trained / "tiny.yaml", trained / "store"))
     tracker = open_event_files(str(tmp_path), "tiny")

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import lnlab
-from lnlab.app.exports import OpenTrackers, export_finished, exporting_units
+from lnlab.app.exports import OpenTrackers, export_finished, exporting_units, tracked_runs
 from lnlab.errors import LabError
 from lnlab.execute.unit import Event
 from lnlab.store.store import Store
 from lnlab.trackers import tracker as trackers
-from lnlab.trackers.tracked_run import TrackedRun, tracked_runs
+from lnlab.trackers.tracked_run import TrackedRun
 from lnlab.trackers.tracker import Destination
 
 PLACE = Destination("tensorboard", "here")

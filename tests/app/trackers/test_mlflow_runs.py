@@ -12,8 +12,8 @@ pytest.importorskip("sqlalchemy", reason="needs what MLflow keeps a local databa
 
 from mlflow import MlflowClient  # noqa: E402
 
+from lnlab.app.exports import tracked_runs  # noqa: E402
 from lnlab.trackers.mlflow_runs import open_mlflow  # noqa: E402
-from lnlab.trackers.tracked_run import tracked_runs  # noqa: E402
 
 
 @pytest.fixture(scope="module")
