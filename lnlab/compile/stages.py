@@ -8,7 +8,7 @@ from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
-from lnlab.compile.tuning.problems import TuningPlan, TuningProblem, variants_of
+from lnlab.compile.tuning.problems import TuningPlan, variants_of
 from lnlab.compile.work import Stage
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -63,9 +63,20 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage
     decided = {decision.key: decision for decision in decisions}
     pairs = zip(questions, checked.tuning.problems, strict=True)
     undecided = [(question, problem) for question, problem in pairs if question.key not in decided]
-    if undecided:
-        return _tuning_stage(checked, checked.tuning, undecided)
-    return _tuned_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
+    if not undecided:
+        return _tuned_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
+    # The runs that choose: they are not measured, and nothing is claimed of them.
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
+    numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
+    assumed = variants_of(checked.tuning.assumed(checked.settings))  # whatever is chosen, as many runs follow
+    return ResolvedStage(
+        experiment=checked.experiment.model_copy(update={"seeds": select.seeds, **nothing}),
+        settings=tuple((checked.settings[number], checked.point(number)) for number in numbers),
+        seeds=[select.seeds] * len(numbers),
+        axes=checked.axes.paths,
+        undecided=tuple(question for question, _ in undecided),
+        later=sum(map(len, _seeds_of_variants(checked, assumed))),
+    )
 
 
 def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
@@ -127,19 +138,3 @@ def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[i
     if not experiment.claim_seeds:
         return [experiment.seeds] * len(variants.settings)
     return seeds_of_variants(variants, experiment, checked.requests, against)
-
-
-def _tuning_stage(
-    checked: Checked, tuning: TuningPlan, undecided: Sequence[tuple[Undecided, TuningProblem]]
-) -> ResolvedStage:
-    """The runs that choose."""
-    numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
-    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
-    experiment = checked.experiment.model_copy(update={"seeds": tuning.select.seeds, **nothing})
-    settings = tuple((checked.settings[number], checked.point(number)) for number in numbers)
-    later = sum(map(len, _seeds_of_variants(checked, variants_of(tuning.assumed(checked.settings)))))
-    seeds = [tuning.select.seeds] * len(settings)
-    questions = tuple(question for question, _ in undecided)
-    return ResolvedStage(
-        experiment=experiment, settings=settings, seeds=seeds, axes=checked.axes.paths, undecided=questions, later=later
-    )
