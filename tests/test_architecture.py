@@ -4,6 +4,7 @@ import ast
 import pydoc
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,18 @@ def test_a_public_name_has_one_home():
         for name in _public_names(path):
             homes.setdefault(name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+VALUES = re.findall(r"^\| `([\w.]+)` \| `([a-z_ 0-9]+)`( \.\.\.)? \|", PAGE, flags=re.MULTILINE)
+
+
+def test_the_page_has_ten_values():
+    assert len(VALUES) == 10
+
+
+@pytest.mark.parametrize(("name", "words", "more"), VALUES, ids=[name for name, *_ in VALUES])
+def test_the_fields_of_a_value_are_those_that_the_page_names(name, words, more):
+    names = {field.name for field in fields(pydoc.locate(f"lnlab.{name}"))}
+    named = words.split()
+    assert len(set(named)) == len(named)
+    assert set(named) < names if more else set(named) == names
