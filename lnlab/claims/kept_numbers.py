@@ -17,8 +17,8 @@ def judge_kept_numbers(
 ) -> Finding | None:
     """The finding of a claim on the numbers of its last verdict; None where they are not enough.
 
-    They are enough for a claim with one number a seed (``ratio``, and ``bound`` without ``over`` or with ``reduce``)
-    if every seed has one, as what became of the others is not in the verdict.
+    They are enough for a claim with one number a seed (``ratio``, ``difference`` and ``bound``, without ``over`` or
+    with ``reduce``) if every seed has one, as what became of the others is not in the verdict.
 
     Args:
         claim: resolved; its selections are those of the last verdict.
@@ -28,12 +28,17 @@ def judge_kept_numbers(
         elsewhere: whether it reads runs that were trained outside lnlab.
     """
     reduced = claim.get("over") is None or claim.get("reduce") is not None
-    plain = claim["kind"] in ("bound", "ratio") and reduced and not claim.get("each") and not claim.get("requires")
+    plain = (
+        claim["kind"] in ("bound", "ratio", "difference")
+        and reduced
+        and not claim.get("each")
+        and not claim.get("requires")
+    )
     if not plain or claim.get("probability") is not None or len(last.seeds) != seeds or last.measure == "share":
         return None
     facts = claims[claim["kind"]].facts
     criterion = criterion_of(claim, facts.about, look, names_law=facts.law)
-    log = claim.get("scale", "log") == "log"
+    log = claim.get("scale", "log") == "log" and claim["kind"] != "difference"
     edges = [claim.get(word) for word in ("between", "at_least", "at_most")]
     allowed = declared_region(*edges, positive=log)
     ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
@@ -41,6 +46,7 @@ def judge_kept_numbers(
     # than training asks for (else that rule is its reason); with as many seeds or more the rule makes no difference.
     at_init = N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason
     sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not at_init)
-    null = criterion.null(1.0 if ratio else None, allowed, ratio=ratio)
+    natural = 1.0 if ratio else 0.0 if claim["kind"] == "difference" else None
+    null = criterion.null(natural, allowed, ratio=ratio)
     finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
     return stated_finding(finding, claim, criterion, look)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import lnlab.claims.kinds.bound
+import lnlab.claims.kinds.difference
 import lnlab.claims.kinds.fit
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.power_law

@@ -10,6 +10,7 @@ from lnlab.claims.kept_numbers import judge_kept_numbers
 OF = {"quantity": "q", "placement": "a"}
 RATIO = {"kind": "ratio", "of": OF, "to": {"placement": "b"}, "at_least": 1.1}
 BOUND = {"kind": "bound", "of": OF, "at_most": 3.0}
+DIFFERENCE = {"kind": "difference", "of": OF, "to": {"placement": "b"}, "at_least": 0.5}
 FIELDS = (
     "verdict",
     "detail",
@@ -37,6 +38,8 @@ FIELDS += ("look", "level", "bound", "margin", "about", "measure", "reason")
         {**BOUND, "looks": "open", "law": 2.0},
         {**BOUND, "scale": "linear", "margin": "ours", "no_effect": 2.5},
         {**BOUND, "about": "median"},
+        DIFFERENCE,
+        {**DIFFERENCE, "margin": "ours", "zone": 0.1, "law": 1.0},
     ],
 )
 def test_the_numbers_of_a_verdict_give_what_its_rows_give(experiment, claim, look):

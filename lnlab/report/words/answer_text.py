@@ -86,7 +86,7 @@ def made_answer(
         elif asked_end and "lowest" in question:
             ranked = f"{asked_end['head']} {asked_end['low']}"
         return _with_claims(_heading_alone(ranked), claims, names or {})
-    compared = [v for v in claims if v.kind in ("order", "ratio") and v.verdict in _ANSWERING and v.n]
+    compared = [v for v in claims if v.kind in ("order", "ratio", "difference") and v.verdict in _ANSWERING and v.n]
     if compared:
         word = _yes_or_no(question, compared[0], compared[1:], names or {})
         found = _found(compared[0], names or {})
@@ -148,7 +148,7 @@ def _found(verdict: Verdict, names: Mapping[str, str]) -> str:
     if verdict.measure == "share":
         return f"it holds in {verdict.inside} of {count_noun(verdict.n, 'seed')}"
     if compared is None:
-        return f"the {'ratio' if verdict.measure == 'ratio' else 'estimate'} is {number}{unit}"
+        return f"the {verdict.measure if verdict.measure in ('ratio', 'difference') else 'estimate'} is {number}{unit}"
     first, sign, second = compared.groups()
     a, b = names.get(first, first), names.get(second, second)
     if verdict.quantity is None or verdict.low is None or verdict.high is None:
