@@ -6,8 +6,6 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from lnlab.errors import LabError
-from lnlab.issues import Issue
 from lnlab.nn.inits import inits
 from lnlab.nn.norms import norms
 from lnlab.nn.sites import first_uses
@@ -36,7 +34,7 @@ class DynamicTanh(nn.Module):
         return y if self.bias is None else y + self.bias
 
 
-@inits.register("dyt")
+@inits.register("dyt", norm="dyt")
 @torch.no_grad()
 def dyt(
     model: nn.Module,
@@ -50,14 +48,9 @@ def dyt(
     """``alpha`` of its place, and another init for the rest: DyT in language models (Zhu et al., 2025).
 
     The defaults are the authors' for Llama of 7 billion weights; for 70 billion they take 0.2, 0.05 and 0.05.
-
-    Raises:
-        LabError: no norm of the model is ``dyt``.
     """
     of(model, draw)
     alphas = {id(module.alpha) for module in model.modules() if isinstance(module, DynamicTanh)}
-    if not alphas:
-        raise LabError(Issue("conflict", "init", "'dyt' sets the alpha of the norm 'dyt'", "write norm: dyt"))
     places = {"feed_forward": feed_forward, "final_norm": final}
     for site, p in first_uses(model):
         if id(p) in alphas:

@@ -42,6 +42,7 @@ class InitFacts(Facts):
         untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
         continues: whether it takes the weights of another run, its builder's third argument in place of batches.
+        norm: the norm whose parameters it writes.
         two_matrices: whether its law is that of a feed-forward network of two matrices.
     """
 
@@ -54,6 +55,7 @@ class InitFacts(Facts):
     untied: bool = False
     bounds: tuple[str, str] | None = None
     continues: bool = False
+    norm: str | None = None
     two_matrices: bool = False
 
 

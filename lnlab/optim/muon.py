@@ -89,15 +89,16 @@ class Muon(MomentsOptimizer):
 class ByGroup(Optimizer, GradientsElsewhere):
     """``Δθ = by matrices inside layers, by others elsewhere``: two optimizers for one model (Jordan et al., 2024).
 
-    The rest are tables, output, gains, shifts and biases. Each has its own rate, and a warm-up of its own
-    (``..._warmup_steps``, min(t/T, 1)) which multiplies the schedule that both share. The usual pair is Muon and AdamW.
-    A table that is also the output's is one of the others.
+    The rest are tables, output, gains, shifts and biases. Each has its own rate, which ``lr`` multiplies so that both
+    are tuned together, and a warm-up of its own (``..._warmup_steps``, min(t/T, 1)) which multiplies the schedule that
+    they share. The usual pair is Muon and AdamW. A table that is also the output's is one of the others.
     """
 
     def __init__(
         self,
         parameters: ParamsT,
         *,
+        lr: LearningRate = 1.0,
         matrices: Annotated[Callable[..., Optimizer], optimizers] = default("muon"),
         others: Annotated[Callable[..., Optimizer], optimizers] = default(
             "adamw", lr=3e-4, beta1=0.9, beta2=0.95, eps=1e-10, weight_decay=0.0
@@ -114,7 +115,8 @@ class ByGroup(Optimizer, GradientsElsewhere):
                 what = f"by_group: the model has no {'matrices inside layers' if hidden else 'other parameters'}"
                 raise LabError(Issue("unsupported", "optimizer", what, "give one optimizer for all"))
             self._parts[hidden] = build(own)
-            groups += [{**group, "warmup_steps": warmup} for group in self._parts[hidden].param_groups]
+            for group in self._parts[hidden].param_groups:
+                groups.append({**group, "lr": lr * group["lr"], "warmup_steps": warmup})
         super().__init__(groups, {})
 
     @contextmanager

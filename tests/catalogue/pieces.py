@@ -154,7 +154,8 @@ def _candidates(entry: Entry[Any], overrides: dict[str, Any]) -> Iterator[dict[s
         parts = REGISTRIES["model"][name].nested.items()
         inside = {word: smallest(entry) for word, registry in parts if registry.kind == entry.kind}
         plain = {"task": task, "placement": placement, "model": {"kind": name} | shape | tied | inside}
-        yield plain | {key: value for key, value in chosen.items() if key != "model"} | overrides
+        needed = {"norm": entry.facts.norm} if getattr(entry.facts, "norm", None) else {}
+        yield plain | needed | {key: value for key, value in chosen.items() if key != "model"} | overrides
 
 
 def _placements() -> Iterator[Choice]:

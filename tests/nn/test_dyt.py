@@ -3,7 +3,9 @@
 import pytest
 import torch
 
-from lnlab.errors import LabError
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.checks.contradictions import contradictions
+from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.nn.dyt import DynamicTanh
 
 
@@ -46,5 +48,16 @@ def test_alphas_of_language_models_are_those_of_their_places(setting, build):
     layers = {f"decoder.layers.{n}.placement.norms.{i}.alpha": (0.8, 0.25)[i] for n in range(2) for i in range(2)}
     assert found == pytest.approx(layers | {"decoder.final_norm.alpha": 0.125})
     assert not any("placement" in name and name.endswith("bias") for name, _ in model.named_parameters())
-    with pytest.raises(LabError, match="norm: dyt"):
-        build(setting("pre"), init="dyt")
+
+
+def test_without_the_norm_there_is_nothing_to_set():
+    setting = resolve_setting(
+        {
+            "task": {"kind": "random_tokens", "vocabulary": 20, "sentences": 2, "length": 4},
+            "model": {"kind": "encoder", "layers": 1, "d_model": 8, "heads": 2, "d_ff": 8},
+            "placement": "pre",
+            "init": "dyt",
+        },
+        REGISTRIES,
+    )
+    assert [(flaw.code, flaw.path) for flaw in contradictions(setting, REGISTRIES)] == [("conflict", ("init",))]

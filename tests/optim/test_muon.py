@@ -117,6 +117,11 @@ def test_rates_and_warm_ups_are_of_their_own():
     }
 
 
+def test_one_factor_is_on_both_rates():
+    found = {group["hidden"]: group["lr"] for group in built(CHOICE | {"lr": 0.5}, groups(*parameters())).param_groups}
+    assert found == {True: 0.05, False: 0.015}
+
+
 def test_without_matrices_there_is_nothing_to_divide():
     with pytest.raises(LabError, match="no matrices inside layers"):
         built(CHOICE, [{"params": [nn.Parameter(torch.ones(3))], "hidden": False}])

@@ -132,7 +132,10 @@ class BuiltModels:
                 initialized_on_meta(setting, self.known)
             self.sound.add(size)
         if (chosen := canonical(setting["optimizer"])) not in self.sound:
-            optimizer_on_meta(nn.Linear(1, 1, device="meta"), setting, self.known)
+            on: nn.Module = nn.Linear(1, 1, device="meta")
+            if self.known["optimizer"][setting["optimizer"]["kind"]].facts.splits:  # it asks where weights are
+                on = self.whole.get(structure) or initialized_on_meta(shallow, self.known)
+            optimizer_on_meta(on, setting, self.known)
             self.sound.add(chosen)
         return self.sites[measured]
 

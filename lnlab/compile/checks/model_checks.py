@@ -72,6 +72,16 @@ def init_suits_placement(setting: ResolvedSetting, registries: Registries) -> li
     return []
 
 
+def init_suits_norm(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
+    """An init that writes the parameters of a norm needs that norm in a stack."""
+    norms = {setting[stack]["norm"]["kind"] for stack in stacks_of(setting)}
+    for init, _ in inits_of(setting["init"], registries):
+        if init.facts.norm is not None and init.facts.norm not in norms:
+            what = f"'{init.name}' sets parameters of the norm '{init.facts.norm}', and no stack has it"
+            return [Issue("conflict", ("init",), what, f"write norm: {init.facts.norm}, or choose another init")]
+    return []
+
+
 def init_suits_feed_forward(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
     """A law that counts the matrices of a branch says nothing of a third one."""
     chosen = setting["model"].get("feed_forward")
@@ -180,6 +190,7 @@ GRAPH_CHECKS = (
     averages_tell_sentences_apart,
     groups_divide_width,
     init_suits_placement,
+    init_suits_norm,
     init_suits_feed_forward,
     own_models_initialize_themselves,
     output_has_its_own_table,

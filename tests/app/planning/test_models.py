@@ -77,3 +77,9 @@ def test_a_size_that_comes_with_another_optimizer_is_built_too(tmp_path):
     _, problems = checked(tmp_path, f"{first}, {second}", trained, "smoke")
     assert len(problems) == 1
     assert "need 25 rows" in problems[0].what
+
+
+def test_an_optimizer_by_group_is_built_at_every_rate_on_a_model_whose_weights_have_places(tmp_path):
+    trained = "optimizer: by_group\nschedule: constant\ntrain: {steps: 1}\n"
+    _, problems = checked(tmp_path, "{optimizer.lr: [0.5, 1.0, 2.0], model.layers: [1, 2]}", trained)
+    assert problems == []
