@@ -68,6 +68,7 @@ class Readable:
     """
 
     kind: str
+    """What it is called in messages, and where an editor shows the type of a field."""
 
     def read(self, raw: Json) -> Any:
         """The data as a model, or as what they are.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -15,7 +15,20 @@ if TYPE_CHECKING:
     Values = Mapping[str, object]
 
     class Spec(SpecModel):
-        """What a checker knows of it: its keywords take what YAML says; the choices are unions when it runs."""
+        """What a checker knows of it: its keywords take what YAML says; the registries type the choices at run time."""
+
+        task: Any
+        model: Any
+        norm: Any
+        placement: Any
+        init: Any
+        attention: Any
+        encoder: Any
+        decoder: Any
+        optimizer: Any
+        schedule: Any
+        train: Any
+        interventions: Any
 
         def __init__(
             self,

@@ -179,7 +179,10 @@ class AuthorAnswer(BaseModel):
 
 
 class Experiment(BaseModel):
-    """One question: what a spec file says, profile and overrides applied.
+    """One question: what a spec file says beside its setting, profile and overrides applied.
+
+    The keys of ``SETTING`` are read at each point of the sweep, which may complete them; ``lnlab.Spec`` adds them to
+    these fields with the types by which they are read.
 
     ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or
     on fresh ones. Of these seeds only what the claim selects is run, and no other claim and no section reads it.
@@ -195,18 +198,6 @@ class Experiment(BaseModel):
     related: Mapping[_Identifier, _Sentence] = {}
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
-    task: Any = None
-    model: Any = None
-    norm: Any = None
-    placement: Any = None
-    init: Any = None
-    attention: Any = None
-    encoder: Any = None
-    decoder: Any = None
-    optimizer: Any = None
-    schedule: Any = None
-    train: Any = None
-    interventions: Any = None
     seeds: Seeds = (1,)
     claim_seeds: Mapping[_ClaimId, Seeds] = {}
     looks: Looks = 1

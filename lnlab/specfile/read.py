@@ -1,4 +1,8 @@
-"""Data -> ``Experiment``, with every issue at once; what is sound is read on although something else is not."""
+"""Data -> ``Experiment``, with every issue at once; what is sound is read on although something else is not.
+
+Keys of a setting are left to the points of the sweep. The grammar needs no registry, so that what is wrong with it is
+told before any piece is imported.
+"""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +14,7 @@ from lnlab.errors import closest, nearest
 from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.specfile.experiment import AuthorAnswer, Calibration, ClaimText, Experiment, Source
+from lnlab.specfile.experiment import SETTING, AuthorAnswer, Calibration, ClaimText, Experiment, Source
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
@@ -46,7 +50,7 @@ def read_experiment(data: dict[str, Json]) -> Reading:
     """The experiment that ``data`` describes, and every issue of its grammar."""
     positions = {key: list(range(len(data[key]))) for key in _LISTS if isinstance(data.get(key), list)}
     issues = [_EMPTY] if "sweep" in data and data["sweep"] is None else []
-    sound = dict(data)
+    sound = {key: value for key, value in data.items() if key not in SETTING}
     while True:
         try:
             experiment = Experiment.model_validate_json(json.dumps(sound))
@@ -122,11 +126,13 @@ def unknown_key(path: Where) -> Issue:
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
     owner = Experiment if len(path) == 1 else AuthorAnswer if path[0] == "answer" else closed[path[-2]]
-    if len(path) == 1 and word.partition(".")[0] in owner.model_fields and "." in word:
+    known = [field.alias or name for name, field in owner.model_fields.items()]
+    known += SETTING if len(path) == 1 else ()
+    if len(path) == 1 and word.partition(".")[0] in known and "." in word:
         key, _, subpath = word.partition(".")
         remedy = f"write '{subpath}' under '{key}:' (dotted paths stand in profiles, in sweep and after -s)"
         return Issue("unknown-key", path, f"unknown key '{word}'", remedy)
-    return issue_of_key(path[:-1], word, (field.alias or name for name, field in owner.model_fields.items()))
+    return issue_of_key(path[:-1], word, known)
 
 
 def _issues_of_claims(experiment: Experiment, positions: list[int]) -> list[Issue]:

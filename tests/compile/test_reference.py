@@ -15,7 +15,7 @@ from lnlab.meanings import COMMON_MEANINGS, meaning
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.columns import VOCABULARY
-from lnlab.specfile.experiment import Experiment
+from lnlab.specfile.experiment import SETTING, Experiment
 
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 
@@ -144,7 +144,7 @@ def test_an_example_is_the_shortest_mapping_of_its_kind_without_prose(tmp_path):
 def test_the_grammar_names_every_top_level_key(small):
     text = reference(small)
     unnamed = {"norm", "init", "attention", "optimizer", "schedule", "train"}
-    assert all(f"\n{key}:" in text for key in set(Experiment.model_fields) - unnamed)
+    assert all(f"\n{key}:" in text for key in {*SETTING, *Experiment.model_fields} - unnamed)
 
 
 class _Inner(BaseModel):

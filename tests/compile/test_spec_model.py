@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
+import jedi
 import pytest
 
 import lnlab
@@ -34,6 +35,20 @@ def test_an_editor_completes_its_fields():
     assert names <= set(lnlab.Spec.model_fields)
     assert {"eps"} <= set(inspect.signature(lnlab.Spec.pieces.norm.rms).parameters)
     assert "Spec" in dir(lnlab)
+
+
+@pytest.mark.parametrize(
+    ("cell", "completions"),
+    [
+        ("lnlab.Spec(", {f"{name}=" for name in lnlab.Spec.model_fields}),
+        ("lnlab.Spec(opt", {"optimizer="}),
+        ("lnlab.Spec.pieces.norm.rms(e", {"eps="}),
+        ("lnlab.Spec.pieces.claim.trend(f", {"for_each=", "finish="}),
+    ],
+)
+def test_a_notebook_cell_completes_the_fields(cell, completions):
+    found = {each.name for each in jedi.Interpreter(cell, [{"lnlab": lnlab}]).complete()}
+    assert found == completions
 
 
 def test_a_type_checker_knows_the_same_keywords():

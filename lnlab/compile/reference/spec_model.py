@@ -192,6 +192,7 @@ class _ClaimOrId(Readable):
     """What a section lists: a claim, or the id of one."""
 
     def __init__(self, claims: _PieceBeside) -> None:
+        self.kind = claims.kind
         self.claims = claims
 
     def read(self, raw: Json) -> Any:

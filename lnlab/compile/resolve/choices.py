@@ -15,6 +15,7 @@ class ChoiceOrNone(Readable):
     """A choice, or null: there is none."""
 
     def __init__(self, registry: Registry[Any]) -> None:
+        self.kind = registry.kind
         self.registry = registry
 
     def read(self, raw: Json) -> Piece | None:  # noqa: D102 - as the base class says
@@ -28,6 +29,7 @@ class SeveralChoices(Readable):
     """A list of choices; one alone, or the word ``none``, may stand without a list."""
 
     def __init__(self, registry: Registry[Any]) -> None:
+        self.kind = registry.kind
         self.registry = registry
 
     def read(self, raw: Json) -> tuple[Piece, ...]:  # noqa: D102 - as the base class says

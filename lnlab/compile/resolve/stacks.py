@@ -33,6 +33,7 @@ class StackType(Readable):
     """What stands under ``encoder`` or ``decoder``: what differs in that stack."""
 
     def __init__(self, stack: str, registries: Registries) -> None:
+        self.kind = stack
         unset: Any = Field(None, validate_default=False)  # may be left out, and not be null
         fields: dict[str, Any] = {"layers": (Layers, unset)}
         fields |= {word: (Annotated[Any, registries[word]], unset) for word in STACK_CHOICES if word in registries}

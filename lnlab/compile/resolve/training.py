@@ -44,6 +44,7 @@ class TrainType(Readable):
     """What stands under ``train``, with the registered rules that end a run."""
 
     def __init__(self, registries: Registries) -> None:
+        self.kind = "train"
         self.stops = registries.get("stop")
         stop: Any = {} if self.stops is None else {"stop": (Annotated[Any, ChoiceOrNone(self.stops)], None)}
         self.model: type[Train] = create_model("Train", __base__=Train, **stop)

@@ -150,7 +150,7 @@ def _misplaced(change: _Change) -> Issue | None:
     words = path_words(change.path)
     if (words[0] in SETTING and all(words)) or change.path in (*REPLACEABLE, METHOD) or _is_of_method(change):
         return None
-    if words[0] in Experiment.model_fields:
+    if words[0] in (*SETTING, *Experiment.model_fields):
         what = f"'{change.path}' cannot be changed by a profile or -s"
         return Issue(
             "unsupported",
