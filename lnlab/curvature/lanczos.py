@@ -108,8 +108,7 @@ class _Run:
 
     def advance(self, w: Tensor) -> None:
         """One step, with ``w = H vector``."""
-        if not w.isfinite().all():
-            raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
+        finite = w.isfinite().all()
         step = len(self.alphas)
         beta = self.betas[-1] if self.betas else 0.0
         w = w - beta * self.previous
@@ -119,8 +118,12 @@ class _Run:
             self.basis[step] = self.vector
             for _ in range(2):  # twice is enough (Parlett, 1980): once leaves what cancellation has lost
                 w = w - (self.basis[: step + 1] @ w) @ self.basis[: step + 1]
-        self.alphas.append(alpha.item())
-        self.betas.append(torch.linalg.vector_norm(w).item())
+        # One transfer a step: a GPU would wait for each.
+        is_finite, *coefficients = torch.stack([finite.double(), alpha, torch.linalg.vector_norm(w)]).tolist()
+        if not is_finite:
+            raise CurvatureError("found a product that is not finite, expected a finite one", NOT_FINITE)
+        self.alphas.append(coefficients[0])
+        self.betas.append(coefficients[1])
         # ‖T‖ up to a factor of three: the largest sum of a row, of which β stands on both sides of α.
         scale = max(abs(a) + b for a, b in zip(self.alphas, self.betas, strict=True)) + max(self.betas)
         # A remainder of rounding alone: the vectors span an invariant space, and no next one is to be had.

@@ -80,7 +80,19 @@ def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) ->
     optimizer: Optimizer = registries["optimizer"].builder(choice)(options)
     for group in optimizer.param_groups:
         group["initial_lr"] = group["lr"]  # the schedule's factor is on this one, also after a resumption
+    if type(optimizer) in FUSED and all(p.is_cuda for p in model.parameters()):
+        fuse(optimizer)
     return optimizer
+
+
+FUSED = (torch.optim.Adam, torch.optim.AdamW)
+"""Optimizers of which torch has a step of one kernel; on a GPU the others launch one an operation and parameter."""
+
+
+def fuse(optimizer: Optimizer) -> None:
+    """Let an optimizer that has made no step do each in one kernel."""
+    for group in optimizer.param_groups:
+        group |= {"fused": True, "foreach": False}
 
 
 def build_schedule(

@@ -141,7 +141,7 @@ class Trainer:
                 self._saved_at = time.monotonic()
                 self._segment_start = self.state.step
             gradient = updates.gradient()
-            norm = float(gradient.norm)
+            norm = gradient.norm_value
             self._record(self.state.step, "train", loss=gradient.loss, global_gradient_norm=norm)
             if (now := time.monotonic()) - self._shown_at > SHOW_EVERY:
                 self.unit.show(LivePoint(self.state.step, gradient.loss, norm, now - self._saved_at))

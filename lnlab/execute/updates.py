@@ -32,6 +32,7 @@ class Gradient:
     Attributes:
         loss: mean training loss over the update's tokens, at the state before it.
         norm: of all parameters' gradients together, a tensor without dimensions.
+        norm_value: the same as a number.
         tokens: that the loss is the mean of.
         parts: by parameter; None where the loss does not depend on it.
         buffers: the buffers after the batches (running statistics); the update sets them.
@@ -39,6 +40,7 @@ class Gradient:
 
     loss: float
     norm: Tensor
+    norm_value: float
     tokens: int
     parts: list[Tensor | None] = field(repr=False)
     buffers: list[Tensor] = field(repr=False)
@@ -105,9 +107,12 @@ class Updates:
         self._set_buffers(before)  # probes see the state before the update: running statistics move with it
         present = [part for part in parts if part is not None]
         torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
+        summed, norm = torch.stack(losses).sum(), get_total_norm(present)
+        summed_loss, norm_value = read_numbers(summed, norm)
         self._next_gradient = Gradient(
-            loss=float(torch.stack(losses).sum()) / tokens,
-            norm=get_total_norm(present),
+            loss=summed_loss / tokens,
+            norm=norm,
+            norm_value=norm_value,
             tokens=tokens,
             parts=parts,
             buffers=buffers,
@@ -145,6 +150,14 @@ class Updates:
     def _set_buffers(self, values: list[Tensor]) -> None:
         for buffer, value in zip(self._buffers, values, strict=True):
             buffer.copy_(value)
+
+
+def read_numbers(*tensors: Tensor) -> list[float]:
+    """The numbers in tensors of one entry, exactly; of one device and type in one transfer, for which a GPU waits."""
+    if len({(x.device, x.dtype) for x in tensors}) > 1:
+        return [float(x) for x in tensors]
+    numbers: list[float] = torch.stack([x.detach().reshape(()) for x in tensors]).tolist()
+    return numbers
 
 
 def training_stream(task: Task, start: int) -> Iterator[Batch]:

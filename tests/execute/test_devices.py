@@ -13,12 +13,14 @@ from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.content_keys import ContentKeys
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.compile.work import Measurement, Trajectory
+from lnlab.curvature.lanczos import lanczos
+from lnlab.curvature.operators import rows_together
 from lnlab.errors import LabError
 from lnlab.execute.checkpoint import from_bytes, to_bytes
 from lnlab.execute.devices import placed, require_devices
 from lnlab.execute.measure import measure
-from lnlab.execute.program import build
-from lnlab.execute.updates import Updates
+from lnlab.execute.program import FUSED, build, fuse
+from lnlab.execute.updates import Updates, read_numbers
 
 TASK = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
 MODEL = {"kind": "encoder_decoder", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.1}
@@ -191,6 +193,102 @@ def test_no_part_of_a_model_stays_behind_on_the_cpu(changes):
     loss, _ = made.task.loss(made.model.to("meta"), batch)
     gradients = torch.autograd.grad(loss, list(made.model.parameters()), allow_unused=True)
     assert {g.device.type for g in (loss, *gradients) if g is not None} == {"meta"}
+
+
+class Waits(TorchDispatchMode):
+    """Counts what a GPU would make the processor wait for: numbers read, and shapes that depend on values."""
+
+    NAMES = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "equal", "is_nonzero", "_to_copy")
+
+    def __init__(self, monkeypatch):
+        super().__init__()
+        self.names = []
+        read = torch.Tensor.tolist
+        monkeypatch.setattr(torch.Tensor, "tolist", lambda x: self.names.append("tolist") or read(x))
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.name().removeprefix("aten::").partition(".")[0]
+        if any(name.startswith(word) for word in self.NAMES) and name != "_to_copy":
+            self.names.append(name)
+        if name == "index" and any(x is not None and x.dtype == torch.bool for x in args[1]):
+            self.names.append(name)  # a mask is a shape that depends on values
+        if name == "_to_copy" and "device" in (kwargs or {}) and not kwargs.get("non_blocking"):
+            self.names.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+SYNCHRONISING = [
+    {},
+    {"placement": "post"},
+    {"norm": "rms"},
+    {"train": {"clip": 1.0}},
+    {"train": {"accumulate": 3}},
+    {"model": MODEL | {"layers": 1}, "placement": "rezero"},
+]
+
+
+@pytest.mark.parametrize("changes", SYNCHRONISING, ids=str)
+def test_a_training_step_waits_for_the_device_once(changes, monkeypatch):
+    changes = changes | {"optimizer": {"kind": "sgd", "lr": 0.01}}  # Adam counts its steps on the processor
+    updates = Updates(state(**changes), setting(**changes))
+    updates.apply_update()  # the first one makes what is kept, as the encoding of positions
+    updates.batches()
+    with Waits(monkeypatch) as waits:
+        updates.gradient()
+        updates.apply_update()
+    assert waits.names == ["tolist"], "the loss and the norm of a step are read together, and nothing else is"
+
+
+def test_what_makes_a_gpu_wait_is_counted(monkeypatch):
+    x = torch.arange(3.0)
+    with Waits(monkeypatch) as waits:
+        x.sum().item(), bool(x.isfinite().all()), x.nonzero(), x[x > 1], x.tolist(), torch.equal(x, x)
+    assert len(waits.names) >= 6
+
+
+def test_numbers_of_one_type_are_read_together_and_exactly(monkeypatch):
+    one, two = torch.tensor(0.1), torch.tensor([1 / 3])
+    with Waits(monkeypatch) as waits:
+        found = read_numbers(one, two)
+    assert found == [float(one), float(two)]
+    assert waits.names == ["tolist"]
+    assert read_numbers(one, two.double()) == [float(one), float(two)]
+
+
+def test_a_step_of_lanczos_waits_for_the_device_once(monkeypatch):
+    values = torch.linspace(-1, 1, 40, dtype=torch.float64)
+    with Waits(monkeypatch) as waits:
+        lanczos(lambda block: block * values, torch.ones(1, 40), 5, basis=True)
+    assert waits.names.count("tolist") == 5
+    assert len(waits.names) <= 5 + 3, "and for the start, and for the orthogonality at the end"
+
+
+def test_batches_for_a_gpu_are_pinned_and_nobody_waits_for_them(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda x: calls.append("pinned") or x)
+    moved = torch.Tensor.to
+    to = lambda x, device, **given: calls.append((torch.device(device).type, given)) or moved(x, "cpu")  # noqa: E731
+    made = state()
+    monkeypatch.setattr(torch.Tensor, "to", to)
+    next(placed(made.task, torch.device("cuda")).batches("train", "train"))
+    assert calls == ["pinned"] * 3 + [("cuda", {"non_blocking": True})] * 3
+
+
+@pytest.mark.parametrize("kind", ["adam", "adamw"])
+def test_a_fused_optimizer_makes_the_same_steps(kind):
+    changes = {"optimizer": {"kind": kind, "lr": 0.01, "eps": 1e-3}}  # so that no noise becomes a step
+    plain, made = state(**changes), state(**changes)
+    assert type(made.optimizer) in FUSED
+    assert not any(group["fused"] for group in made.optimizer.param_groups), "on a processor numbers stay as they were"
+    fuse(made.optimizer)
+    one, two = (after(3, Updates(s, setting(**changes))) for s in (plain, made))
+    for name, p in one.items():
+        torch.testing.assert_close(two[name], p, rtol=1e-4, atol=1e-6)
+
+
+def test_rows_go_together_on_a_gpu_whatever_their_length():
+    assert rows_together(1_000, "cpu") == rows_together(1_000, "cuda") == 64
+    assert (rows_together(10**6, "cpu"), rows_together(10**6, "cuda")) == (1, 8)
 
 
 @pytest.fixture

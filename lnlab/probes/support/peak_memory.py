@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from lnlab.compile.cost.cost import Workload, sentence_length
 from lnlab.compile.setting_paths import stacks_of
-from lnlab.curvature.operators import BATCHED_BELOW, ROWS_AT_ONCE
+from lnlab.curvature.operators import ROWS_AT_ONCE, rows_together
 from lnlab.curvature.spectrum import DENSE_BELOW
 from lnlab.nn.feedforward import FeedForwardFacts, feed_forwards
 from lnlab.probes.support.scopes import Scope
@@ -36,11 +36,11 @@ def draws_at_once(draws: int, steps: int, size: int) -> int:
     return min(draws, max(1, VECTORS // (8 * steps * size)))
 
 
-def rows_at_once(size: int, rows: int, *, basis: bool) -> int:
+def rows_at_once(size: int, rows: int, *, basis: bool, device: str = "cpu") -> int:
     """How many rows go through a graph at once: all columns of a matrix that is small are rows, whatever the draws."""
     if basis and size < DENSE_BELOW:
         return min(size, ROWS_AT_ONCE)
-    return min(rows, ROWS_AT_ONCE) if size < BATCHED_BELOW else 1
+    return min(rows, rows_together(size, device))
 
 
 def peak_bytes(
@@ -73,11 +73,12 @@ def peak_bytes(
     size = coordinates(load, scope)
     number = 8 if double else load.number
     rows = draws_at_once(draws, steps, size)
+    device = str((load.setting.get("train") or {}).get("device", "cpu"))
     graphs = operators * batches if keep else 1
     vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + extra_vectors)
     model_copy = number * load.parameters if number != load.number else 0
     graph_bytes = number * load.tokens * graph_elements(load)
-    return graph_bytes * (graphs + rows_at_once(size, rows, basis=basis)) + vectors + model_copy
+    return graph_bytes * (graphs + rows_at_once(size, rows, basis=basis, device=device)) + vectors + model_copy
 
 
 def graph_elements(load: Workload) -> int:
