@@ -51,6 +51,8 @@ COSTLY = 0.02
 """The share of a run's time above which the recorder proposes another rhythm."""
 _WRITING: "WeakValueDictionary[Path, Recorder]" = WeakValueDictionary()
 """The recorders of this process that are open, by the folder in which they write."""
+_OF_OPTIMIZER = ("adaptive_rate",)
+"""Probes that read the state of the optimizer."""
 _MIN_TIMED_STEPS = 10
 """Updates after which the time of a step is known well enough for that."""
 
@@ -74,8 +76,8 @@ class Recorder:
         settings: what this run is, by dotted path; what differs between runs that are opened together is an axis.
         seed: the replicate; runs with equal settings and different seeds are replicates.
         probes: words or choices as in ``lnlab.measure``; ``every`` in one replaces the common one. Probes of training
-            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``. A sharded model (FSDP2) has
-            none, as it cannot be copied.
+            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``. A sharded model (FSDP2) needs
+            ``build`` for any, and has none that read updates or the optimizer.
         batches: held-out batches, the same in every run that is to be compared; remembered after the first reading.
         loss: ``(model, batch) -> (sum, count)`` or a mean.
         every: updates between two measurements of a probe; step 0 is measured when ``rec`` is called before training.
@@ -85,6 +87,8 @@ class Recorder:
         hooks_every: updates between two of these; 10 cost below 2 % of a small model's step.
         steps: updates that are planned; a run with fewer is unfinished. None: it is finished when it is closed.
         sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
+        build: of a sharded model, which cannot be copied: makes the plain model, into which rank 0 takes the weights of
+            all ranks where a probe is due. Every rank gives it, and calls the recorder.
         resume: False: refuse a folder that holds a run.
         export: trackers that show the run while it goes on: ``tensorboard`` (in its folder) or ``tensorboard:FOLDER``,
             ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
@@ -111,6 +115,7 @@ class Recorder:
         sites: Mapping[str, str] | None = None,
         stream: Mapping[str, str] | None = None,
         mask: TokenMask | None = None,
+        build: Callable[[], nn.Module] | None = None,
         resume: bool = True,
         export: Sequence[str] = (),
     ) -> None:
@@ -138,6 +143,8 @@ class Recorder:
         self._updates: UpdateHooks | None = None
         self._attached_at = 0
         self._subject: Subject | None = None
+        self._build = build
+        self._plain: Subject | None = None
         self._optimizer: Any = None
         self._step = -1
         self._checked = False
@@ -267,8 +274,14 @@ class Recorder:
                 self.folder.compact()  # while the rows of the tail can still be read with the former addresses
             self._facts["addresses"] = {**self._facts["addresses"], "parameters": sites}
             self._facts["device"] = str(next(subject.module.parameters()).device)
-            self._keep_start(subject.structure, step)
             self.folder.write_facts(self._facts)
+        start: nn.Module | None = subject.structure
+        if self._probes and _sharded(subject.module):
+            from_start = any(REGISTRIES["probe"][c["kind"]].facts.initial for c in self._probes)
+            gathered = self._gather(subject.module) if from_start else None
+            start = None if gathered is None else gathered.structure
+        if self._writes and start is not None:
+            self._keep_start(start, step)
         return self
 
     def _continue_from(self, step: int) -> None:
@@ -299,7 +312,13 @@ class Recorder:
         module = unwrapped(model)
         if self._probes and _sharded(module):  # on every rank, as the others would wait for one that is refused alone
             what = "a sharded model cannot be copied, and probes read copies"
-            _refuse("rec", what, "leave out probes=, and lnlab.measure a gathered checkpoint")
+            if self._build is None:
+                _refuse("rec", what, "give build=, a function that makes the plain model")
+            kinds = {choice["kind"]: REGISTRIES["probe"][choice["kind"]].facts for choice in self._probes}
+            if unread := next((kind for kind, facts in kinds.items() if facts.update or kind in _OF_OPTIMIZER), None):
+                _refuse(
+                    "rec", f"'{unread}' reads updates or the optimizer, which are sharded", "leave it out of probes="
+                )
         if self._subject is None or self._subject.module is not module:
             sites, stream, mask = self._patterns
             self._subject = Subject.of(module, sites, stream, mask)
@@ -349,8 +368,38 @@ class Recorder:
             named = {name: value for name, value in {"loss": loss, **scalars}.items() if value is not None}
             self._write_scalars(step, named)
             self._add_time("records", time.perf_counter() - began)
-            if self._ended is None:
-                self._measure(subject, step)
+        due = self._due(step) if self._writes and self._ended is None else []
+        if self._probes and _sharded(subject.module):
+            wanted = [bool(due)]
+            torch.distributed.broadcast_object_list(wanted, src=0)  # rank 0 alone knows what a resumed run has
+            if not wanted[0]:
+                return
+            gathered = self._gather(subject.module)
+            subject = subject if gathered is None else gathered
+        if due:
+            self._measure(subject, step, due)
+
+    def _gather(self, module: nn.Module) -> Subject | None:
+        """The plain model with the weights of all ranks, on rank 0; None on the others, which take part."""
+        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict  # slow to import
+
+        began = time.perf_counter()
+        whole = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+        if not self._writes or self._build is None:
+            return None
+        with self._no_trace(module):
+            if self._plain is None:
+                sites, stream, mask = self._patterns
+                plain = self._build().to(next(module.parameters()).device)
+                self._plain = Subject.of(plain, sites, stream, mask)
+            try:
+                self._plain.module.load_state_dict(whole)
+            except RuntimeError as error:
+                reason = " ".join(str(error).split())[:200]
+                _refuse("rec", f"build() makes another model: {reason}", "make the one that is sharded")
+            self._plain.module.train(module.training)
+        self._add_time("gathering", time.perf_counter() - began)
+        return self._plain
 
     def _checked_step(self, step: int | None) -> int:
         count = self._updates.count if self._updates is not None else None
@@ -424,9 +473,9 @@ class Recorder:
         if blocks:
             self._append(step, blocks)
 
-    def _measure(self, subject: Subject, step: int) -> None:
-        """Measure the probes that are due."""
-        due = []
+    def _due(self, step: int) -> list[dict[str, Json]]:
+        """The probes that are due."""
+        due: list[dict[str, Json]] = []
         for choice in self._probes:
             kind = choice["kind"]
             facts = REGISTRIES["probe"][kind].facts
@@ -436,15 +485,21 @@ class Recorder:
                 measurable = self._updates is not None and self._updates.last_step == step
             if at_rhythm and measurable and self._measured_at.get(kind, -1) < step:
                 due.append(choice)
+        return due
+
+    def _measure(self, subject: Subject, step: int, due: Sequence[dict[str, Json]]) -> None:
+        """Measure these probes."""
         task = self._task
-        if not due or task is None:
+        if task is None:
             return
+        gathered = subject is self._plain
         with self._no_trace(subject.module):
             if not self._checked:
                 check_precision(subject.module, due)
                 try:
                     passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in self._probes)
-                    subject = self._subject = check_gradient(subject, task, repeated=passes)
+                    subject = check_gradient(subject, task, repeated=passes)
+                    self._plain, self._subject = (subject, self._subject) if gathered else (self._plain, subject)
                 except NotFiniteError as error:
                     self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return

@@ -191,13 +191,15 @@ def test_two_processes_of_ddp_rank_0_records(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path):
+def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path, small, some_batches):
     folder = tmp_path / "run"
     spawned("fsdp", folder)
     for rank in (0, 1):  # both are refused, so that neither waits for the other
         lines = (tmp_path / f"run-refused-{rank}").read_text().splitlines()
         assert len(lines) == 2
-        assert all("a sharded model cannot be copied, and probes read copies; leave out probes=" in x for x in lines)
+        assert all("a sharded model cannot be copied, and probes read copies; give build=" in x for x in lines)
+        told = (tmp_path / f"run-refused-updates-{rank}").read_text()
+        assert "'update_size' reads updates or the optimizer, which are sharded; leave it out of probes=" in told
     gradients, before, after = torch.load(f"{folder}-truth")
     runs = lnlab.open_runs(folder)
     norms = dict(runs.frame("step_gradient_norm").select("path", "value").iter_rows())
@@ -205,3 +207,13 @@ def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path):
     ratios = dict(runs.frame("update_to_weight").select("path", "value").iter_rows())
     for name, value in ratios.items():
         assert value == pytest.approx(((after[name] - before[name]).norm() / before[name].norm()).item(), rel=1e-4)
+    # Probes of the gathered model are those of a plain one with its weights, at both steps.
+    moved = runs.frame("total_displacement").filter(pl.col("step") == 1)["value"].item()
+    assert moved == pytest.approx(sum((after[n] - before[n]).square().sum().item() for n in after) ** 0.5, rel=1e-5)
+    for step, weights in ((0, before), (1, after)):
+        plain = small.NanoGPT()
+        plain.load_state_dict(weights, strict=False)
+        measured = lnlab.measure(plain, some_batches(3, 1), small.token_loss, probes=["gradient_norm"])
+        expected = dict(measured.frame("gradient_norm").select("path", "value").iter_rows())
+        found = runs.frame("gradient_norm").filter(pl.col("step") == step)
+        assert dict(found.select("path", "value").iter_rows()) == pytest.approx(expected, rel=1e-6)

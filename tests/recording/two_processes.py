@@ -62,14 +62,23 @@ def _fsdp(rank, port, folder, build, loss, batches):
         except lnlab.errors.LabError as error:
             with Path(f"{folder}-refused-{rank}").open("a") as file:
                 file.write(f"{error}\n")
-    rec = lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1)
+    of_updates = {**probing, "probes": ["update_size"], "build": build}
+    try:
+        lnlab.Recorder(f"{folder}-updates", settings={"lr": 0.1}, seed=1, **of_updates).attach(model, opt)
+    except lnlab.errors.LabError as error:
+        Path(f"{folder}-refused-updates-{rank}").write_text(f"{error}\n")
+    probing["probes"] = ["gradient_norm", "displacement", "parameter_size"]
+    rec = lnlab.Recorder(folder, settings={"lr": 0.1}, seed=1, hooks_every=1, every=1, build=build, **probing)
     rec.attach(model, opt)
+    rec(model, 0)
     total, count = loss(model, batches[0])
     (total / count).backward()
     before = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
     gradients = {n: p.grad.full_tensor().clone() for n, p in model.named_parameters()}
     opt.step()
+    random_state = torch.get_rng_state()
     rec(model, 1, loss=total / count)
+    assert torch.equal(random_state, torch.get_rng_state())
     after = {n: p.detach().full_tensor().clone() for n, p in model.named_parameters()}
     rec.close()
     if rank == 0:
