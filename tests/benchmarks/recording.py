@@ -1,5 +1,8 @@
 """What recording costs beside a hook written by hand and ``wandb.watch``, in per cent of a training step.
 
+Where wandb is not installed its hooks are re-created: a hook on each parameter takes the finite values, their least and
+largest and a histogram of 64 bins, and keeps it in memory, where wandb writes it to its files as well.
+
 A GPT of four layers, width 128, 867,072 parameters, on 16 rows of 64 tokens, one thread, on the CPU. Blocks of steps
 alternate between a bare loop and each way of recording; the CPU time of a block over that of the bare block beside it
 is one number, and the median of the rounds is printed with its 95 % interval (order statistics), and that of the bare
@@ -123,6 +126,40 @@ def watched(every):
     return setup
 
 
+def watched_as_wandb_does(every):
+    def setup(model, optimizer):
+        history, seen = [], dict.fromkeys(dict(model.named_parameters()), 0)
+
+        def hook_of(name):
+            def hook(grad):
+                seen[name] += 1
+                if seen[name] < every:
+                    return
+                seen[name] = 0
+                flat = grad.detach().reshape(-1)
+                finite = torch.isfinite(flat)
+                if not finite.all():
+                    flat = flat[finite]
+                low, high = flat.min().item(), flat.max().item()
+                counts = flat.histc(bins=64, min=low, max=high).cpu().clone()
+                edges = torch.linspace(low, high, steps=65)
+                history.append((name, counts.tolist(), edges.tolist()))
+
+            return hook
+
+        for name, parameter in model.named_parameters():
+            parameter.register_hook(hook_of(name))
+        calls = iter(range(10**9))
+
+        def after(loss):
+            if next(calls) % every == 0:
+                history.append(loss.item())
+
+        return after
+
+    return setup
+
+
 def interval(values):
     """The median and its 95 % interval by order statistics."""
     values = sorted(values)
@@ -142,7 +179,9 @@ def main(rounds=20, steps=10):
             "Recorder, every 10 steps": recorded(folder, 10),
         }
         if importlib.util.find_spec("wandb") is None:
-            print("wandb is not installed: wandb.watch is left out")
+            print("wandb is not installed: its hooks are re-created, and nothing of them is written")
+            ways |= {"hooks of wandb.watch, every step": watched_as_wandb_does(1)}
+            ways |= {"hooks of wandb.watch, every 10 steps": watched_as_wandb_does(10)}
         else:
             ways |= {"wandb.watch, every step": watched(1), "wandb.watch, every 10 steps": watched(10)}
         bare = loop(nothing)

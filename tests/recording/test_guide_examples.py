@@ -1,11 +1,14 @@
 """The examples of the guide to recording run as they stand, and give the pages that it promises."""
 
+import os
 import re
 import runpy
 from pathlib import Path
 
+import nbformat
 import polars as pl
 import pytest
+from nbclient import NotebookClient
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -47,3 +50,22 @@ def test_the_trainer(tmp_path, monkeypatch):
     assert frame["layer"].unique().sort().to_list() == [1, 2]
     assert names["runs"].results.runs["status"].unique().to_list() == ["finished"]
     assert "GPT-2 in the Trainer" in page_of(tmp_path / "trainer-page")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the client's own event loop
+def test_the_notebook_with_the_trainer(tmp_path, monkeypatch):
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    pytest.importorskip("accelerate", reason="accelerate, without which there is no Trainer, is not installed")
+    notebook = nbformat.read(DOCS / "examples" / "record_trainer.ipynb", as_version=4)
+    path = os.pathsep.join(filter(None, (str(DOCS.parent), os.environ.get("PYTHONPATH"))))
+    monkeypatch.setenv("PYTHONPATH", path)
+    NotebookClient(notebook, timeout=500, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [str(cell.get("outputs", "")) for cell in notebook.cells]
+    assert "transformer.h.0" in shown[6]
+    assert "vega" in shown[7]
+    verdicts = pl.read_parquet(tmp_path / "page" / "data" / "verdicts.parquet")
+    assert verdicts.select("claim", "n").rows() == [("gradients", 2), ("distance", 2), ("entropy", 2)]
+    page = page_of(tmp_path / "page").lower()
+    for words in ("gradient norm of the update", "update over weight", "attention entropy", "a verdict needs 5"):
+        assert words in page, words
