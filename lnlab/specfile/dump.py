@@ -5,6 +5,7 @@ Blocks outside, one line where a collection fits on one; reading the text gives 
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import isfinite
 from pathlib import PurePath
 
@@ -84,12 +85,8 @@ def _block(value: Json, indent: int) -> list[str]:
 def _entry(head: str, item: Json, indent: int) -> list[str]:
     line = f"{head} {_flow(item)}"
     short = len(line) <= LINE_WIDTH or not isinstance(item, dict | list) or not item
-    return [line] if short and not _nested(item) else [head, *_block(item, indent + 2)]
-
-
-def _nested(value: Json) -> bool:
-    """Whether a collection holds collections of collections, which nobody reads on one line."""
-    return _depth(value) > 2
+    # collections of collections of collections nobody reads on one line
+    return [line] if short and _depth(item) <= 2 else [head, *_block(item, indent + 2)]
 
 
 def _depth(value: Json) -> int:
@@ -113,24 +110,16 @@ def _scalar(value: Json) -> str:
         return "null"
     if not isinstance(value, str):
         return repr(value)
-    return value if _is_plain(value) else _quoted(value)
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        return bool(_PLAIN.fullmatch(text)) and resolve_plain(text) == text
-    except NotPlainData:
-        return False
-
-
-def _quoted(text: str) -> str:
-    """Double quotes, with the escapes that Python and YAML share."""
+    with suppress(NotPlainData):  # a date, say, is text in quotes only
+        if _PLAIN.fullmatch(value) and resolve_plain(value) == value:
+            return value
+    # double quotes, with the escapes that Python and YAML share
     letters = (
         f"\\{letter}"
         if letter in '"\\'
         else letter
         if letter.isprintable()
         else letter.encode("unicode_escape").decode("ascii")
-        for letter in text
+        for letter in value
     )
     return f'"{"".join(letters)}"'

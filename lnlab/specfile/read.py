@@ -57,20 +57,16 @@ def read_experiment(data: dict[str, Json]) -> Reading:
         except ValidationError as error:
             mistakes = [m for m in mistakes_of(error, sound) if not (m.kind == "too_short" and m.value)]
             found = issues_of(mistakes, unknown_key, missing_key)
-            issues += [_as_stated(issue, data, positions) for issue in found]
+            for issue in found:
+                path = issue.path
+                if path and path[0] in positions and len(path) > 1:
+                    path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
+                if path[:2] == ("answer", 0) and isinstance(data["answer"], dict):
+                    path = ("answer", *path[2:])  # the only answer stands without a list
+                issues.append(in_its_words(replace(issue, place=path), data))
             sound = _without(sound, {_removable_path(mistake.path, sound) for mistake in mistakes}, positions)
         else:
             return Reading(experiment, issues + _issues_of_claims(experiment, positions.get("claims", [])), positions)
-
-
-def _as_stated(issue: Issue, data: dict[str, Json], positions: dict[str, list[int]]) -> Issue:
-    """An issue of the data that were read, at the path of the spec and in its words."""
-    path = issue.path
-    if path and path[0] in positions and len(path) > 1:
-        path = (path[0], positions[str(path[0])][int(path[1])], *path[2:])
-    if path[:2] == ("answer", 0) and isinstance(data["answer"], dict):  # the only answer stands without a list
-        path = ("answer", *path[2:])
-    return in_its_words(replace(issue, place=path), data)
 
 
 def in_its_words(issue: Issue, data: Mapping[str, Json]) -> Issue:

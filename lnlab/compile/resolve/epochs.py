@@ -38,7 +38,16 @@ class Epochs:
 
     def updates(self, setting: InternedSetting) -> float | None:
         """Updates an epoch of a resolved setting; None where the data have no end."""
-        batches = self._of_task(setting)
+        text = setting.texts["task"]
+        if text not in self._batches:
+            self._batches[text] = UNKNOWN_EPOCH
+            if self.reading:
+                try:
+                    task = self.registries["task"].builder(setting["task"])(Draw(1), self.roots)
+                    self._batches[text] = task.epoch_batches
+                except CorpusError as error:  # told only when the plan is made: a spec is checked without its corpora
+                    self.absent.append(error)
+        batches = self._batches[text]
         return None if batches is None else batches / setting["train"]["accumulate"]
 
     def in_steps(self, setting: InternedSetting) -> InternedSetting:
@@ -58,20 +67,6 @@ class Epochs:
         if place not in self._trains:
             self._trains[place] = part_of({**train, "steps": steps})
         return setting.with_part("train", self._trains[place])
-
-    def _of_task(self, setting: InternedSetting) -> int | None:
-        text = setting.texts["task"]
-        if text not in self._batches:
-            self._batches[text] = self._read_epoch_batches(setting["task"]) if self.reading else UNKNOWN_EPOCH
-        return self._batches[text]
-
-    def _read_epoch_batches(self, task: Json) -> int | None:
-        try:
-            batches: int | None = self.registries["task"].builder(task)(Draw(1), self.roots).epoch_batches
-        except CorpusError as error:
-            self.absent.append(error)
-            return UNKNOWN_EPOCH
-        return batches
 
 
 def counts_epochs(at: Json) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from lnlab.compile.interned import InternedSetting, SettingPart, interned_parts, part_of
 from lnlab.compile.resolve.choices import ChoiceOrNone, Registries, SeveralChoices
@@ -18,7 +19,8 @@ from lnlab.specfile.experiment import SETTING
 NULLABLE = ("optimizer", "schedule")
 """Choices that may be null: there is none."""
 DEFAULT_INIT = "xavier_normal"
-_ABSENT = SettingPart(None, "")
+_DEFAULTS: Mapping[str, Json] = {"init": DEFAULT_INIT, "train": {}}
+"""What stands where a key is left out; of the others nothing."""
 
 
 def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> InternedSetting:
@@ -66,38 +68,37 @@ class Resolver:
         values: dict[str, Json] = {}
         texts: dict[str, str] = {}
         flaws: list[Issue] = []
-        for key in ("task", "stacks", "init", "optimizer", "schedule", "train", "interventions"):
-            resolved = self._stacks(parts) if key == "stacks" else self._part(key, parts.get(key, _ABSENT))
+        stacks = {key: parts[key].raw for key in STACK_KEYS if key in parts}
+
+        def alone(key: str, raw: Json) -> dict[str, Json]:
+            return {key: self.types[key].resolve(raw)}
+
+        for key in ("task", "stacks", "init", "optimizer", "schedule", "train", INTERVENTIONS):
+            part = parts.get(key)
+            if key == "stacks":  # a short form means every stack, so that these keys are read together
+                name = tuple(parts[word].text if word in parts else "" for word in STACK_KEYS)
+                resolved = self._remembered(name, lambda: resolve_stacks(stacks, self.registries, self.types))
+            elif key == "task" and part is None:
+                remedy = nearest("", self.registries["task"].entries)
+                resolved = _Resolved({}, {}, (Issue("missing", (key,), "a task is required", remedy),))
+            else:
+                raw = _DEFAULTS.get(key) if part is None else part.raw
+                name = (key, "" if part is None else part.text)
+                resolved = self._remembered(name, partial(alone, key, raw), key)
             values |= resolved.values
             texts |= resolved.texts
             flaws += resolved.flaws
         return (None if flaws else InternedSetting(values, texts)), flaws
 
-    def _stacks(self, parts: Mapping[str, SettingPart]) -> "_Resolved":
-        texts = tuple(parts[key].text if key in parts else "" for key in STACK_KEYS)
-        if texts not in self._cache:
-            raw_parts = {key: parts[key].raw for key in STACK_KEYS if key in parts}
-            self._cache[texts] = self._interned(lambda: resolve_stacks(raw_parts, self.registries, self.types))
-        return self._cache[texts]
-
-    def _part(self, key: str, part: SettingPart) -> "_Resolved":
-        if (key, part.text) not in self._cache:
-            self._cache[key, part.text] = self._interned(lambda: {key: self._resolved(key, part)}, key)
-        return self._cache[key, part.text]
-
-    def _interned(self, resolve: Callable[[], dict[str, Json]], *key: str) -> "_Resolved":
-        """Resolved values with their texts, or what is wrong below ``key``."""
-        try:
-            parts = [(word, part_of(value)) for word, value in resolve().items()]
-        except Flawed as error:
-            return _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.issues))
-        shared = {word: self._parts.setdefault(part.text, part) for word, part in parts}
-        values = {word: part.raw for word, part in shared.items()}
-        return _Resolved(values, {word: part.text for word, part in shared.items()}, ())
-
-    def _resolved(self, key: str, part: SettingPart) -> Json:
-        """One part that stands alone."""
-        raw = {"init": DEFAULT_INIT, "train": {}}.get(key) if part is _ABSENT else part.raw
-        if key == "task" and part is _ABSENT:
-            raise Flawed(Issue("missing", (), "a task is required", nearest("", self.registries["task"].entries)))
-        return self.types[key].resolve(raw)
+    def _remembered(self, name: tuple[str, ...], resolve: Callable[[], dict[str, Json]], *key: str) -> _Resolved:
+        """Resolved values with their texts, or what is wrong below ``key``; what has a name is resolved once."""
+        if name not in self._cache:
+            try:
+                made = {word: part_of(value) for word, value in resolve().items()}
+            except Flawed as error:
+                self._cache[name] = _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.issues))
+            else:
+                shared = {word: self._parts.setdefault(part.text, part) for word, part in made.items()}
+                values = {word: part.raw for word, part in shared.items()}
+                self._cache[name] = _Resolved(values, {word: part.text for word, part in shared.items()}, ())
+        return self._cache[name]

@@ -47,10 +47,11 @@ class StackType(Readable):
         try:
             return self.model.model_validate_json(json.dumps(integers_of(raw)))
         except ValidationError as error:
-            raise Flawed(*issues_of(mistakes_of(error, raw), self._unknown_key, missing_key)) from error
-
-    def _unknown_key(self, path: Where) -> Issue:
-        return issue_of_key((), str(path[-1]), self.model.model_fields)
+            known = self.model.model_fields
+            issues = issues_of(
+                mistakes_of(error, raw), lambda path: issue_of_key((), str(path[-1]), known), missing_key
+            )
+            raise Flawed(*issues) from error
 
     def __get_pydantic_json_schema__(self, _: Any, handler: Any) -> dict[str, Json]:
         schema: dict[str, Json] = handler(self.model.__pydantic_core_schema__)
