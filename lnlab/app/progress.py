@@ -87,7 +87,10 @@ class RunPace:
     @property
     def left(self) -> float | None:
         """Seconds left at the rate so far; None before anything has ended or any step is known."""
-        return self.elapsed * (self.cost - self.reached) / self.reached if self.reached else None
+        if not self.reached:
+            return None
+        # The costs of units add up to the whole but for rounding, so that what is left may come out below zero.
+        return self.elapsed * max(self.cost - self.reached, 0.0) / self.reached
 
     def __str__(self) -> str:
         done = f"{self.ended.total()} of {format_count(self.units, 'unit')}"

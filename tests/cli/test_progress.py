@@ -41,6 +41,17 @@ def test_nothing_is_promised_before_a_unit_has_ended():
     assert RunPace(units=2, cost=10.0, clock=Clock()).left is None
 
 
+def test_no_time_is_left_where_the_costs_of_units_add_up_to_a_little_more_than_their_sum():
+    clock = Clock()
+    pace = RunPace(units=3, cost=0.3, clock=clock)
+    pace.follow(started())
+    clock.now += 1000
+    for _ in range(3):
+        pace.follow(ended(cost=0.1))
+    assert pace.spent > pace.cost
+    assert pace.left == 0.0
+
+
 def test_plain_lines_are_seconds_apart_and_name_what_failed():
     clock = Clock()
     written = io.StringIO()
