@@ -3,7 +3,7 @@
 A look reads what is new since the one before.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,9 +83,15 @@ class Watch:
         Raises:
             LabError: there is none; or a run or a store cannot be read.
         """
-        recordings = [self._recording(path) for path in self._recorded_folders()]
+        runs: list[WatchedRecording | WatchedRun] = []
+        folders = [folder for place in self._places if place.is_dir() for folder in (place, *sorted(place.glob("*")))]
+        for path in dict.fromkeys(folder for folder in folders if (folder / RUN_FILE).is_file()):
+            files = [path / RUN_FILE, path / TAIL_FILE, *sorted(path.glob("part-*.parquet"))]
+            state = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
+            if path not in self._recordings or self._recordings[path][0] != state:  # else nothing was written since
+                self._recordings[path] = state, _watched(path, read_run(path))
+            runs.append(self._recordings[path][1])
         plans = {(store.root, stored.digest): (store, stored) for store, stored in self._stored_plans()}
-        runs: list[WatchedRecording | WatchedRun] = [*recordings]
         for key, (store, stored) in plans.items():
             if key not in self._plans:
                 self._plans[key] = store.watch(stored)
@@ -97,19 +103,6 @@ class Watch:
                 Issue("not-found", "lnlab watch", what, "name folders of lnlab.Recorder, a store, or a spec")
             )
         return runs
-
-    def _recorded_folders(self) -> Iterable[Path]:
-        folders = [place for place in self._places if place.is_dir()]
-        return dict.fromkeys(
-            path for folder in folders for path in (folder, *sorted(folder.glob("*"))) if (path / RUN_FILE).is_file()
-        )
-
-    def _recording(self, path: Path) -> WatchedRecording:
-        files = [path / RUN_FILE, path / TAIL_FILE, *sorted(path.glob("part-*.parquet"))]
-        state = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
-        if path not in self._recordings or self._recordings[path][0] != state:
-            self._recordings[path] = state, _watched(path, read_run(path))
-        return self._recordings[path][1]
 
     def _stored_plans(self) -> "Iterator[tuple[Store, StoredPlan]]":
         """The newest plan of each experiment in a store, or of a spec."""

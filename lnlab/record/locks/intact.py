@@ -9,7 +9,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, digest_bytes
 from lnlab.printable import shown_path
-from lnlab.record.locks.folder_contents import CommittedReport, derived_tables, read_committed
+from lnlab.record.locks.folder_contents import derived_tables, read_committed
 from lnlab.record.locks.lock_report import Lock, recorded_digest
 from lnlab.record.locks.lock_text import flat_entries, line_of_entry, lock_text
 from lnlab.specfile.load import read_spec_text
@@ -42,25 +42,22 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
     except LabError as error:
         line = line_of_entry(lock.text, ("report",))
         return [*differences, *(Issue("differs", f"{lock.path}:{line}", str(problem)) for problem in error.issues)]
-    differences += _file_differences(lock, report)
+    locked = lock.tables["files"]
+    present = report.digests | dict.fromkeys(report.unread, "")
+    for name in sorted(locked.keys() | present.keys() | report.foreign.keys()):
+        place = shown_path(os.path.normpath(report.folder / name))
+        if name in report.foreign:
+            differences.append(Issue("differs", place, report.foreign[name]))
+        elif locked.get(name) != present.get(name):
+            what = "is not the file that was locked" if name in locked else "is not in the lock"
+            line = line_of_entry(lock.text, ("files", name))
+            what = f"{what if name in present else 'is missing'} ({lock.path}:{line})"
+            differences.append(Issue("differs", place, what))
     try:
         derived = derived_tables(report)
     except LabError as error:
         return [*differences, *_as_differences(error)]
     return differences + list(_entry_differences(lock, derived))
-
-
-def _file_differences(lock: Lock, report: CommittedReport) -> Iterator[Issue]:
-    locked = lock.tables["files"]
-    present = report.digests | dict.fromkeys(report.unread, "")
-    for name in sorted(locked.keys() | present.keys() | report.foreign.keys()):
-        where = shown_path(os.path.normpath(report.folder / name))
-        if name in report.foreign:
-            yield Issue("differs", where, report.foreign[name])
-        elif locked.get(name) != present.get(name):
-            what = "is not the file that was locked" if name in locked else "is not in the lock"
-            line = line_of_entry(lock.text, ("files", name))
-            yield Issue("differs", where, f"{what if name in present else 'is missing'} ({lock.path}:{line})")
 
 
 def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Issue]:
