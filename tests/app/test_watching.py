@@ -220,5 +220,5 @@ def test_a_look_reads_what_is_new(short_run, monkeypatch):
     assert store.live(key) is None
     settled = PlanWatch(root, tables)
     settled.look()
-    monkeypatch.setattr(StoreReader, "_read_folder", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(StoreReader, "_read", lambda *_: pytest.fail("read again"))
     assert settled.look().results.runs["status"].to_list() == ["finished", "finished"]
