@@ -78,15 +78,22 @@ def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool)
         for section in _sections_of_claim(results, claim):
             candidate = candidates.setdefault(canonical(section), _Candidate(section, []))
             candidate.claims += [claim["id"]] if claim["id"] not in candidate.claims else []
-    training = list(_sections_of_training(results))
+    grids: list[dict[str, Json]] = []
+    losses: list[dict[str, Json]] = []
+    if not results.runs.filter(pl.col("steps") > 0).is_empty():
+        losses += _curves(results, "nll", None)
+        if _levels(results, RATE_PATH) >= _FEWEST_RATES:
+            # what can be learned is known where the entropy of the words was recorded
+            learned = (results.tables["curves"]["quantity"] == "unigram_entropy").any()
+            where = {"rule": "learned" if learned else "stable", "split": "train"}
+            title = "Learning rates at which the runs converge"
+            grids.append({"kind": "convergence_table", "where": where, "title": title})
     probed = list(_densities(results))
     for quantity in _first_quantities(results, "sites"):
         probed += _places(results, quantity)
     for quantity in _first_quantities(results, "histograms"):
         probed.append({"kind": "histogram", "quantity": quantity, "title": _title(quantity, {})})
-    losses = [section for section in training if section["kind"] == "curves"]
-    room = max(1, MOST_SECTIONS - len(candidates) - len(training)) if asks_probes else 0
-    grids = [section for section in training if section not in losses]
+    room = max(1, MOST_SECTIONS - len(candidates) - len(grids) - len(losses)) if asks_probes else 0
     for section in [*grids, *probed[:room], *losses, *probed[room:]]:
         candidates.setdefault(canonical(section), _Candidate(section, []))
     return list(candidates.values())
@@ -120,18 +127,6 @@ def _sections_of_claim(results: Results, claim: Claim) -> Iterator[dict[str, Jso
     elif axes := _varying_axes(results):  # by the first two axes that vary; of a single one by training step
         section = {"kind": "table", "quantity": quantity, "rows": axes[0], "columns": (*axes[1:2], "step")[0]}
         yield {**section, **({"where": dict(where)} if where else {}), "title": _title(quantity, where)}
-
-
-def _sections_of_training(results: Results) -> Iterator[dict[str, Json]]:
-    """Whether runs converge on a grid of rates, and their losses."""
-    if results.runs.filter(pl.col("steps") > 0).is_empty():
-        return
-    recorded = results.tables["curves"]["quantity"]
-    if _levels(results, RATE_PATH) >= _FEWEST_RATES:
-        rule = "learned" if (recorded == "unigram_entropy").any() else "stable"
-        where = {"rule": rule, "split": "train"}
-        yield {"kind": "convergence_table", "where": where, "title": "Learning rates at which the runs converge"}
-    yield from _curves(results, "nll", None)
 
 
 def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, Json]]:

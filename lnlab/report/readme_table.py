@@ -37,7 +37,18 @@ def with_questions(text: str, cards: Sequence[Card], root: Path, readme: Path) -
         raise ReportError(Issue("missing", str(readme), "has no place for the table of questions", remedy))
     places = {card.name: table[0].find(f"/{card.name}/") for card in cards}
     order = sorted(cards, key=lambda card: (places[card.name] < 0, places[card.name], card.name))
-    rows = [_row(card, Path(os.path.relpath(root, readme.parent)), readme.parent) for card in order]
+    folder = quote(Path(os.path.relpath(root, readme.parent)).as_posix())
+    rows = []
+    for card in order:
+        question = _escaped(card.question or card.title or card.name)
+        linked = f"[{question}]({folder}/{card.page})" if card.page else question
+        texts = (f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers)
+        answers = "".join(f"<br>{_escaped(text)}" for text in texts)
+        tally = ", ".join(f"{len(g.claims)} {counted_word(g.word)}" for g in card.verdicts) or "none"
+        # a spec that is gone is named without a link
+        is_there = card.spec and (readme.parent / card.spec).is_file()
+        spec = f"[{card.name}]({quote(card.spec)})" if is_there else _escaped(card.name)
+        rows.append(f"| {linked}{answers} | {'cannot be read' if card.error else tally} | {spec} |")
     totals = [f"{_escaped(line)}\n" for line in owner_lines(cards)]
     lines = "".join(f"{line}\n" for line in (*totals, *_HEADING, *rows))
     return text[: table.start()] + lines + text[table.end() :]
@@ -76,21 +87,6 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
             remedy = f"lnlab report --from {folders[path.stem]}"
             raise ReportError(Issue("unreadable", str(source), f"cannot be read: {error}", remedy)) from error
     return drawn
-
-
-def _row(card: Card, root: Path, base: Path) -> str:
-    """One line: the question, which leads to the page, with its answer; the tally; the spec where the file is there."""
-    text = _escaped(card.question or card.title or card.name)
-    question = f"[{text}]({quote(root.as_posix())}/{card.page})" if card.page else text
-    texts = (f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers)
-    answers = "".join(f"<br>{_escaped(text)}" for text in texts)
-    tally = (
-        "cannot be read"
-        if card.error
-        else ", ".join(f"{len(g.claims)} {counted_word(g.word)}" for g in card.verdicts) or "none"
-    )
-    spec = f"[{card.name}]({quote(card.spec)})" if card.spec and (base / card.spec).is_file() else _escaped(card.name)
-    return f"| {question}{answers} | {tally} | {spec} |"
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
-from lnlab.keys import Json
 from lnlab.printable import path_as_shown, shown_path
 from lnlab.report.contents import EXPERIMENT_FILE, read_file
 from lnlab.report.facts import ReportFacts
@@ -67,21 +66,21 @@ def refuse_other_question(folder: Path, facts: ReportFacts, spec: Path | None) -
         before = None if content is None else parse_json(content)
     except (ReportError, ValueError):
         return
-    if not isinstance(before, dict) or _is_same(folder, before, facts, spec):
+    if not isinstance(before, dict):
+        return
+    path = before.get("path")
+    if not path or not facts.path:  # measured from Python
+        is_same = not path and not facts.path
+    elif before.get("spec") == facts.spec:
+        is_same = True
+    else:
+        own = None
+        if spec is not None and spec.is_file():
+            own = spec_of_report(folder, str(path), str(before.get("origin", ""))) or _file(Path(), str(path))
+        names = (before.get("name"), before.get("title"))
+        is_same = own.samefile(spec) if own and spec else names == (facts.name, facts.title)
+    if is_same:
         return
     of = f"{before.get('path') or 'Python'}, “{before.get('title')}”"
     remedy = "choose another folder with --out, or replace it with --replace"
     raise ReportError(Issue("differs", str(folder), f"holds the report of another question: of {of}", remedy))
-
-
-def _is_same(folder: Path, before: dict[str, Json], facts: ReportFacts, spec: Path | None) -> bool:
-    path = before.get("path")
-    if not path or not facts.path:
-        return not path and not facts.path
-    if before.get("spec") == facts.spec:
-        return True
-    if spec is not None and spec.is_file():
-        own = spec_of_report(folder, str(path), str(before.get("origin", ""))) or _file(Path(), str(path))
-        if own is not None:
-            return own.samefile(spec)
-    return (before.get("name"), before.get("title")) == (facts.name, facts.title)

@@ -1,4 +1,7 @@
-"""The cells of a table of C and N: how many runs converge, why others do not, and what a source prints there."""
+"""The cells of a table of C and N: how many runs converge, why others do not, and what a source prints there.
+
+Beside them the stored rows behind the cells, and which runs cannot be judged.
+"""
 
 import json
 from collections import Counter
@@ -16,7 +19,13 @@ from lnlab.analyse.convergence.agreement import (
     majority_cells,
     reproduced_columns,
 )
-from lnlab.analyse.convergence.curves import LossRecord, loss_records, time_to_drop
+from lnlab.analyse.convergence.curves import (
+    LOSS_QUANTITIES,
+    LossRecord,
+    decisive_losses,
+    loss_records,
+    time_to_drop,
+)
 from lnlab.analyse.convergence.published import Printed
 from lnlab.analyse.convergence.rules import Judgement, convergences
 from lnlab.analyse.quantities.rates import RATE_PATH
@@ -24,7 +33,9 @@ from lnlab.analyse.statistics.intervals import clopper_pearson
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.report.data.downsample import thin_points
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
+from lnlab.report.data.series import missing_runs_sentence
 from lnlab.report.words.wording import (
     axis_value_name,
     count_noun,
@@ -40,6 +51,8 @@ AGREEMENT_MARKS = {"own": "", "agrees": "✓", "differs": "✗", "half": "=", "m
 OUTCOME_LETTERS = {True: "C", False: "N", None: "?"}
 _OUTCOME_WORDS = {True: "converged", False: "not converged", None: "half of them"}
 _NORM_NAMES = {"layer": "LayerNorm", "batch": "BatchNorm", "frozen_batch": "frozen BatchNorm", "none": "no norm"}
+_MOST = 50
+"""Points that a line has at most."""
 CellAddress = tuple[str, str, float]
 """A table, a column and a rate."""
 
@@ -201,6 +214,42 @@ def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Jso
         return tables.index(column.printed.table), places.get(column.printed.word, len(places))
 
     return sorted(reproduced_columns(results, printed, where), key=order)
+
+
+def loss_rows(results: Results, quantity: str, split: str) -> pl.DataFrame:
+    """Every row of one loss."""
+    return results.tables["curves"].filter(pl.col("quantity") == quantity, pl.col("split") == split)
+
+
+def thinned_losses(results: Results) -> pl.DataFrame:
+    """The training losses at no more than ``_MOST`` steps a run, the extremes among them; idempotent."""
+
+    def thinned(results: Results) -> pl.DataFrame:
+        rows = loss_rows(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
+        long = pl.len().over("run") > _MOST
+        marked = rows.filter(long).with_columns(panel=pl.lit(None, pl.String), series="run")
+        if marked.is_empty():
+            return rows
+        thinned_rows = thin_points(marked, _MOST * marked["run"].n_unique())[0].drop("panel", "series")
+        return pl.concat([rows.filter(~long), thinned_rows]).sort("run", "step")
+
+    return results.once("thinned_losses", thinned)
+
+
+def convergence_source_rows(
+    results: Results, columns: Sequence[RatesColumn], *, curves: bool
+) -> dict[str, pl.DataFrame]:
+    """The stored rows behind columns: those that decide, and of other training losses those drawn, if they are."""
+    runs = list({run for column in columns for run in column.runs["run"]})
+    table = results.tables["curves"].filter(pl.col("run").is_in(runs), pl.col("quantity").is_in(LOSS_QUANTITIES))
+    drawn = [thinned_losses(results).filter(pl.col("run").is_in(runs))] if curves else []
+    return {"curves": pl.concat([decisive_losses(table), *drawn]).unique(maintain_order=True)}
+
+
+def unjudged_runs(results: Results, columns: Sequence[RatesColumn]) -> str:
+    """Which runs are missing, in words; one that diverged is judged by that."""
+    runs = pl.concat([column.runs for column in columns]).unique("run") if columns else results.runs
+    return missing_runs_sentence(runs.with_columns(pl.col("status").replace("diverged", "finished")))
 
 
 def cell_name(cell: ConvergenceCell) -> str:

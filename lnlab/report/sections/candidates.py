@@ -14,8 +14,7 @@ from lnlab.analyse.convergence.published import Printed, PrintedColumn, printed_
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.verdict_text import MINUS
 from lnlab.keys import Json
-from lnlab.report.data.convergence_cells import columns_in_order, norm_name
-from lnlab.report.data.convergence_rows import convergence_source_rows, unjudged_runs
+from lnlab.report.data.convergence_cells import columns_in_order, convergence_source_rows, norm_name, unjudged_runs
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
 from lnlab.report.words.statistic import MEAN

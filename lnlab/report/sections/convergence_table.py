@@ -27,10 +27,13 @@ from lnlab.report.data.convergence_cells import (
     columns_in_order,
     convergence_cells,
     convergence_criteria,
+    convergence_source_rows,
+    loss_rows,
     norm_name,
     own_columns,
+    thinned_losses,
+    unjudged_runs,
 )
-from lnlab.report.data.convergence_rows import convergence_source_rows, loss_rows, thinned_losses, unjudged_runs
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.section import Section, Table, sections
 from lnlab.report.table import Cell, Grid
