@@ -24,7 +24,7 @@ from lnlab.specfile.read import missing_key
 MOST_LAYERS = 256
 STACK_DEFAULTS = {"norm": "layer", "attention": "softmax"}
 STACK_KEYS = ("model", *STACK_CHOICES, *STACKS)
-CROSS = "cross_attention"
+_CROSS = "cross_attention"
 Layers = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
 _LAYERS = TypeAdapter(Layers, config=ConfigDict(strict=True))
 
@@ -37,7 +37,7 @@ class StackType(Readable):
         unset: Any = Field(None, validate_default=False)  # may be left out, and not be null
         fields: dict[str, Any] = {"layers": (Layers, unset)}
         fields |= {word: (Annotated[Any, registries[word]], unset) for word in STACK_CHOICES if word in registries}
-        fields |= {CROSS: (bool, True)} if stack == "decoder" else {}
+        fields |= {_CROSS: (bool, True)} if stack == "decoder" else {}
         forms = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
         self.model: type[BaseModel] = create_model(stack, __config__=forms, **fields)
 
@@ -131,9 +131,9 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
             else:
                 flaw("missing", (word,), f"a {word} is required", nearest("", registries[word].entries))
         if name == "decoder" and "encoder" in names:
-            stacks[name][CROSS] = long.get(name, {}).get(CROSS, True)
-        elif name == "decoder" and CROSS in written[name]:
-            flaw("unsupported", (name, CROSS), "this model has no encoder to attend to", "remove it")
+            stacks[name][_CROSS] = long.get(name, {}).get(_CROSS, True)
+        elif name == "decoder" and _CROSS in written[name]:
+            flaw("unsupported", (name, _CROSS), "this model has no encoder to attend to", "remove it")
     if flaws:
         raise Flawed(*flaws)
     return {"model": model, **stacks}
