@@ -24,7 +24,7 @@ from torch.nn.utils import parametrizations
 
 from lnlab.curvature.copies import module_copy
 
-FUSED = ("ScaledDotProduct", "CompiledFunction")
+_FUSED = ("ScaledDotProduct", "CompiledFunction")
 """How nodes of the graph begin whose second derivative is missing, or may be wrong."""
 _SUSPECTS = (
     "WeightNormInterface",
@@ -185,7 +185,7 @@ def check_graph(loss: Tensor) -> GraphFacts:
     unit = torch.finfo(loss.dtype).eps
     for node in _nodes(loss):
         name = node.name()
-        if name.startswith(FUSED):
+        if name.startswith(_FUSED):
             what = f"found {name} in the graph, expected attention by its formula, in eager mode"
             raise CurvatureError(what, "choose no kernel of attention in the model, and do not compile it")
         if name.startswith(_SUSPECTS) or not (name[-1].isdigit() or name.endswith("AccumulateGrad")):

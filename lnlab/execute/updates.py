@@ -108,7 +108,7 @@ class Updates:
         present = [part for part in parts if part is not None]
         torch._foreach_div_(present, tokens)  # in place and in one call, which torch has no public name for
         summed, norm = torch.stack(losses).sum(), get_total_norm(present)
-        summed_loss, norm_value = read_numbers(summed, norm)
+        summed_loss, norm_value = read_scalars(summed, norm)
         self._next_gradient = Gradient(
             loss=summed_loss / tokens,
             norm=norm,
@@ -152,7 +152,7 @@ class Updates:
             buffer.copy_(value)
 
 
-def read_numbers(*tensors: Tensor) -> list[float]:
+def read_scalars(*tensors: Tensor) -> list[float]:
     """The numbers in tensors of one entry, exactly; of one device and type in one transfer, for which a GPU waits."""
     if len({(x.device, x.dtype) for x in tensors}) > 1:
         return [float(x) for x in tensors]

@@ -20,7 +20,7 @@ from lnlab.execute.checkpoint import from_bytes, to_bytes
 from lnlab.execute.devices import placed, require_devices
 from lnlab.execute.measure import measure
 from lnlab.execute.program import FUSED, build, fuse
-from lnlab.execute.updates import Updates, read_numbers
+from lnlab.execute.updates import Updates, read_scalars
 
 TASK = {"kind": "random_tokens", "vocabulary": 40, "sentences": 3, "length": 5}
 MODEL = {"kind": "encoder_decoder", "layers": 2, "d_model": 16, "heads": 2, "d_ff": 24, "dropout": 0.1}
@@ -249,10 +249,10 @@ def test_what_makes_a_gpu_wait_is_counted(monkeypatch):
 def test_numbers_of_one_type_are_read_together_and_exactly(monkeypatch):
     one, two = torch.tensor(0.1), torch.tensor([1 / 3])
     with Waits(monkeypatch) as waits:
-        found = read_numbers(one, two)
+        found = read_scalars(one, two)
     assert found == [float(one), float(two)]
     assert waits.names == ["tolist"]
-    assert read_numbers(one, two.double()) == [float(one), float(two)]
+    assert read_scalars(one, two.double()) == [float(one), float(two)]
 
 
 def test_a_step_of_lanczos_waits_for_the_device_once(monkeypatch):
