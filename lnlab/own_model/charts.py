@@ -20,16 +20,19 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
     positive = bool((rows["value"] > 0).all())
     value = alt.Scale(type="log", nice=False, padding=8) if positive else alt.Scale(type="linear")
     title = quantity_with_unit(quantity) if expression_of(quantity) else quantity.replace("_", " ")
-    layered = rows.filter(pl.col("layer").is_not_null())
+    # columns that are null in every row of a derived quantity are not there
+    layered = rows.filter(pl.col("layer").is_not_null()) if "layer" in rows.columns else rows.clear()
     if layered.is_empty():
-        shown = rows.with_columns(pl.col("path").fill_null("all parameters"))
+        path = pl.col("path") if "path" in rows.columns else pl.lit(None, pl.String)
+        shown = rows.with_columns(path=path.fill_null("all parameters"))
         base = alt.Chart(shown).encode(
             alt.X("value:Q", title=title, scale=value), alt.Y("path:N", title=None, sort=None), alt.Color("setting:N")
         )
         by_parameter: AnyChart = base.mark_point(filled=True, opacity=0.6)
         return by_parameter
-    label = pl.concat_str(["stack", "sublayer", "tensor"], separator=".", ignore_nulls=True).alias("weight")
-    base = alt.Chart(layered.with_columns(label), width=360).encode(alt.X("layer:O"), alt.Color("weight:N"))
+    words = [word for word in ("stack", "sublayer", "tensor") if word in layered.columns]
+    label = pl.concat_str(words, separator=".", ignore_nulls=True) if words else pl.lit(quantity)
+    base = alt.Chart(layered.with_columns(weight=label), width=360).encode(alt.X("layer:O"), alt.Color("weight:N"))
     points = base.mark_point(opacity=0.5).encode(
         alt.Y("value:Q", title=title, scale=value), alt.Shape("setting:N", legend=None)
     )

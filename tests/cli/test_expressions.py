@@ -6,7 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import lnlab as lnlab_package
 from lnlab.cli import main
+from lnlab.errors import LabError
 from lnlab.specfile.expressions import expression_of
 
 SPEC = """\
@@ -224,6 +226,17 @@ def checked_by_the_schema(lnlab):
     return lambda text: [
         error.message for error in Draft202012Validator(schema).iter_errors(YAML(typ="safe").load(text))
     ]
+
+
+def test_a_spec_in_python_takes_it_and_says_what_check_says(here, tmp_path):
+    spec = lnlab_package.Spec.from_yaml(here / "spec.yaml")
+    assert spec.report[0].quantity == NAME
+    assert lnlab_package.Spec.from_yaml(spec.to_yaml()) == spec
+    assert 'expr: "gradient_norm*hidden_norm[tensor: sum]"' in spec.to_yaml()
+    (tmp_path / "flawed.yaml").write_text(SPEC.replace("gradient_norm*hidden", "gradient_norm % hidden"))
+    for read in (lnlab_package.Spec.from_yaml, lnlab_package.check):
+        with pytest.raises(LabError, match=r"flawed.yaml:10:37: report.0.quantity.expr: '%' has no meaning"):
+            read(tmp_path / "flawed.yaml")
 
 
 @pytest.mark.parametrize("text", ["gradient_norm / hiden_norm", "gradient_norm * * 2", "x" * 3000 + " * y"])

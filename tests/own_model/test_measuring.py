@@ -173,6 +173,22 @@ def test_claims_compare_models_by_name(mean_square, factor, verdict):
     assert m.judge([claim])[0].estimate == pytest.approx(factor, rel=1e-4)
 
 
+def test_an_expression_is_framed_drawn_and_judged_like_a_quantity(mean_square):
+    m = lnlab.measure(lambda _: nn.Linear(4, 3), [torch.ones(2, 4)], mean_square, probes=["parameter_size"], seeds=3)
+    stored, doubled = m.frame("parameter_norm"), m.frame("2*parameter_norm")
+    assert doubled["value"].to_list() == [2 * value for value in stored["value"]]
+    chart = str(m.plot("double = 2 * parameter_norm [stones]").to_dict())
+    assert "double, stones" in chart
+    assert "parameter norm" in str(m.plot("parameter_norm[tensor: weight] / 2").to_dict())  # of no place
+    of = {"quantity": {"expr": "parameter_norm / parameter_norm", "unit": "ratio"}, "tensor": "weight"}
+    claim = {"id": "one", "kind": "bound", "of": of, "exact": True, "at_least": 1.0}
+    assert [verdict.verdict for verdict in m.judge([claim])] == ["supported"]
+    flawed = {**claim, "of": {**of, "quantity": {"expr": "parameter_norm //", "unit": "ratio"}}}
+    for call in (lambda: m.judge([flawed]), lambda: m.frame("parameter_norm * x"), lambda: m.plot("parameter_norm /")):
+        with pytest.raises(LabError):
+            call()
+
+
 @pytest.mark.parametrize("name", ["gradient_norm", "hessian_spectrum", "parameter_rms", "sharpness"])
 def test_charts_hold_every_seed(name, nano, nano_sites, tokens, language_loss):
     probes = ["gradient_norm", "parameter_size", {"kind": "hessian_spectrum", "draws": 1, "steps": 3}, "sharpness"]

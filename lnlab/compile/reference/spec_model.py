@@ -31,6 +31,7 @@ from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.dump import plain_spec, spec_yaml
 from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, SelectText, Version
+from lnlab.specfile.expressions import with_names
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
 from lnlab.specfile.read import in_its_words, missing_key, unknown_key
 
@@ -170,6 +171,11 @@ class _PieceBeside(Readable):
         return self._validated(self.registry.entry_of(raw), raw)
 
     def _validated(self, entry: Entry[Any], raw: Choice) -> Piece:
+        if self.kind in ("section", "claim"):
+            in_expressions: list[Issue] = []
+            raw = with_names(raw, (), in_expressions)
+            if in_expressions:
+                raise Flawed(*in_expressions)
         try:
             return self.model(entry).model_validate_json(json.dumps(integers_of(raw)))
         except ValidationError as error:
