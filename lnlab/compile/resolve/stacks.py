@@ -6,6 +6,7 @@ refused.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -29,17 +30,23 @@ Layers = Annotated[int, Field(ge=1, le=MOST_LAYERS)]
 _LAYERS = TypeAdapter(Layers, config=ConfigDict(strict=True))
 
 
+@lru_cache(maxsize=8)  # to make a model takes as long as to read a hundred values
+def stack_model(stack: str, choices: tuple[Registry[Any], ...]) -> type[BaseModel]:
+    """The model of what stands under ``encoder`` or ``decoder``."""
+    unset: Any = Field(None, validate_default=False)  # may be left out, and not be null
+    fields: dict[str, Any] = {"layers": (Layers, unset)}
+    fields |= {registry.kind: (Annotated[Any, registry], unset) for registry in choices}
+    fields |= {_CROSS: (bool, True)} if stack == "decoder" else {}
+    forms = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
+    return create_model(stack, __config__=forms, **fields)
+
+
 class StackType(Readable):
     """What stands under ``encoder`` or ``decoder``: what differs in that stack."""
 
     def __init__(self, stack: str, registries: Registries) -> None:
         self.kind = stack
-        unset: Any = Field(None, validate_default=False)  # may be left out, and not be null
-        fields: dict[str, Any] = {"layers": (Layers, unset)}
-        fields |= {word: (Annotated[Any, registries[word]], unset) for word in STACK_CHOICES if word in registries}
-        fields |= {_CROSS: (bool, True)} if stack == "decoder" else {}
-        forms = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
-        self.model: type[BaseModel] = create_model(stack, __config__=forms, **fields)
+        self.model = stack_model(stack, tuple(registries[word] for word in STACK_CHOICES if word in registries))
 
     def read(self, raw: Json) -> BaseModel:  # noqa: D102 - as the base class says
         if not isinstance(raw, dict):

@@ -5,6 +5,7 @@ once the task has said how many an epoch has. What cannot be chosen yet has one 
 """
 
 import json
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -14,7 +15,7 @@ from lnlab.errors import shown
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.parameters import integers_of
-from lnlab.registry import Flawed, Readable, parameter_issues
+from lnlab.registry import Flawed, Readable, Registry, parameter_issues
 from lnlab.specfile.moments import At
 
 _Count = Annotated[int, Field(ge=1, lt=2**53)]
@@ -40,14 +41,20 @@ STOP, EVALUATE = "non_finite", "end"
 """The default rule that ends a run, and the default of when it is evaluated."""
 
 
+@lru_cache(maxsize=8)  # to make a model takes as long as to read a hundred values
+def train_model(stops: Registry[Any] | None) -> type[Train]:
+    """The model of ``train``, with the registered rules that end a run."""
+    stop: Any = {} if stops is None else {"stop": (Annotated[Any, ChoiceOrNone(stops)], None)}
+    return create_model("Train", __base__=Train, **stop)
+
+
 class TrainType(Readable):
     """What stands under ``train``, with the registered rules that end a run."""
 
     def __init__(self, registries: Registries) -> None:
         self.kind = "train"
         self.stops = registries.get("stop")
-        stop: Any = {} if self.stops is None else {"stop": (Annotated[Any, ChoiceOrNone(self.stops)], None)}
-        self.model: type[Train] = create_model("Train", __base__=Train, **stop)
+        self.model = train_model(self.stops)
 
     def read(self, raw: Json) -> Train:  # noqa: D102 - as the base class says
         if not isinstance(raw, dict):
