@@ -19,7 +19,8 @@ class DynamicTanh(nn.Module):
 
     It squashes large coordinates as a norm does, but its Jacobian does not shrink with the size of x while alpha x is
     small: a control for every claim that rests on 1/sigma. Of the authors' values of ``alpha`` 0.5 is that of all but
-    large language models, which have no shift, and an alpha of each place, given by the init ``dyt``.
+    large language models, which have no shift, and an alpha of each place, given by the init ``dyt``. ``shift`` adds a
+    learned vector.
     """
 
     def __init__(self, width: int, *, alpha: float = 0.5, shift: bool = True) -> None:
@@ -48,6 +49,8 @@ def dyt(
     """``alpha`` of its place, and another init for the rest: DyT in language models (Zhu et al., 2025).
 
     The defaults are the authors' for Llama of 7 billion weights; for 70 billion they take 0.2, 0.05 and 0.05.
+    ``attention``, ``feed_forward`` and ``final`` are the alphas before attention, before the feed-forward network and
+    after the last layer; ``of`` is the other init.
     """
     of(model, draw)
     alphas = {id(module.alpha) for module in model.modules() if isinstance(module, DynamicTanh)}
