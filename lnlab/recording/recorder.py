@@ -381,7 +381,7 @@ class Recorder:
 
     def _gather(self, module: nn.Module) -> Subject | None:
         """The plain model with the weights of all ranks, on rank 0; None on the others, which take part."""
-        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict  # slow to import
+        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict  # late: slow
 
         began = time.perf_counter()
         whole = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
