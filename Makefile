@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
 # Types are checked beside the first tests: mypy has one core.
 MAKEFLAGS += --jobs=2
+# Processes that tests start share the compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types floors unit coverage reference index locks numbers error_rates keys power threads torture clean
 

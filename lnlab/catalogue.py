@@ -4,11 +4,9 @@ Without torch the pieces are known and cannot be built, see ``training_extra``.
 """
 
 from collections.abc import Mapping
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import Any
 
-from lnlab.registry import Registry
+from lnlab.registry import Registry, import_pieces
 from lnlab.training_extra import standing_in
 
 with standing_in():
@@ -36,9 +34,7 @@ with standing_in():
     from lnlab.probes.probe import probes
     from lnlab.tasks.task import tasks
 
-    for _room in (lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions):
-        for _module in walk_packages(_room.__path__, f"{_room.__name__}."):
-            import_module(_module.name)
+    import_pieces(lnlab.corpora, lnlab.tasks, lnlab.nn, lnlab.optim, lnlab.probes, lnlab.interventions)
 
 REGISTRIES: Mapping[str, Registry[Any]] = {
     registry.kind: registry

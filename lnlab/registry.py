@@ -13,10 +13,12 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from types import MappingProxyType
+from pkgutil import walk_packages
+from types import MappingProxyType, ModuleType
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, ValidationError, create_model
@@ -48,6 +50,13 @@ class Flawed(Exception):
 def supplied_parameters(build: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what the lab supplies to a builder: its positional parameters."""
     return tuple(name for name, p in signature(build).parameters.items() if p.kind < Parameter.VAR_POSITIONAL)
+
+
+def import_pieces(*rooms: ModuleType) -> None:
+    """Import every module of these packages, so that what they register is known."""
+    for room in rooms:
+        for module in walk_packages(room.__path__, f"{room.__name__}."):
+            import_module(module.name)
 
 
 @cache  # it reads the metadata of every installed package

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import ModuleSpec
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import Signature, signature
 from traceback import walk_tb
@@ -25,10 +26,31 @@ TRAINING_PACKAGES = ("torch", "tokenizers", "safetensors", "sacrebleu")
 INSTALL = 'pip install "lnlab[train]"'
 
 
+_process = {"is own": False, "leaves training out": False}
+
+
 @cache  # asked for each setting of a sweep
 def absent_packages() -> tuple[str, ...]:
-    """Those of the extra that are not installed."""
-    return tuple(name for name in TRAINING_PACKAGES if name not in sys.modules and not _is_found(name))
+    """Those of the extra that are not installed, or left out."""
+    left_out = _process["leaves training out"]
+    return tuple(name for name in TRAINING_PACKAGES if name not in sys.modules and (left_out or not _is_found(name)))
+
+
+def begin_own_process() -> None:
+    """Say that this process runs one command and ends with it, so that it may leave training out."""
+    _process["is own"] = True
+
+
+def leave_training_out() -> None:
+    """Do without the extra from now on, as where it is not installed: for a command that builds no piece.
+
+    Importing torch takes most of the time of such a command. Nothing changes in a process that may go on to something
+    else or has imported torch, nor where other packages register pieces, whose code may need more of torch than names.
+    """
+    others = any(group.startswith("lnlab.") for group in entry_points().groups)
+    if _process["is own"] and "torch" not in sys.modules and not others:
+        _process["leaves training out"] = True
+        absent_packages.cache_clear()
 
 
 def _is_found(name: str) -> bool:

@@ -10,7 +10,7 @@ The bounds add up whatever the dependence between claims (Boole). They hold for 
 import math
 from collections.abc import Sequence
 
-from scipy.special import bdtr, stdtr
+import scipy  # scipy.special takes a while to import, and loads when it is first used
 
 from lnlab.analyse.statistics.intervals import t_quantile
 from lnlab.claims.claim import Verdict
@@ -96,13 +96,15 @@ def decision_p_value(verdict: Verdict) -> float:
     if verdict.measure == "share":
         # Clopper and Pearson's exact test of each share: twice the smaller tail, as its interval cuts both alike.
         k, n = verdict.inside, verdict.n
-        tails = [(bdtr(k, n, edge), 1 - bdtr(k - 1, n, edge) if k else 1.0) for edge in edges]
+        tails = [
+            (scipy.special.bdtr(k, n, edge), 1 - scipy.special.bdtr(k - 1, n, edge) if k else 1.0) for edge in edges
+        ]
         return min(verdict.level, max(2 * float(min(pair)) for pair in tails))
     if verdict.about == "median":
         # A seed without a number is not among the numbers, and counts as on the wrong side.
         numbers, n, estimate = list(verdict.seeds.values()), verdict.n, verdict.estimate
         right = [sum((number > edge) == (estimate > edge) for number in numbers) for edge in edges]
-        p_values = [2 * float(bdtr(n - count, n, 0.5)) for count in right]
+        p_values = [2 * float(scipy.special.bdtr(n - count, n, 0.5)) for count in right]
     else:
         p_values = [_student_p(verdict, edge) for edge in edges]
     # inside, both edges are cleared; outside, the nearer one
@@ -127,4 +129,4 @@ def _student_p(verdict: Verdict, edge: float) -> float:
     error = (high - low) / 2 / t_quantile(verdict.n - 1, 1 - verdict.level)
     if error == 0:
         return 0.0
-    return 2 * float(stdtr(verdict.n - 1, -abs(estimate - edge) / error))
+    return 2 * float(scipy.special.stdtr(verdict.n - 1, -abs(estimate - edge) / error))

@@ -20,7 +20,7 @@ from lnlab.cli.reproduce import diff, gc, lock, ls, remotes, verify, why
 from lnlab.cli.terminal import begin_output, detach_output, err, lost_output, one_line, out, report_lost_output
 from lnlab.errors import LabError
 from lnlab.execute.interrupts import Stopped, raising_stops
-from lnlab.training_extra import absent_packages, damage_told, needs_training
+from lnlab.training_extra import absent_packages, begin_own_process, damage_told, needs_training
 from lnlab.userfiles import user_path
 
 app = typer.Typer(
@@ -98,6 +98,8 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        begin_own_process()
     begin_output()
     code = _code_of(words)
     if lost := lost_output():

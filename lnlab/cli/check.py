@@ -4,7 +4,7 @@ import gc
 from dataclasses import asdict
 
 from lnlab.app.formats import format_count
-from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes
+from lnlab.app.planning.checks import SpecSummary, check_profiles, grammar_mistakes, has_no_sound_profile
 from lnlab.app.request import Request
 from lnlab.app.table_specs import refuse_overrides, states_results
 from lnlab.cli.options import AsJsonOption, Overrides, Plugins, Profile, Specs
@@ -13,7 +13,7 @@ from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
-from lnlab.training_extra import INSTALL, absent_packages
+from lnlab.training_extra import INSTALL, absent_packages, leave_training_out
 
 CHECK_EXAMPLE = "Example: [bold]lnlab check specs/*.yaml[/bold]"
 
@@ -37,6 +37,8 @@ def check_specs(
     told = list(dict.fromkeys(p for spec in requests if spec not in tables for p in grammar_mistakes(requests[spec])))
     for problem in told:  # told before torch is imported, and before any variant is looked at
         err().print(one_line(str(problem)))
+    if not (plugins or tables) and all(map(has_no_sound_profile, requests.values())):
+        leave_training_out()
     known = load_registries(plugins)
     gc.freeze()  # what was imported stays for good, and need not be looked through for garbage again
     summaries: list[SpecSummary] = []

@@ -10,6 +10,7 @@ from lnlab.cli.options import AsJsonOption, Plugins
 from lnlab.cli.terminal import out, print_json, terminal_table
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
+from lnlab.training_extra import leave_training_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,8 @@ def list_kinds(
     """
     from lnlab.record.registries import load_registries
 
+    if not plugins:
+        leave_training_out()
     known = load_registries(plugins)
     if schema:
         from lnlab.compile.reference.schema import spec_schema as schema_of

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scipy.special import stdtrit
+import scipy  # scipy.special takes a while to import, and loads when it is first used
 
 from lnlab.curvature.spectrum import Spectrum
 
@@ -32,7 +32,11 @@ class Estimate:
         """Student's, symmetric."""
         if self.error == 0:
             return self.value, self.value
-        reach = self.error * float(stdtrit(self.draws - 1, (1 + confidence) / 2)) if self.draws > 1 else math.nan
+        reach = (
+            self.error * float(scipy.special.stdtrit(self.draws - 1, (1 + confidence) / 2))
+            if self.draws > 1
+            else math.nan
+        )
         return self.value - reach, self.value + reach
 
 

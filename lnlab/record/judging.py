@@ -87,9 +87,10 @@ def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
     selections = [selection for statement in statements for selection in selections_of_claim(statement)]
     named = {name for selection in selections for name in value_list(selection.get("quantity", ()))}
     if named - measured_quantities(results, named):
-        from lnlab.report.registries import FRAME_REGISTRIES
+        from lnlab import analyse
+        from lnlab.registry import import_pieces
 
-        _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes them known
+        import_pieces(analyse)  # the derived quantities; those of sections would import all that draws
 
 
 def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:

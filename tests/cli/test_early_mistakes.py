@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from lnlab.app.planning.checks import grammar_mistakes
+from lnlab.app.planning.checks import grammar_mistakes, has_no_sound_profile
 from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
+from lnlab.training_extra import absent_packages
 
 SPEC = """\
 lnlab: 2
@@ -43,6 +44,34 @@ def test_the_grammar_is_told_without_importing_a_piece(tmp_path, line):
     *told, imported = done.stdout.splitlines()
     assert any(MISSPELT[line] in one for one in told)
     assert imported == "set()"
+
+
+def test_what_builds_no_model_imports_no_torch_in_a_process_of_its_own(tmp_path, capsys):
+    """And says what it says in a process that has torch."""
+    spec = tmp_path / "toy.yaml"
+    spec.write_text(SPEC.replace("norm: layer", "norm: layerr").replace("seeds: 2", "seed: 2"))
+    commands = [["check", str(spec)], ["list", "norm", "layer", "--json"], ["list", "--json"]]
+    code = (
+        "import sys; from lnlab.cli import main\n"
+        f"for words in {commands!r}: sys.argv[1:] = words; main()\n"
+        "sys.exit(str({'torch', 'tokenizers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    for words in commands:
+        main(words)
+    here = capsys.readouterr()
+    assert (done.stdout, done.stderr) == (here.out, here.err + "set()\n")
+    assert absent_packages() == (), "this process goes on"
+
+
+def test_beside_a_spec_with_a_mistake_models_of_others_are_built(tmp_path):
+    wrong, right = tmp_path / "wrong.yaml", tmp_path / "right.yaml"
+    wrong.write_text(SPEC.replace("seeds: 2", "seed: 2"))
+    right.write_text(SPEC)
+    assert has_no_sound_profile(Request(wrong))
+    assert not has_no_sound_profile(Request(right))
+    wrong.write_text(SPEC.replace("seeds: 2", "seeds: x\nprofiles: {quick: {seeds: 2}}"))
+    assert not has_no_sound_profile(Request(wrong)), "its other profile is right"
 
 
 def test_each_mistake_is_told_once_and_those_of_pieces_as_well(tmp_path, capsys):

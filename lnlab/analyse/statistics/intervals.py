@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtr, betaincinv, chdtri, stdtr, stdtrit
+import scipy  # scipy.special takes a while to import, and loads when it is first used
 
 MAX_SEEDS_NEEDED = 100
 
@@ -70,7 +70,7 @@ def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -
     n = x.size
     if not n or np.isnan(x).any():
         raise ValueError(f"found {x.tolist()}, expected numbers")
-    k = int(np.count_nonzero(bdtr(np.arange(n // 2), n, 0.5) <= (1 - level) / 2))
+    k = int(np.count_nonzero(scipy.special.bdtr(np.arange(n // 2), n, 0.5) <= (1 - level) / 2))
     low, high = (float(x[k - 1]), float(x[n - k])) if k else (-math.inf, math.inf)
     middle = x[(n - 1) // 2], x[n // 2]
     estimate = float(middle[0] if middle[0] == middle[1] else np.mean(middle))
@@ -80,14 +80,14 @@ def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -
 
 def t_quantile(freedom: int, level: float = 0.95) -> float:
     """The t quantile of a two-sided interval: t((1+level)/2, freedom)."""
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(scipy.special.stdtrit(freedom, (1 + level) / 2))
 
 
 def student_p_value(distance: float, sd: float, n: int) -> float:
     """One-sided p: the chance of a mean that far beyond the truth, ``1 - F(distance √n / s)`` (Student)."""
     if sd == 0:
         return 0.0 if distance > 0 else 1.0
-    return float(stdtr(n - 1, -distance * math.sqrt(n) / sd))
+    return float(scipy.special.stdtr(n - 1, -distance * math.sqrt(n) / sd))
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -99,14 +99,14 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     if n < 1 or not 0 <= k <= n:
         raise ValueError(f"found {k} of {n}, expected 0 <= k <= n")
     tail_level = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, tail_level)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail_level)) if k < n else 1.0
+    low = float(scipy.special.betaincinv(k, n - k + 1, tail_level)) if k else 0.0
+    high = float(scipy.special.betaincinv(k + 1, n - k, 1 - tail_level)) if k < n else 1.0
     return low, high
 
 
 def sign_test_p_value(k: int, n: int) -> float:
     """One-sided p of the sign test: the chance of ``k`` or fewer of ``n`` where each is as likely as not."""
-    return float(bdtr(k, n, 0.5))
+    return float(scipy.special.bdtr(k, n, 0.5))
 
 
 def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
@@ -119,11 +119,11 @@ def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
 def _half_widths(level: float) -> np.ndarray:
     """``t((1+level)/2, n-1)/√n`` for n = 2 ... 100."""
     n = np.arange(2, MAX_SEEDS_NEEDED + 1)
-    half_widths: np.ndarray = stdtrit(n - 1, (1 + level) / 2) / np.sqrt(n)
+    half_widths: np.ndarray = scipy.special.stdtrit(n - 1, (1 + level) / 2) / np.sqrt(n)
     return half_widths
 
 
 def sd_range(sd: float, n: int) -> tuple[float, float]:
     """Where the true standard deviation lies if n seeds show ``sd``: the 20 and 80 % limits of chi-square."""
-    above, below = (sd * math.sqrt((n - 1) / float(chdtri(n - 1, p))) for p in (0.8, 0.2))
+    above, below = (sd * math.sqrt((n - 1) / float(scipy.special.chdtri(n - 1, p))) for p in (0.8, 0.2))
     return below, above

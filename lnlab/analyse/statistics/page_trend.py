@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 import scipy  # scipy.stats takes long to import, and loads when it is first used
-from scipy.special import ndtr
 
 MAX_EXACT_LEVELS = 14
 
@@ -27,7 +26,7 @@ def page_test(matrix: np.ndarray) -> tuple[float, float]:
     if k > MAX_EXACT_LEVELS:
         sd = math.sqrt(n * k**2 * (k + 1) ** 2 * (k - 1) / 144)
         z = (total - n * k * (k + 1) ** 2 / 4) / sd
-        return float(ndtr(-z)), float(ndtr(z))
+        return float(scipy.special.ndtr(-z)), float(scipy.special.ndtr(z))
     chances = _null_distribution(k)
     null = np.ones(1)
     for _ in range(n):

@@ -72,6 +72,19 @@ def grammar_mistakes(request: Request) -> list[Issue]:
     return list(dict.fromkeys(problems))
 
 
+def has_no_sound_profile(request: Request) -> bool:
+    """Whether the grammar refuses every profile that ``check_profiles`` looks at, so that it builds no model."""
+    from lnlab.compile.check import grammar_issues
+
+    try:
+        document, faults = read_document(request)
+        return bool(faults) or all(
+            grammar_issues(document, profile=one.profile, overrides=one.overrides) for one in profile_requests(request)
+        )
+    except LabError:
+        return True
+
+
 def check_profiles(request: Request, known: "Registries") -> tuple[list[SpecSummary], list[Issue]]:
     """The summary of each profile of a request that is right, and every problem of the others, each once."""
     summaries: list[SpecSummary] = []
