@@ -214,7 +214,7 @@ def test_with_torch_nothing_stands_in():
         ("raise RuntimeError('built for another\\nnumpy')", "built for another numpy"),
     ],
 )
-@pytest.mark.parametrize("command", ["list norm", "plan tiny.yaml", "doctor"])
+@pytest.mark.parametrize("command", ["plan tiny.yaml", "doctor"])
 def test_a_torch_that_is_installed_and_broken_is_told_in_one_line(workdir, line, cause, command):
     (workdir / "torch").mkdir()
     (workdir / "torch" / "__init__.py").write_text(line)  # found before the one that works, below the working folder
@@ -241,3 +241,13 @@ def test_a_folder_that_an_uninstalled_torch_left_behind_is_no_torch(tmp_path):
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert done.stdout.split() == list(PACKAGES), done.stderr
+
+
+def test_pieces_are_listed_beside_a_torch_that_is_broken(workdir):
+    (workdir / "torch").mkdir()
+    (workdir / "torch" / "__init__.py").write_text("raise OSError('libtorch_cpu.so')")
+    command = [sys.executable, "-m", "lnlab", "list", "norm"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "layer" in done.stdout

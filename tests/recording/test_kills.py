@@ -15,6 +15,7 @@ KILLS = 50
 SERVER = """
 import mmap, os, sys
 import torch
+import torch._dynamo  # which every optimizer imports, for two seconds: once for all forks
 from torch import nn
 import lnlab
 from lnlab.recording.recorder import Recorder
