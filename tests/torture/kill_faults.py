@@ -138,7 +138,7 @@ probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
   - {kind: update_size, at: [7, 20]}
 """
-KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 8, 2, 8
+KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 5, 2, 8
 """Of workers and parents, at full size and else; of one unit's workers by one parent (a third fails the unit);
 stretches between two."""
 
