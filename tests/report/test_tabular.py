@@ -63,3 +63,21 @@ def test_extreme_numbers_fit_a_cell(value):
     rows = pl.DataFrame({"estimate": [value], "low": [value], "high": [value]})
     ((cell, *_),) = format_cells(rows, {"estimate": "e"})
     assert len(cell[0]) < 20
+
+
+def test_equal_tables_have_equal_bytes_however_their_rows_lie_in_memory():
+    whole = pl.DataFrame({"text": [f"a setting, number {n}" for n in range(1_000)]})
+    parts = pl.concat([whole.head(400), whole.tail(600)], rechunk=False)
+    assert parts.n_chunks() > whole.n_chunks()
+    assert parquet_bytes(parts) == parquet_bytes(whole)
+
+
+@pytest.mark.parametrize("repeats", [1, 400])
+def test_of_two_compressions_the_smaller_is_taken(repeats):
+    rows = pl.DataFrame({"run": [f"{n * 2654435761 % 2**32:08x}" for n in range(500)] * repeats})
+    sizes = []
+    for how, level in (("zstd", 22), ("brotli", 11)):
+        buffer = io.BytesIO()
+        rows.write_parquet(buffer, compression=how, compression_level=level, statistics=False)
+        sizes.append(len(buffer.getvalue()))
+    assert len(parquet_bytes(rows)) == min(sizes)
