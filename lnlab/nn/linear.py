@@ -30,5 +30,8 @@ linears: Registry[Callable[..., nn.Module]] = Registry("linear", LinearFacts)
 
 @linears.register("plain", later=("bias",))
 def plain(fan_in: int, fan_out: int, *, bias: bool = True) -> nn.Module:
-    """``x Wᵀ + b``: the matrix as it is (Vaswani et al., 2017); ``bias: false`` leaves out b, as Llama does."""
+    """``x Wᵀ + b``: the matrix as it is (Vaswani et al., 2017).
+
+    ``bias: false`` leaves out b, as Llama does.
+    """
     return nn.Linear(fan_in, fan_out, bias)

@@ -10,7 +10,7 @@ spec:
 
     model: {kind: language_model, tied: none, positions: none, embedding_scale: one, output_scale: true,
             feed_forward: ngpt, linear: {kind: plain, bias: false}, ...}
-    norm: none    placement: ngpt    attention: ngpt    init: unit_rows    interventions: [{kind: unit_rows}]
+    norm: unit    placement: ngpt    attention: ngpt    init: unit_rows    interventions: [{kind: unit_rows}]
 
 The authors train with Adam at 15e-4, without warm-up and without decay.
 """
@@ -27,6 +27,7 @@ from lnlab.nn.attention import attentions
 from lnlab.nn.feedforward import feed_forwards
 from lnlab.nn.inits import inits
 from lnlab.nn.linear import LinearBuilder
+from lnlab.nn.norms import norms
 from lnlab.nn.placements import LayerSpec, Sublayer, placements
 from lnlab.nn.post_init import run_post_init_hooks
 from lnlab.nn.rotary import RotaryAttention
@@ -38,11 +39,24 @@ WRITERS = ("o", "w2")
 """The matrices that write to the stream; all others, and tables, read it."""
 
 
+@norms.register("unit", statistics="token")
+class Unit(nn.Module):
+    """``x / ‖x‖``: of length 1, with nothing that is learned (Loshchilov et al., 2024)."""
+
+    def __init__(self, width: int) -> None:  # noqa: ARG002 - as every norm is built
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> the same shape."""
+        return normalize(x, dim=-1)
+
+
 @placements.register("ngpt", norm_of="stream")
 class NGPT(nn.Module):
-    """``x = n(x + |α| (n(f(x)) - x))``, n(x) = x / ‖x‖: a step on the unit sphere (Loshchilov et al., 2024).
+    """``x = norm(rest * x + step * f(x))``: a step of a learned size on the sphere (Loshchilov et al., 2024).
 
-    α is a learned vector a sublayer, 0.05 at first. The setting's norm is not made, and there is none at the end.
+    ``step`` is |α| and ``rest`` 1 - |α|, vectors of each sublayer; α is 0.05 at first. Beside it stand ``norm: unit``
+    and an attention and a feed-forward network that return vectors of length 1.
     """
 
     final_norm = False
@@ -51,22 +65,36 @@ class NGPT(nn.Module):
     def __init__(self, at: LayerSpec) -> None:
         super().__init__()
         self.root = math.sqrt(at.width)
-        self.alpha = nn.ParameterList(torch.full((at.width,), 1 / self.root) for _ in range(at.sublayers))
+        self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+        self.gate = nn.ParameterList(torch.full((at.width,), 1 / self.root) for _ in range(at.sublayers))
+
+    def step_of(self, sublayer: int) -> Tensor:
+        """|α|, (width,)."""
+        return (self.gate[sublayer] * (self.first * self.root)).abs()
+
+    @property
+    def step(self) -> Tensor:
+        """That of the first sublayer."""
+        return self.step_of(0)
+
+    @property
+    def rest(self) -> Tensor:
+        """1 less that."""
+        return 1 - self.step
 
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:
         """(batch, length, width) -> the same shape."""
-        for f, alpha in zip(sublayers, self.alpha, strict=True):
-            branch = normalize(f(x), dim=-1)
-            x = normalize(x, dim=-1)
-            x = normalize(x + (alpha * (self.first * self.root)).abs() * (branch - x), dim=-1)
+        for number, (f, norm) in enumerate(zip(sublayers, self.norms, strict=True)):
+            step = self.step_of(number)
+            x = norm((1 - step) * x + step * f(x))
         return x
 
 
 @attentions.register("ngpt")
 class NGPTAttention(RotaryAttention):
-    """``softmax(√d_h (s n(R_t q)) (s n(R_s k))ᵀ) v``: products of unit vectors (Loshchilov et al., 2024).
+    """``n(softmax(√d_h (s n(R_t q)) (s n(R_s k))ᵀ) v)``: of unit vectors, one in turn (Loshchilov et al., 2024).
 
-    s is a learned vector of all heads together, 1 at first. Positions are by rotation.
+    n(x) is x / ‖x‖. s is a learned vector of all heads together, 1 at first. Positions are by rotation.
     """
 
     def __init__(self, width: int, heads: int, linear: LinearBuilder = nn.Linear) -> None:
@@ -80,10 +108,14 @@ class NGPTAttention(RotaryAttention):
         s = (self.gain_qk * self.root).view(self.heads, 1, -1)
         return s * normalize(self.turned(q), dim=-1), s * normalize(self.turned(k), dim=-1)
 
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """As of any attention, of length 1."""
+        return normalize(super().forward(x, memory, mask), dim=-1)
+
 
 @feed_forwards.register("ngpt", matrices=3, inner=6)
 class NGPTFeedForward(nn.Module):
-    """``w2(silu(√d s' w3(x)) √d s'' w1(x))``: SwiGLU of unit vectors (Loshchilov et al., 2024).
+    """``n(w2(silu(√d s' w3(x)) √d s'' w1(x)))``: SwiGLU of unit vectors, of length 1 (Loshchilov et al., 2024).
 
     s' and s'' are learned vectors, 1 at first. √d gives products of unit vectors, of which the silu is taken, the size
     1.
@@ -101,7 +133,7 @@ class NGPTFeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> (batch, length, width)."""
         y: Tensor = self.w2(silu(self.root * self.gain_w3 * self.w3(x)) * (self.root * self.gain_w1 * self.w1(x)))
-        return y
+        return normalize(y, dim=-1)
 
 
 @inits.register("unit_rows")

@@ -25,6 +25,12 @@ REFUSED = [
         "init",
         "made for a norm of the stream, and placement 'pre' norms the branch",
     ),
+    ({"init": "dyt"}, "init", "'dyt' sets parameters of the norm 'dyt', and no stack has it"),
+    (
+        {"placement": "rezero", "init": "dt_fixup", "model": BASE["model"] | {"feed_forward": "swiglu"}},
+        "model.feed_forward",
+        "'dt_fixup' is a law for feed-forward networks of two matrices",
+    ),
     ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
     ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
@@ -140,7 +146,7 @@ def test_every_check_refuses_something(registries):
 
 def test_the_remedy_names_the_norms_of_a_token(registries):
     (found,) = flaws({"norm": "batch"}, registries)
-    assert found.remedy == "in a causal stack, choose from dyt, layer, none, rms, scale"
+    assert found.remedy == "in a causal stack, choose from dyt, layer, none, rms, scale, unit"
 
 
 def test_a_spec_is_refused_where_it_says_so(registries, document):

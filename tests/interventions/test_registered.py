@@ -21,6 +21,7 @@ LEAST = {
     "rescale": {"where": {"tensor": "branch"}, "factor": 2},
     "rescale_gradient": {},
     "rescale_learning_rate": {"where": {}, "factor": 2},
+    "unit_rows": {},
 }
 NUMBERS = {
     "clamp": (1, 357.83592883311815),
@@ -32,6 +33,7 @@ NUMBERS = {
     "rescale": (1, 307.6217761883894),
     "rescale_gradient": (1, 554.9116749988923),
     "rescale_learning_rate": (1, 377.6705467976117),
+    "unit_rows": (1, 304.29454452833784),
 }
 TELLING = {
     "clamp": {"most": 0.5},

@@ -20,7 +20,7 @@ def model(setting, build):
         setting(
             "ngpt",
             kind="language_model",
-            norm="none",
+            norm="unit",
             attention="ngpt",
             tied="none",
             positions="none",
@@ -34,7 +34,7 @@ def model(setting, build):
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for name, p in made.named_parameters():
-            if "gain" in name or "alpha" in name:
+            if "gain" in name or "gate" in name:
                 p.mul_(torch.rand(p.shape, generator=generator, dtype=torch.float64) + 0.5)
     to_unit_rows(made)
     return made
@@ -72,11 +72,11 @@ def by_hand(model, tokens):
             product = (s[at] * unit(turned(q[:, at]))) @ (s[at] * unit(turned(k[:, at]))).T
             gathered.append(torch.softmax(math.sqrt(d_h) * product + future, -1) @ v[:, at])
         branch = torch.cat(gathered, -1) @ of("self_attention.o.weight").T
-        h = unit(unit(h) + (0.05 * math.sqrt(d) * of("placement.alpha.0")).abs() * (unit(branch) - unit(h)))
+        h = unit(unit(h) + (0.05 * math.sqrt(d) * of("placement.gate.0")).abs() * (unit(branch) - unit(h)))
         u = math.sqrt(d) * of("feed_forward.gain_w1") * (h @ of("feed_forward.w1.weight").T)
         g = math.sqrt(d) * of("feed_forward.gain_w3") * (h @ of("feed_forward.w3.weight").T)
         branch = (u * g * torch.sigmoid(g)) @ of("feed_forward.w2.weight").T
-        h = unit(h + (0.05 * math.sqrt(d) * of("placement.alpha.1")).abs() * (unit(branch) - h))
+        h = unit(h + (0.05 * math.sqrt(d) * of("placement.gate.1")).abs() * (unit(branch) - h))
     return (h @ p["output.table"].T) * p["output.gain"] * math.sqrt(d)
 
 

@@ -63,7 +63,7 @@ def test_no_logit_exceeds_the_gain_however_large_the_weights(tensors, size):
     with torch.no_grad():
         attention.q.weight.mul_(size)
         attention.k.weight.mul_(size)
-        q, k = attention.ready(attention._split(attention.q(tensors[0])), attention._split(attention.k(tensors[1])))
+        q, k = attention.ready(attention.in_heads("q", tensors[0]), attention.in_heads("k", tensors[1]))
     assert (q @ k.mT).abs().max() <= attention.logit_gain.item() * (1 + 1e-12)
 
 

@@ -78,7 +78,7 @@ def test_a_model_without_such_tensors_is_refused(setting, build):
         build(setting("pre", kind="language_model"), init=of_t_fixup(["w1"], stack="encoder"))
 
 
-@pytest.mark.parametrize("tensors", [[], ["w3"]])
+@pytest.mark.parametrize("tensors", [[], ["w4"]])
 def test_a_tensor_that_does_not_exist_is_refused_by_the_spec(tensors):
     with pytest.raises(Flawed, match="tensors"):
         inits.resolve(of_t_fixup(tensors))

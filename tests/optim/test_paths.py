@@ -14,7 +14,7 @@ from lnlab.optim.optimizers import optimizers
 LR = {"sgd": 0.05, "adagrad": 0.3, "adam": 0.05, "adamw": 0.05, "adam_eps": 0.05, "radam": 0.05, "gi_adam": 0.05}
 FASTER = {"beta1": 0.8, "beta2": 0.95, "eps": 0.01}
 CASES: list[tuple[str, dict[str, Any]]] = [
-    *((entry.name, {}) for entry in optimizers if entry.name not in ("adam_2k", "muon", "by_group")),
+    *((entry.name, {}) for entry in optimizers if entry.name not in ("adam_2k", "muon", "by_group", "schedule_free")),
     *((kind, FASTER) for kind in ("adam", "adamw", "adam_eps", "radam", "gi_adam")),
     *((kind, {"weight_decay": 0.2}) for kind in LR),
     *((kind, {"weight_decay": 0.2, "decoupled": True}) for kind in ("adam_eps", "radam", "gi_adam")),
