@@ -62,7 +62,7 @@ error_rates: $(VENV)/.ready
 # size: half an hour on two idle cores for stores and processes, and as long for the texts of specs; what was lost is
 # printed.
 torture: $(VENV)/.ready
-	REPEATS=2000 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal -m torture
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal -m torture
 	$(BIN)/python tests/torture --about runs --write docs/faults.md
 	$(BIN)/python tests/torture --about specs --write docs/faults.md
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations

@@ -4,13 +4,9 @@ Synthetic experiments, judged by the code that judges real ones. On the edge eve
 noise is Gaussian, log-normal (.5 on the log scale), Student's t with 3 degrees of freedom, or bimodal: 20 % of the
 seeds fail, the others are log-normal. Several looks and populations whose seeds fail are the tables of docs/judging.md,
 which ``error_rates`` makes.
-
-Each rate is of 500 experiments, where a normal quantile in the place of Student's is still far beyond the limits;
-``make torture`` takes 2,000.
 """
 
 import math
-import os
 
 import numpy as np
 import polars as pl
@@ -30,7 +26,7 @@ from lnlab.claims.student import judge_sample, share_of_seeds_finding
 from lnlab.select.series import SeedSeries
 from tests.claims import error_rates
 
-REPEATS = int(os.environ.get("REPEATS", "500"))
+REPEATS = 2000
 SHAPES = ("gaussian", "log-normal", "t3", "bimodal")
 DECISIVE = ("supported", "contradicted")
 
