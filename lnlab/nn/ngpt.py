@@ -70,7 +70,8 @@ class NGPT(nn.Module):
 
     def step_of(self, sublayer: int) -> Tensor:
         """|α|, (width,)."""
-        return (self.gate[sublayer] * (self.first * self.root)).abs()
+        stored: Tensor = self.gate[sublayer]
+        return (stored * (self.first * self.root)).abs()
 
     @property
     def step(self) -> Tensor:

@@ -25,8 +25,6 @@ from lnlab.probes.support.scopes import Scope
 
 LOGITS = 3
 _SLACK = 1.15
-_OWN_SLACK = {"ngpt": 2.1}
-"""Of placements that save more: one that normalizes every matrix keeps each before and after."""
 WORKING = 10
 """Vectors of float64 beside the basis: the last two, the product, and temporaries of it."""
 VECTORS = 2**31
@@ -94,9 +92,7 @@ def graph_elements(load: Workload) -> int:
         count, attentions = _layers(load, stack)
         layers += width + count * ((12 * width + products) * attentions + 4 * width + facts.inner * inner)
     task = load.setting["task"]
-    placements = {load.setting[stack]["placement"]["kind"] for stack in stacks_of(load.setting)}
-    slack = max((_OWN_SLACK.get(name, _SLACK) for name in placements), default=_SLACK)
-    return int(slack * layers) + LOGITS * (0 if task.get("classes") else int(task.get("vocabulary") or 0))
+    return int(_SLACK * layers) + LOGITS * (0 if task.get("classes") else int(task.get("vocabulary") or 0))
 
 
 def coordinates(load: Workload, scope: Scope) -> int:
