@@ -118,7 +118,7 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
 
 
 @cache
-def look_rate(kind: str, schedule: str, repeats: int = REPEATS) -> float:
+def look_rate(kind: str, schedule: str) -> float:
     """How often a claim of a kind is decided with the truth on the edge."""
     judge, shape, sizes = KINDS[kind]
     declared, n_looks = SCHEDULES[schedule]
@@ -126,9 +126,9 @@ def look_rate(kind: str, schedule: str, repeats: int = REPEATS) -> float:
     looks = [
         (n, Criterion(level(k, sizes if declared == "sizes" else declared))) for k, n in enumerate(sizes[:n_looks], 1)
     ]
-    draws = rng.normal(size=(repeats, looks[-1][0], *shape))
+    draws = rng.normal(size=(REPEATS, looks[-1][0], *shape))
     wrong = sum(any(judge(x[:n], criterion) in DECIDED for n, criterion in looks) for x in draws)
-    return wrong / repeats
+    return wrong / REPEATS
 
 
 POPULATIONS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -149,17 +149,17 @@ def median_of(population: str) -> float:
 
 
 @cache
-def one_sided_rates(population: str, about: str, n: int, repeats: int = REPEATS) -> tuple[float, float]:
+def one_sided_rates(population: str, about: str, n: int) -> tuple[float, float]:
     """How often "at least the median" and "at most the median" are supported."""
     rng = np.random.default_rng([list(POPULATIONS).index(population), n])
     middle = median_of(population)
     criterion = Criterion(about=about)  # type: ignore[arg-type]
     counts = [0, 0]
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         numbers = sample(POPULATIONS[population](rng, n))
         for side, region in enumerate((Region(low=middle), Region(high=middle))):
             counts[side] += judge_sample("", numbers, region, 3, criterion).verdict == "supported"
-    return counts[0] / repeats, counts[1] / repeats
+    return counts[0] / REPEATS, counts[1] / REPEATS
 
 
 def look_row(kind: str) -> str:
