@@ -4,7 +4,8 @@ Adam's P is the diagonal of sqrt(v̂) + ε. A coordinate that has never had a gr
 that no batch held, has no step and no P: it is left out of the matrix, and counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -55,6 +56,20 @@ class Preconditioned:
         return self._operator.matvec(whole)[..., self._included] * self._factor
 
 
+def second_moment(
+    memory: Mapping[str, Any], group: Mapping[str, Any], dtype: torch.dtype | None = None
+) -> Tensor | None:
+    """``v̂ = v / (1 - β2^t)`` of any optimizer that remembers what torch.optim.Adam does; None of another.
+
+    v starts at 0, and the divisor takes this bias out. AMSGrad's v is the largest so far.
+    """
+    if not {"exp_avg_sq", "step"} <= memory.keys() or "betas" not in group:
+        return None
+    v: Tensor = memory["max_exp_avg_sq"] if "max_exp_avg_sq" in memory else memory["exp_avg_sq"]
+    share: float = group["betas"][1] ** float(memory["step"])
+    return v.to(dtype or v.dtype) / (1 - share)
+
+
 def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
     """``sqrt(v̂) + ε`` of any optimizer that remembers what torch.optim.Adam does; 0 where v is, (size,), float64.
 
@@ -64,14 +79,12 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
     groups = {id(p): group for group in optimizer.param_groups for p in group["params"]}
     parts = []
     for p in parameters:
-        adam_state = optimizer.state.get(p, {})
-        if "exp_avg_sq" not in adam_state:
+        group = groups[id(p)]
+        v = second_moment(optimizer.state.get(p, {}), group, torch.float64)
+        if v is None:
             what = f"found no second moment of a parameter of {p.numel()} elements, expected an update by Adam"
             raise CurvatureError(what, "train with optimizer: adam, or measure after the first update")
-        group = groups[id(p)]
-        v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]).double()  # AMSGrad's v is the largest so far
-        # v starts at 0, and 1 - β2^t takes this bias out.
-        root = (v / (1 - group["betas"][1] ** float(adam_state["step"]))).sqrt() + group["eps"]
+        root = v.sqrt() + group["eps"]
         parts.append(torch.where(v > 0, root, 0.0).flatten())
     return torch.cat(parts)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from lnlab.curvature.preconditioned import second_moment
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.measured.adam_moments import ADAPTIVE_RATE
@@ -43,9 +44,9 @@ def adaptive_rate(state: State) -> Iterator[Row]:
     Of the entries of every parameter: median, smallest and largest rate; ``near_epsilon_share``, of those with sqrt(v̂)
     below 10 ε, where Adam is no longer indifferent to the scale of the loss; ``moment_ratio``, the median of
     |m̂|/sqrt(v̂) where v̂ is not 0, and ``total_moment_ratio``, of all matrices and tables together. Medians are the
-    lower of two. The moments are those that the last update used, their bias corrected for all updates made.
-    ``adaptive_rate_unresolved_share`` is the share of a bias or shift that is left out, as its gradient is below its
-    rounding noise; a parameter of such entries alone has nothing else.
+    lower of two; an optimizer without m, schedule-free AdamW, has no ratios. The moments are those that the last update
+    used, their bias corrected for all updates made. ``adaptive_rate_unresolved_share`` is the share of a bias or shift
+    that is left out, as its gradient is below its rounding noise; a parameter of such entries alone has nothing else.
 
     Raises:
         LabError: the optimizer has no second moments.
@@ -61,7 +62,7 @@ def adaptive_rate(state: State) -> Iterator[Row]:
         values += [moments.ratios.median()] if len(moments.ratios) else []  # none where no entry has had a gradient
         for quantity, value in zip(_QUANTITIES, values, strict=False):
             yield {"quantity": quantity, **site.row(), "value": value.item()}
-    ratios = torch.cat([moments.ratios for moments in by_name.values() if moments.mean.dim() > 1])
+    ratios = torch.cat([moments.ratios for moments in by_name.values() if moments.root.dim() > 1])
     if len(ratios):
         yield {"quantity": _QUANTITIES[5], "value": ratios.median().item()}
     yield from unresolved_shares(_QUANTITIES[6], state.model, masks)
@@ -69,21 +70,24 @@ def adaptive_rate(state: State) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Moments:
-    """The moments of one parameter: m̂ and sqrt(v̂) of its entries, and ε."""
+    """The moments of one parameter: m̂, if the optimizer has it, and sqrt(v̂) of its entries, and ε."""
 
-    mean: Tensor
+    mean: Tensor | None
     root: Tensor
     eps: float
 
     @cached_property
     def ratios(self) -> Tensor:
         """|m̂|/sqrt(v̂) of the entries that have had a gradient: (entries,)."""
+        if self.mean is None:
+            return self.root.new_zeros(0)
         seen = self.root > 0
         return self.mean[seen].abs() / self.root[seen]
 
     def without(self, mask: Tensor | None) -> "Moments":
         """The moments of the entries that the mask leaves."""
-        return Moments(resolved_entries(self.mean, mask), resolved_entries(self.root, mask), self.eps)
+        mean = None if self.mean is None else resolved_entries(self.mean, mask)
+        return Moments(mean, resolved_entries(self.root, mask), self.eps)
 
 
 def _moments(state: State) -> dict[str, Moments]:
@@ -93,13 +97,14 @@ def _moments(state: State) -> dict[str, Moments]:
     by_name = {}
     for group in optimizer.param_groups:
         for p in group["params"]:
-            adam_state = optimizer.state.get(p, {})
-            if "exp_avg_sq" in adam_state and id(p) in names:
-                # Moments start at 0, and the factors take this bias out. AMSGrad divides by the largest v so far.
-                t = float(adam_state["step"])
-                beta1, beta2 = group["betas"]
-                v = adam_state.get("max_exp_avg_sq", adam_state["exp_avg_sq"]) / (1 - beta2**t)
-                by_name[names[id(p)]] = Moments(adam_state["exp_avg"] / (1 - beta1**t), v.sqrt_(), group["eps"])
+            memory = optimizer.state.get(p, {})
+            v = second_moment(memory, group)
+            if v is None or id(p) not in names:
+                continue
+            mean = None  # schedule-free AdamW has no first moment
+            if "exp_avg" in memory:
+                mean = memory["exp_avg"] / (1 - group["betas"][0] ** float(memory["step"]))
+            by_name[names[id(p)]] = Moments(mean, v.sqrt_(), group["eps"])
     if not by_name:
         what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
         raise LabError(Issue("unsupported", "", what, "measure it with an optimizer of Adam's family, after an update"))

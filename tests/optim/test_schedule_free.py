@@ -5,6 +5,7 @@ import torch
 from schedulefree import AdamWScheduleFree
 from torch import nn
 
+from lnlab.curvature.preconditioned import second_moment
 from lnlab.optim.optimizers import optimizers
 
 torch.set_num_threads(1)
@@ -73,3 +74,17 @@ def test_it_moves_what_a_group_leaves_to_it():
         together.step()
         apart.step()
         assert torch.equal(vector, alone)
+
+
+@pytest.mark.parametrize("forgotten", ["step", "exp_avg_sq"])
+def test_another_memory_than_adams_has_no_second_moment(forgotten):
+    """The authors' own package keeps the number of updates in its groups, and Adafactor has no betas."""
+    memory = {"step": 1, "exp_avg_sq": torch.ones(2)}
+    assert second_moment(memory, {"betas": (0.9, 0.75)}).tolist() == [4.0, 4.0]
+    assert second_moment(memory, {}) is None
+    assert (
+        second_moment(
+            {name: x for name, x in memory.items() if name != forgotten}, {"betas": (0.9, 0.75)}, torch.float32
+        )
+        is None
+    )

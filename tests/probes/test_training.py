@@ -10,6 +10,7 @@ from trained import EPSILON, RATE, gradient
 
 from lnlab.errors import LabError
 from lnlab.nn.sites import parameter_uses
+from lnlab.optim.schedule_free import ScheduleFree
 from lnlab.probes.adaptive_rate import adaptive_rate
 from lnlab.probes.displacement import displacement
 from lnlab.probes.gradient_norm import gradient_norm
@@ -273,3 +274,21 @@ def test_the_next_updates_own_gradient_norm(state, trained, values):
     plain = values(gradient_norm(made, batches="step"), "gradient_norm")
     assert plain.items() < norms.items()
     assert len(plain) == sum(p.dim() > 1 for _, p in parameter_uses(made.model))
+
+
+def test_an_optimizer_without_a_first_moment_has_rates_and_no_ratios(state, values):
+    made, other = state("post", layers=1), state("post", layers=1)
+    free = ScheduleFree([*made.model.parameters()], lr=1e-3)
+    adam = torch.optim.Adam(other.model.parameters(), lr=1e-3)
+
+    def growing(p, number):
+        return torch.full_like(p, 0.5 + number)
+
+    found, expected = (list(adaptive_rate(stepped(m, o, growing, 3))) for m, o in ((made, free), (other, adam)))
+    for quantity in ("adaptive_rate_median", "adaptive_rate_max", "near_epsilon_share"):
+        of_sites = [[row for row in rows if "tensor" in row] for rows in (found, expected)]
+        assert values(of_sites[0], quantity) == pytest.approx(values(of_sites[1], quantity), rel=1e-4)
+    assert {row["quantity"] for row in expected} - {row["quantity"] for row in found} == {
+        "moment_ratio",
+        "total_moment_ratio",
+    }

@@ -33,7 +33,8 @@ def probe_time_issues(
             try:
                 probe_count(entry, at, setting["train"]["steps"], epoch)
             except ValueError as error:
-                flaw = Issue("unsupported", path, str(error), "write init, end, or steps that the run has")
+                seen = "end, or steps from 1 on" if entry is not None and entry.facts.trained else "init, end, or steps"
+                flaw = Issue("unsupported", path, str(error), f"write {seen} that the run has")
                 issues[path, str(error)] = flaw.at(merged.location(path))
     return [
         *issues.values(),
