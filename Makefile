@@ -8,7 +8,7 @@ MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types floors unit coverage reference index locks numbers error_rates keys power threads torture clean
+.PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys power threads torture clean
 
 demo: $(VENV)/.ready
 	$(BIN)/lnlab run $(SPEC)
@@ -33,10 +33,14 @@ unit: $(VENV)/.ready
 coverage: COVERAGE := --cov --cov-report=term
 coverage: unit
 
-# What is generated from the registries: the JSON Schema for editors and the language reference.
+# The documentation as a site, in build/site/html: guides, gallery, reference, API and reports. A warning or a broken link
+# is an error.
+site: $(VENV)/.docs
+	$(BIN)/python docs/site/build.py build/site
+
+# The JSON Schema for editors, made from the registries.
 reference: $(VENV)/.ready
 	$(BIN)/lnlab list --schema > specs/experiment.schema.json
-	$(BIN)/lnlab list --reference > specs/README.md
 
 # The page that leads to the committed reports, and the table of questions in the README.
 index: $(VENV)/.ready
@@ -82,6 +86,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,families]'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps timm pyhessian \
 		lightning lightning-utilities pytorch-lightning torchmetrics
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
 clean:

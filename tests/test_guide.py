@@ -12,25 +12,12 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+import lnlab
 from lnlab.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = {
-    name: (DOCS / f"{name}.md").read_text()
-    for name in (
-        "first_question",
-        "judging",
-        "extending",
-        "your_own_model",
-        "record_your_training",
-        "reading_results",
-        "committing",
-        "verifying",
-        "cluster",
-        "faults",
-    )
-}
+PAGES = {path.stem: path.read_text() for path in sorted(DOCS.glob("*.md"))}
 FROM_THE_GUIDE = sorted((Path(__file__).parent / "fixtures" / "guide").glob("*.yaml"))
 """Specs that were written with the guide and the reference alone."""
 
@@ -50,6 +37,13 @@ def test_every_link_leads_somewhere_and_the_readme_leads_here(page):
     links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[page])}
     assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
     assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
+
+
+def test_the_site_has_every_guide_and_every_public_name():
+    names = re.findall(r"^\.\. auto\w+:: lnlab\.(\w+)$", (DOCS / "site" / "api.md").read_text(), flags=re.MULTILINE)
+    assert sorted(names) == sorted(lnlab.__all__)
+    guides = re.search(r"^GUIDES = \((.*?)^\)", (DOCS / "site" / "build.py").read_text(), re.DOTALL | re.MULTILINE)[1]
+    assert sorted(re.findall(r'"(\w+)"', guides)) == sorted(PAGES)
 
 
 @pytest.mark.parametrize(

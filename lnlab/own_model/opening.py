@@ -17,7 +17,7 @@ def open_runs(folders: str | Path | Iterable[str | Path], *, ended: bool = False
     """Runs that recorders have written: ``frame``, ``plot(quantity, x="step")``, ``judge``, ``report``, ``paper``.
 
     Args:
-        folders: a pattern ("runs/*") or folders. What a pattern matches and is no run is passed over.
+        folders: a pattern such as ``runs/*``, or folders. What a pattern matches and is no run is passed over.
         ended: take runs that were not closed as whole; one that ends before the others is then one that ended early.
             Else claims wait for them.
 

@@ -1,4 +1,4 @@
-"""The reference of the spec language, in Markdown, made from the registries: ``specs/README.md`` is this text."""
+"""The reference of the spec language, in Markdown, made from the registries."""
 
 import json
 from collections.abc import Sequence

@@ -1,0 +1,214 @@
+"""Build the documentation site: guides, gallery, reference, API and reports, with every local link checked.
+
+    python docs/site/build.py build/site      # build/site/html is the site
+
+Pages that are made from others stand in no repository: the reference comes from the registries, the gallery from the
+committed reports, the home page from README.md. Committed reports are copied as they are.
+"""
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote
+
+from sphinx.cmd.build import build_main
+
+from lnlab.catalogue import REGISTRIES
+from lnlab.compile.reference.examples import shortest_examples
+from lnlab.compile.reference.reference import reference
+from lnlab.report.index import Card, read_cards
+from lnlab.report.registries import FRAME_REGISTRIES
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent
+ROOT = DOCS.parent
+GUIDES = (
+    "first_question",
+    "your_own_model",
+    "record_your_training",
+    "reading_results",
+    "judging",
+    "committing",
+    "verifying",
+    "cluster",
+    "extending",
+    "faults",
+)
+"""The guides in the order in which they are read."""
+PAGES = {
+    ROOT / "README.md": "index",
+    ROOT / "ARCHITECTURE.md": "architecture",
+    ROOT / "CONTRIBUTING.md": "contributing",
+    ROOT / "CHANGELOG.md": "changelog",
+    ROOT / "reports" / "index.html": "gallery",
+    HERE / "api.md": "api",
+    **{DOCS / f"{name}.md": name for name in GUIDES},
+}
+"""The pages at the top of the site, by the file that a repository has in their place."""
+LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+
+
+def main(target: Path) -> int:
+    """Write the sources, build them with warnings as errors, copy the reports, check the links."""
+    begin = time.monotonic()
+    shutil.rmtree(target, ignore_errors=True)
+    source, html = target / "source", target / "html"
+    write_sources(source)
+    if code := build_main(["-W", "--keep-going", "-q", "-c", str(HERE), "-b", "html", str(source), str(html)]):
+        return int(code)
+    copy_reports(html / "reports")
+    broken, checked = check_links(html)
+    for line in broken:
+        print(line, file=sys.stderr)
+    pages = len(list(source.rglob("*.md")))
+    reports = len(list((html / "reports").glob("*/real/index.html")))
+    print(
+        f"{html}: {pages} pages and {reports} reports in {time.monotonic() - begin:.0f} s; "
+        f"{checked:,} local links, {len(broken)} broken"
+    )
+    return int(bool(broken))
+
+
+def write_sources(source: Path) -> None:
+    """Write the pages as Markdown, with their links led to pages of the site."""
+    if unlisted := set(DOCS.glob("*.md")) - set(PAGES):
+        raise SystemExit(f"not in GUIDES: {', '.join(sorted(path.name for path in unlisted))}")
+    source.mkdir(parents=True)
+    for path, name in PAGES.items():
+        if path.suffix == ".md":
+            (source / f"{name}.md").write_text(with_site_links(path.read_text(), path, source))
+    parts = "guides\nreference/index\napi\ngallery\nproject\n"
+    with (source / "index.md").open("a") as file:
+        file.write(f"\n```{{toctree}}\n:hidden:\n\n{parts}```\n")
+    write_contents(source, "guides", "Guides", GUIDES)
+    write_contents(source, "project", "Project", ("changelog", "contributing", "architecture"))
+    (source / "gallery.md").write_text(gallery(read_cards(ROOT / "reports", ["real"])))
+    write_reference(source / "reference")
+
+
+def write_contents(source: Path, name: str, title: str, pages: tuple[str, ...]) -> None:
+    """Write a page that lists others with their first sentences."""
+    entries = []
+    for page in pages:
+        heading, first, *_ = (part for part in (source / f"{page}.md").read_text().split("\n\n") if part.strip())
+        entries.append(f"- [{heading.removeprefix('# ')}]({page}.md): {' '.join(first.split())}")
+    toctree = "\n".join(("```{toctree}", ":hidden:", "", *pages, "```"))
+    (source / f"{name}.md").write_text("\n\n".join((f"# {title}", "\n".join(entries), toctree)) + "\n")
+
+
+def gallery(cards: list[Card]) -> str:
+    """Return the page of all questions with their answers, which the search of the site reads."""
+    lines = [
+        "# Gallery",
+        "[All reports](reports:index.html) has the same questions with figures, every claim and a search of its own. "
+        "`lnlab report --from FOLDER --out OTHER` writes the notebook, the figures and the tables of a report.",
+    ]
+    for card in cards:
+        answers = " ".join(answer.text for answer in card.answers)
+        lines += [f"## {plain(card.title or card.name)}", f"*{plain(card.question)}*", plain(answers)]
+        if card.thumbnail:
+            image = f'<img loading="lazy" width="480" src="reports/{card.thumbnail.path}" alt="">'
+            lines.append(f'<a href="reports/{card.page}">{image}</a>')
+        lines.append(f"[The report](reports:{card.page}) and its spec, `{card.spec}`.")
+    return "\n\n".join(line for line in lines if line.strip("*")) + "\n"
+
+
+def plain(text: str) -> str:
+    """Return a text in which Markdown reads no markup."""
+    return re.sub(r"([\\`*_{}\[\]<>|~$])", r"\\\1", " ".join(text.split()))
+
+
+def write_reference(folder: Path) -> None:
+    """Write the reference of the spec language: its grammar, and a page for each kind of piece."""
+    folder.mkdir()
+    specs = sorted((ROOT / "specs").glob("*.yaml"))
+    text = reference({**REGISTRIES, **FRAME_REGISTRIES}, shortest_examples(specs))
+    head, *parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    pages = dict(zip(parts[::2], parts[1::2], strict=True))
+    names = {heading: re.sub(r"[^a-z]+", "_", heading.lower()) for heading in pages}
+    contents = head.partition("\n\n")[2]
+    for heading, name in names.items():
+        slug = heading.lower().replace(" ", "-").replace(",", "")
+        contents = contents.replace(f"](#{slug})", f"]({name}.md)")
+        body = re.sub(r'^<a id="(.+)"></a>$', r"(\1)=", pages[heading], flags=re.MULTILINE)
+        body = with_site_links(re.sub(r"^###", "##", body, flags=re.MULTILINE), ROOT / "specs" / "x", folder)
+        (folder / f"{name}.md").write_text(f"# {heading}\n{body}")
+    toctree = "\n".join(("```{toctree}", ":hidden:", "", *names.values(), "```"))
+    (folder / "index.md").write_text(f"# The spec language\n\n{contents}\n{toctree}\n")
+
+
+def with_site_links(text: str, path: Path, folder: Path) -> str:
+    """Return a page whose links to files lead to pages, to reports, or to copies of the files.
+
+    Args:
+        text: the page as a repository has it.
+        path: where that is; links are relative to it.
+        folder: where the page of the site stands.
+    """
+
+    def led(match: re.Match[str]) -> str:
+        mark, words, link = match.groups()
+        address, _, fragment = link.partition("#")
+        if not address or re.match(r"[a-z]+:", address):
+            return match[0]
+        file = Path(os.path.normpath(path.parent / unquote(address)))
+        fragment = f"#{fragment}" if fragment else ""
+        if file in PAGES:
+            return f"{mark}[{words}]({PAGES[file]}.md{fragment})"
+        if (ROOT / "reports") in file.parents and not mark:
+            return f"{mark}[{words}](reports:{file.relative_to(ROOT / 'reports').as_posix()}{fragment})"
+        copy = folder / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+        return f"{mark}[{words}]({file.relative_to(ROOT).as_posix()})"
+
+    parts = FENCE.split(text)
+    return "".join(part if part.startswith("```") else LINK.sub(led, part) for part in parts)
+
+
+def copy_reports(target: Path) -> None:
+    """Copy what is committed of the reports: the index, the pages of profile real, and what pages share."""
+    for path in (ROOT / "reports" / "index.html", *(ROOT / "reports" / "assets").iterdir()):
+        copy = target / path.relative_to(ROOT / "reports")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    for folder in (ROOT / "reports").glob("*/real"):
+        shutil.copytree(folder, target / folder.relative_to(ROOT / "reports"))
+
+
+def check_links(html: Path) -> tuple[list[str], int]:
+    """Return the links of all pages that lead to no file or to no place in it, and how many were followed."""
+    places: dict[Path, set[str]] = {}
+    for page in html.rglob("*.html"):
+        if "_static" in page.parts:  # parts of the theme, not pages
+            continue
+        places[page] = set(re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text()))
+    broken, count = [], 0
+    for page in places:
+        for link in sorted(links_of(page)):
+            address, _, fragment = link.partition("#")
+            file = Path(os.path.normpath(page.parent / unquote(address.partition("?")[0]))) if address else page
+            file = file / "index.html" if file.is_dir() else file
+            count += 1
+            if not file.is_file():
+                broken.append(f"{page.relative_to(html)}: {link} leads to no file")
+            elif fragment and file in places and unquote(fragment) not in places[file]:
+                broken.append(f"{page.relative_to(html)}: {link} leads to no place in {file.name}")
+    return broken, count
+
+
+def links_of(page: Path) -> Iterator[str]:
+    """Return the distinct links of a page that stay on the site."""
+    text = re.sub(r"<script\b[^>]*>.*?</script>", "", page.read_text(), flags=re.DOTALL)
+    links = {unescape(link) for link in re.findall(r'\b(?:href|src)="([^"]+)"', text)}
+    return (link for link in links if not re.match(r"[a-z]+:|//", link) and link != "#")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
