@@ -12,7 +12,7 @@ tensor; so does one whose address in a known family another parameter has as wel
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -48,6 +48,7 @@ class Address:
 
     def split(self, whole: Tensor) -> list[Tensor]:
         """The part of each site."""
+        # (..., repeats, parts, entries of one part, ...): each part is gathered over all turns.
         turns = torch.unflatten(whole, self.dim, (self.repeats, len(self.sites), -1))
         return [part.flatten(self.dim, self.dim + 1) for part in turns.unbind(self.dim + 1)]
 
@@ -65,7 +66,7 @@ def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[s
             two patterns match one parameter, it has no such parts, or two parameters would have one address.
     """
     rules = [read_rule(pattern, address, "sites", _PARAMETER) for pattern, address in patterns.items()]
-    names: dict[int, list[str]] = {}
+    names: dict[int, list[str]] = {}  # every name of a tied parameter, as a pattern may match any of them
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if is_lazy(parameter):
             refuse(f"the parameter '{name}' has no size yet", "call the model on a batch once, in build(seed)")
@@ -73,7 +74,17 @@ def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[s
     if not names:
         refuse(f"{type(model).__name__} has no parameters", "give a model with weights: built, and not quantized")
     matched: set[str] = set()
-    declared = {name: _declared(model, names[id(p)], rules, matched) for name, p in model.named_parameters()}
+    declared: dict[str, Address | None] = {}
+    for name, parameter in model.named_parameters():
+        declared[name] = None
+        for alias in names[id(parameter)]:
+            matches = [(rule, address) for rule in rules if (address := _address(rule, model, alias)) is not None]
+            if len(matches) > 1:
+                both = " and ".join(f"'{rule.pattern}'" for rule, _ in matches)
+                refuse(f"the patterns {both} in sites= both match '{alias}'", "leave one of them out")
+            matched.update(rule.pattern for rule, _ in matches)
+            if declared[name] is None and matches:
+                declared[name] = matches[0][1]
     refuse_unmatched(patterns, matched, "sites", "parameter and no module that has one", next(iter(declared)))
     recognised = _recognised(model, names, declared)
     addresses = {name: declared[name] or recognised.get(name) or _own_path(name) for name in declared}
@@ -108,50 +119,32 @@ def _check(model: nn.Module, addresses: Mapping[str, Address]) -> None:
             owners[site] = name
 
 
-def _declared(model: nn.Module, names: list[str], rules: list[PatternRule], matched: set[str]) -> Address | None:
-    """The address of a parameter with these names; the patterns that match are added to ``matched``."""
-    first = None
-    for name in names:
-        matches = [(rule, address) for rule in rules if (address := _address(rule, model, name)) is not None]
-        if len(matches) > 1:
-            patterns = " and ".join(f"'{rule.pattern}'" for rule, _ in matches)
-            refuse(f"the patterns {patterns} in sites= both match '{name}'", "leave one of them out")
-        matched.update(rule.pattern for rule, _ in matches)
-        if first is None and matches:
-            first = matches[0][1]
-    return first
-
-
 def _recognised(
     model: nn.Module, names: Mapping[int, list[str]], declared: Mapping[str, Address | None]
 ) -> dict[str, Address]:
     """The addresses that known families give to parameters without a declared one, if nothing else has them."""
-    tables = _family_rules(model)
+    # By the path of a module of a known family its rules, each with what stands before its pattern in names.
+    tables: dict[str, list[tuple[str, PatternRule]]] = {}
+    for path, family in known_families(model):
+        for pattern, written in family.sites.items():
+            rule = read_rule(pattern, written, "sites", _PARAMETER, certain=bool(family.origin))
+            tables.setdefault(path, []).append((base_of(path, pattern), rule))
     addresses: dict[str, Address] = {}
     for name, parameter in model.named_parameters():
         candidates = (
             address
             for alias in names[id(parameter)]
-            for root in _ancestors(alias)
-            for base, rule in tables.get(root, ())
+            for depth in range(alias.count("."), -1, -1)  # from the innermost module outwards, as it knows best
+            for base, rule in tables.get(".".join(alias.split(".")[:depth]), ())
             if (address := _address(rule, model, alias, base)) is not None
         )
         if declared[name] is None and (address := next(candidates, None)) is not None:
             addresses[name] = address
     others = [address for address in declared.values() if address is not None]
+    # Own paths are counted, too: the parameters that are left over have them as their addresses.
     count = Counter(site for address in (*addresses.values(), *others) for site in address.sites)
     count.update(site for name, _ in model.named_parameters() for site in _own_path(name).sites)
     return {name: a for name, a in addresses.items() if all(count[site] == 1 for site in a.sites)}
-
-
-def _family_rules(model: nn.Module) -> dict[str, list[tuple[str, PatternRule]]]:
-    """The rules of every module of a known family, by its path; each with what stands before its pattern in names."""
-    tables: dict[str, list[tuple[str, PatternRule]]] = {}
-    for path, family in known_families(model):
-        for pattern, address in family.sites.items():
-            rule = read_rule(pattern, address, "sites", _PARAMETER, certain=bool(family.origin))
-            tables.setdefault(path, []).append((base_of(path, pattern), rule))
-    return tables
 
 
 def _address(rule: PatternRule, model: nn.Module, name: str, base: str = "") -> Address | None:
@@ -160,26 +153,17 @@ def _address(rule: PatternRule, model: nn.Module, name: str, base: str = "") -> 
     if match is None:
         return None
     owner = model.get_submodule(name.rpartition(".")[0])
-    if not rule.certain and len(rule.tensors) > 1 and not _squares(owner, len(rule.tensors)):
-        return None
+    if not rule.certain and len(rule.tensors) > 1:
+        # Of a class whose code is copied, a name does not say that the parts are equal; square matrices do.
+        weight, parts = getattr(owner, "weight", None), len(rule.tensors)
+        if not isinstance(weight, nn.Parameter) or weight.dim() != 2 or weight.shape[0] != parts * weight.shape[1]:
+            return None
     tensors = [_tensor(owner, name, match["own"], tensor) for tensor in rule.tensors or (None,)]
+    # The bias of matrices that lie side by side has one dimension alone.
     dim = min(int(rule.sideways), model.get_parameter(name).dim() - 1)
     return Address(
         tuple(Site(rule.stack, layer_of(match), rule.sublayer, tensor) for tensor in tensors), dim, rule.repeats
     )
-
-
-def _ancestors(name: str) -> Iterator[str]:
-    """The paths of the modules around a parameter, from its own."""
-    while name:
-        name = name.rpartition(".")[0]
-        yield name
-
-
-def _squares(owner: nn.Module, parts: int) -> bool:
-    """Whether the weight of a module is ``parts`` square matrices above one another."""
-    weight = getattr(owner, "weight", None)
-    return isinstance(weight, nn.Parameter) and weight.dim() == 2 and weight.shape[0] == parts * weight.shape[1]
 
 
 def _tensor(owner: nn.Module, name: str, own: str | None, tensor: str | None) -> str:

@@ -94,28 +94,21 @@ def _issue(doing: str, error: Exception, remedy: str, *, second: bool = False) -
         text = ""
     message = next((line.strip() for line in text.splitlines() if line.strip()), "no message").rstrip(".")
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."
-    place = _module_of(error.__traceback__)
-    inside = f" in {place}" if place else ""
-    known = [remedy_for for word, remedy_for in _REMEDIES if word in f"{type(error).__name__}: {message}"]
-    missing = second and any(word in message for word in _OF_SECOND)
-    fitting = remedy if missing else next(iter(known), remedy)
-    return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {message}", fitting)
-
-
-def _module_of(traceback: TracebackType | None) -> str:
-    """The innermost module of the user's whose code was running: ``'blocks.0.attn' (Attention)``.
-
-    The outermost in the traceback is the model, or the copy of it that was at work.
-    """
+    # The innermost module of the user's whose code was running: 'blocks.0.attn' (Attention). The outermost in the
+    # traceback is the model, or the copy of it that was at work, and gives the paths.
     paths: dict[int, str] = {}
     place = ""
-    for frame in _frames(traceback):
+    for frame in _frames(error.__traceback__):
         module = frame.f_locals.get("self")
         if isinstance(module, nn.Module) and not type(module).__module__.startswith("lnlab."):
             paths = paths or {id(m): path for path, m in module.named_modules()}
             path = paths.get(id(module), "")
             place = f"'{path}' ({type(module).__name__})" if path else type(module).__name__
-    return place
+    inside = f" in {place}" if place else ""
+    known = [remedy_for for word, remedy_for in _REMEDIES if word in f"{type(error).__name__}: {message}"]
+    missing = second and any(word in message for word in _OF_SECOND)
+    fitting = remedy if missing else next(iter(known), remedy)
+    return Issue("failed", "measure", f"{doing} failed{inside}: {type(error).__name__}: {message}", fitting)
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:

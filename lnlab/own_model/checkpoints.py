@@ -24,7 +24,7 @@ IN_FOLDERS = ("model.safetensors", "pytorch_model.bin", "model.pt")
 """The files that hold the weights in a folder that is a checkpoint."""
 NESTED = ("state_dict", "model_state_dict", "model")
 """The keys below which checkpoints keep the weights beside other things."""
-_WRAPPERS = re.compile(r"^(?:module\.|_orig_mod\.)+")
+_WRAPPERS = re.compile(r"^(?:module\.|_orig_mod\.)+")  # of DistributedDataParallel and torch.compile
 
 
 def measure_checkpoints(
@@ -63,7 +63,19 @@ def measure_checkpoints(
     looks = []
     for step, path in sorted(_by_step(files).items()):
         model = build()
-        _load(model, path)
+        weights = {_WRAPPERS.sub("", word): x for word, x in _weights(path).items()}
+        own = model.state_dict(keep_vars=True)  # so that the names of a tied parameter have one object
+        extra = sorted(weights.keys() - own.keys())
+        given = {id(own[word]) for word in weights if word in own}
+        lacking = sorted(word for word in own.keys() - weights.keys() if id(own[word]) not in given)
+        shapes = sorted(word for word in weights.keys() & own.keys() if weights[word].shape != own[word].shape)
+        for what, names in (("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)):
+            if names:
+                more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+                remedy = "let build() make the model that was trained"
+                raise LabError(Issue("unreadable", str(path), f"{what} '{names[0]}'{more}", remedy))
+        # Not strict, as a tied parameter may stand in the file under one of its names.
+        model.load_state_dict(weights, strict=False)
         look = measure_model(
             {name: model},
             kept,
@@ -103,22 +115,6 @@ def _by_step(files: str | Path | Iterable[str | Path] | Mapping[int, str | Path]
             raise LabError(Issue("unreadable", str(path), what, "give files by step: {1000: 'last.pt'}"))
         steps[step] = path
     return steps
-
-
-def _load(model: nn.Module, path: Path) -> None:
-    """Give a model the weights of a file; a tied one may stand there under one of its names."""
-    weights = {_WRAPPERS.sub("", name): x for name, x in _weights(path).items()}
-    own = model.state_dict(keep_vars=True)
-    extra = sorted(weights.keys() - own.keys())
-    given = {id(own[name]) for name in weights if name in own}
-    lacking = sorted(name for name in own.keys() - weights.keys() if id(own[name]) not in given)
-    shapes = sorted(name for name in weights.keys() & own.keys() if weights[name].shape != own[name].shape)
-    for what, names in (("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)):
-        if names:
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            remedy = "let build() make the model that was trained"
-            raise LabError(Issue("unreadable", str(path), f"{what} '{names[0]}'{more}", remedy))
-    model.load_state_dict(weights, strict=False)
 
 
 def _weights(path: Path) -> dict[str, Tensor]:

@@ -61,6 +61,7 @@ def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], address
         def join(self: nn.Module) -> Tensor:
             return address.join([getattr(self._modules[holder], word) for holder in holders])
 
+        # A property belongs to a class, so that this module gets one of its own.
         owner.__class__ = type(type(owner).__name__, (type(owner),), {word: property(join)})
     return [f"{path}.{holder}.{word}".lstrip(".") for holder in holders]
 

@@ -79,7 +79,16 @@ class Measurements:
         paths = pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
         probes = {canonical(choice): dict(choice) for run in single for choice in run.probes}
         choices = list(probes.values())
-        kinds = _kinds(results, choices)
+        # The table of each kind of probe, and the quantities that it has rows of; a probe whose quantities are not
+        # known has those that are of no other.
+        kinds: dict[str, tuple[str, frozenset[str]]] = {}
+        present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
+        known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in choices]
+        for choice, quantities in zip(choices, known, strict=True):
+            table = REGISTRIES["probe"][choice["kind"]].facts.table
+            others = frozenset[str]().union(*(other for other in known if other is not quantities))
+            measured = present.get(table, set())
+            kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - others)
         return cls(results=results, paths=paths, kinds=kinds, probes=choices, runs=tuple(single))
 
     @property
@@ -121,6 +130,7 @@ class Measurements:
         step = ["step"] if self.over_steps else []
         front = [*self.axes, "seed", *step, *statistics]
         rows = rows.select(*front, pl.exclude(*front, "step", *internal))
+        # A derived quantity has no table of its own, and shows the columns in which it has values.
         return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
 
     def plot(self, name: str, x: str | None = None) -> AnyChart:
@@ -339,7 +349,7 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
         if both:
             what = f"{other.name} and {run.name} are one run, {run_label(run)}, and both have step {min(both)}"
             raise LabError(Issue("duplicate", "", what, "give step=, or different seeds or settings"))
-        first, last = sorted((other, run), key=lambda one: one.done)
+        first, last = sorted((other, run), key=lambda one: one.done)  # the later look knows how the run ended
         tables = {
             name: pl.concat([one.tables[name] for one in (first, last) if name in one.tables])
             for name in {**first.tables, **last.tables}
@@ -351,16 +361,3 @@ def joined_runs(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 def _steps(run: RecordedRun) -> set[int]:
     return {step for table in run.tables.values() for step in table["step"].unique()}
-
-
-def _kinds(results: Results, probes: Sequence[Choice]) -> dict[str, tuple[str, frozenset[str]]]:
-    """The table of each kind of probe and the quantities that it has rows of."""
-    kinds: dict[str, tuple[str, frozenset[str]]] = {}
-    present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
-    known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in probes]
-    for choice, quantities in zip(probes, known, strict=True):
-        table = REGISTRIES["probe"][choice["kind"]].facts.table
-        other_quantities = frozenset[str]().union(*(other for other in known if other is not quantities))
-        measured = present.get(table, set())
-        kinds[choice["kind"]] = table, frozenset(measured & quantities if quantities else measured - other_quantities)
-    return kinds

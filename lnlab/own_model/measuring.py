@@ -99,12 +99,44 @@ def measure_model(
     with torch.random.fork_rng(), without_tf32():
         for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown):
             began = time.monotonic()
-            subject = _subject(builder, seed, choices, task, sites or {}, stream or {}, mask, statistics)
+            torch.manual_seed(Draw(seed)("init"))  # for a builder that draws without asking for its seed
+            with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
+                module = builder if isinstance(builder, nn.Module) else builder(seed)
+            if not isinstance(module, nn.Module):
+                refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
+            if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+                what = "the model is compiled by TorchScript, which hides its parameters' places"
+                refuse(what, "measure the nn.Module that it was made from")
+            of_itself = "call its named_parameters() and named_modules() without lnlab: they fail, too"
+            with guarded("reading the model", of_itself):
+                subject = Subject.of(module, sites or {}, stream or {}, mask)
+            subject = replace(subject, remembered=statistics == "running")
+            check_precision(module, choices)
+            passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
+            subject = check_gradient(subject, task, repeated=passes)
             known = (name, subject.fingerprint())
             if known in runs:
                 copies.setdefault(name, []).append(seed)
-            else:
-                runs[known] = _run(name, subject, seed, task, choices, statistics, step, began)
+                continue
+            by_table: dict[str, list[Row]] = {}
+            for choice in choices:
+                rows = measured_rows(choice, subject, task, Draw(seed))
+                by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
+            settings: dict[str, Json] = {"model": {"kind": name}}
+            if norms_over_batches(subject.module):
+                settings["statistics"] = statistics
+            runs[known] = RecordedRun(
+                name=name,
+                settings=settings,
+                seed=seed,
+                tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
+                steps=step or None,
+                done=step,
+                parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),
+                seconds=time.monotonic() - began,
+                paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
+                probes=choices,
+            )
     for name, seeds_of_copies in copies.items():
         which = f"the seed {seeds_of_copies[0]} has"
         if len(seeds_of_copies) > 1:
@@ -118,64 +150,6 @@ def measure_model(
         for (name, _), run in runs.items()
     ]
     return Measurements.of_runs(stated_runs, axes=["model"])
-
-
-def _subject(
-    build: nn.Module | ModelBuilder,
-    seed: int,
-    choices: Sequence[Choice],
-    task: OwnTask,
-    sites: Mapping[str, str],
-    stream: Mapping[str, str],
-    mask: TokenMask | None,
-    statistics: str,
-) -> Subject:
-    """Build and check one model."""
-    torch.manual_seed(Draw(seed)("init"))
-    with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
-        module = build if isinstance(build, nn.Module) else build(seed)
-    if not isinstance(module, nn.Module):
-        refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-    if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
-        what = "the model is compiled by TorchScript, which hides its parameters' places"
-        refuse(what, "measure the nn.Module that it was made from")
-    with guarded("reading the model", "call its named_parameters() and named_modules() without lnlab: they fail, too"):
-        subject = replace(Subject.of(module, sites, stream, mask), remembered=statistics == "running")
-    check_precision(module, choices)
-    passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
-    return check_gradient(subject, task, repeated=passes)
-
-
-def _run(
-    name: str,
-    subject: Subject,
-    seed: int,
-    task: OwnTask,
-    choices: Sequence[Choice],
-    statistics: str,
-    step: int,
-    began: float,
-) -> RecordedRun:
-    """Measure every probe on one model."""
-    by_table: dict[str, list[Row]] = {}
-    for choice in choices:
-        rows = measured_rows(choice, subject, task, Draw(seed))
-        by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
-    settings: dict[str, Json] = {"model": {"kind": name}}
-    if norms_over_batches(subject.module):
-        settings["statistics"] = statistics
-    return RecordedRun(
-        name=name,
-        settings=settings,
-        seed=seed,
-        tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
-        steps=step or None,
-        done=step,
-        parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),
-        seconds=time.monotonic() - began,
-        paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
-        probes=choices,
-    )
 
 
 def measured_rows(
@@ -255,13 +229,14 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
 def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bool) -> tuple[float, dict[str, Tensor]]:
     """The loss of a batch, and its gradient by the names of parameters, of those that it depends on."""
     with guarded("copying the model", COPY_REMEDY):
+        # With a gradient of their own, which shows a loss that depends on what an earlier pass has left.
         kept = {id(t): t.detach().clone().requires_grad_() for t in kept_tensors(subject.module)}
         model, fused = addressed_copy(subject.module, subject.addresses, subject.points, memo=kept)
         clear_hooks(model, forward=not subject.hooked)
     model.remembered = subject.remembered
     names = {name: p for name, _, p in model.addressed_parameters()}
     originals = [p for p in subject.module.parameters() if p.requires_grad]
-    for parameter in fused:
+    for parameter in fused:  # its gradient shows a use that goes past the parts
         parameter.requires_grad_()
     others = [*fused, *kept.values(), *originals]
     with guarded_probe("a first gradient"), evaluating(model), model.differentiable(), torch.enable_grad():
@@ -271,6 +246,7 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
                 return task.loss(model, batch)[0]
 
         total = check_repeatable("measure", evaluate) if repeated else evaluate()
+        # A node of torch's ends with a number, AddBackward0; that of a torch.autograd.Function does not.
         hidden = [name for name in graph_names(total) if not name[-1].isdigit() and name.endswith("Backward")]
         every = torch.autograd.grad(total, [*names.values(), *others], allow_unused=True)
         if hidden:  # functions that are not torch's: one that runs backward itself hides parameters from the graph

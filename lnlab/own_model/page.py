@@ -1,6 +1,6 @@
 """The sections of a page that nobody has written: one for each probe and place."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -30,32 +30,27 @@ def default_sections(
     shown += [("sites", quantity) for quantity in _OF_HOOKS if quantity in sites["quantity"]]
     step: dict[str, Json] = {"step": "last"} if over_steps else {}
     for table, quantity in dict.fromkeys(shown):
-        sections += _sections(results, table, quantity, step)
-    return sections
-
-
-def _sections(
-    results: Results, table: str, quantity: str | None, step: Mapping[str, Json]
-) -> Iterator[dict[str, Json]]:
-    rows = results.tables[table]
-    if table == "spectra":
-        for operator, scope in rows.select("operator", "scope").unique(maintain_order=True).rows():
-            yield {"kind": "spectral_density", "operator": operator, "scope": scope}
-    elif table == "histograms":
-        yield {"kind": "histogram", "quantity": quantity}
-    elif table == "sites":
-        rows = rows.filter(pl.col("quantity") == quantity)
-        scale = "log" if (rows["value"] > 0).all() else "linear"
-        layered = pl.col("layer").is_not_null()
-        for (stack, sublayer), place_rows in rows.filter(layered).group_by("stack", "sublayer", maintain_order=True):
-            if place_rows["layer"].n_unique() >= _FEWEST_LAYERS:
-                where = {"stack": stack, "sublayer": sublayer, **step}
-                yield {"kind": "depth_profile", "quantity": quantity, "where": where, "scale": scale}
-        if step:
-            total = rows.filter(pl.col("tensor").is_null())
-            if not total.is_empty():
-                yield {"kind": "depth_profile", "quantity": quantity, "x": "step", "where": {"tensor": None}}
-        else:
+        rows = results.tables[table]
+        if table == "spectra":
+            for operator, scope in rows.select("operator", "scope").unique(maintain_order=True).rows():
+                sections.append({"kind": "spectral_density", "operator": operator, "scope": scope})
+        elif table == "histograms":
+            sections.append({"kind": "histogram", "quantity": quantity})
+        elif table == "sites":
+            rows = rows.filter(pl.col("quantity") == quantity)
+            scale = "log" if (rows["value"] > 0).all() else "linear"
+            layered = pl.col("layer").is_not_null()
+            places = rows.filter(layered).group_by("stack", "sublayer", maintain_order=True)
+            for (stack, sublayer), place_rows in places:
+                if place_rows["layer"].n_unique() >= _FEWEST_LAYERS:
+                    where = {"stack": stack, "sublayer": sublayer, **step}
+                    profile = {"kind": "depth_profile", "quantity": quantity, "where": where, "scale": scale}
+                    sections.append(profile)
+            if step:
+                if rows["tensor"].null_count():  # the total of all parameters
+                    where = {"tensor": None}
+                    sections.append({"kind": "depth_profile", "quantity": quantity, "x": "step", "where": where})
+                continue
             # Tables of what stands in no layer: of sublayers that share a tensor, or of tensors that share a sublayer.
             rows = rows.filter(~layered)
             shared, listed = "tensor", "sublayer"
@@ -63,4 +58,6 @@ def _sections(
                 shared, listed = listed, shared
             for stack, place in rows.select("stack", shared).unique(maintain_order=True).rows():
                 where = {"layer": None, "stack": stack, shared: place}
-                yield {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}
+                section = {"kind": "table", "quantity": quantity, "rows": listed, "columns": "model", "where": where}
+                sections.append(section)
+    return sections

@@ -73,7 +73,14 @@ def register_model(
     """
 
     def register(build: OwnBuild) -> OwnBuild:
-        supplied, settable = _parameters(name, build)
+        # lnlab supplies the number of rows, and a spec may set what stands behind the `*`.
+        parameters = list(signature(build, eval_str=True).parameters.values())
+        settable = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+        supplied = [p for p in parameters if p not in settable]
+        if len(supplied) != 1 or supplied[0].kind > Parameter.POSITIONAL_OR_KEYWORD:
+            what = f"its builder takes ({', '.join(map(str, parameters))})"
+            remedy = "write (size, *, ...): lnlab supplies the rows, a spec the rest"
+            raise LabError(Issue("unsupported", f"model '{name}'", what, remedy))
 
         def build_addressed(size: int, parts: Mapping[str, Any], **choice: Any) -> nn.Module:  # noqa: ARG001
             module = build(size, **choice)
@@ -88,7 +95,7 @@ def register_model(
         # Its signature is the schema of a model in a spec, so it has to be that of the user's builder and `parts`.
         build_addressed.__doc__ = build.__doc__
         parts = Parameter("parts", Parameter.POSITIONAL_OR_KEYWORD)
-        build_addressed.__signature__ = Signature([supplied, parts, *settable])  # type: ignore[attr-defined]
+        build_addressed.__signature__ = Signature([*supplied, parts, *settable])  # type: ignore[attr-defined]
         models.register(
             name,
             version=version,
@@ -116,25 +123,10 @@ def _written_out(sites: Mapping[str, str], choice: Mapping[str, Any]) -> dict[st
         raise LabError(Issue("unsupported", "", what, f"choose from {listed(choice)}")) from error
 
 
-def _parameters(name: str, build: Callable[..., nn.Module]) -> tuple[Parameter, list[Parameter]]:
-    """What lnlab supplies to a builder, the number of rows, and what a spec may set."""
-    parameters = list(signature(build, eval_str=True).parameters.values())
-    settable = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    supplied = [p for p in parameters if p not in settable]
-    if len(supplied) != 1 or supplied[0].kind > Parameter.POSITIONAL_OR_KEYWORD:
-        what = f"its builder takes ({', '.join(map(str, parameters))})"
-        raise LabError(
-            Issue(
-                "unsupported", f"model '{name}'", what, "write (size, *, ...): lnlab supplies the rows, a spec the rest"
-            )
-        )
-    return supplied[0], settable
-
-
 @lru_cache(maxsize=1024)
 def _counted(choice: str, rows: int) -> tuple[tuple[int, int], bool]:
     """The size of a model, and whether its stream is known."""
-    resolved = loads(choice)
+    resolved = loads(choice)  # text, as the cache needs keys with a hash
     try:
         with torch.device("meta"):
             model: AddressedModel = models.builder(resolved)(rows, {})

@@ -34,22 +34,18 @@ def check_repeatable(where: str, evaluate: Callable[[], Tensor]) -> Tensor:
     before = _generators()
     first = evaluate()
     drawn = _generators() != before
+    one = first.detach()
+    allowed = _ROUNDING * torch.finfo(one.dtype).eps * one.abs().max() if one.numel() else 0.0
     for _ in range(_AGAIN if drawn else 1):
-        again = evaluate()
-        if not _same(first.detach(), again.detach()):
-            values = f": {first.item():.6g} and {again.item():.6g}" if first.numel() == 1 else ""
+        other = evaluate().detach()  # without its graph, which would take memory in the next pass
+        same = one.shape == other.shape and bool(((one - other).abs() <= allowed).all())
+        # A result that has NaN at the same places is the same, and its difference is NaN.
+        if not same and not torch.equal(one.nan_to_num(), other.nan_to_num()):
+            values = f": {one.item():.6g} and {other.item():.6g}" if one.numel() == 1 else ""
             what = f"two passes of one batch in evaluation mode differ{values}"
             remedy = RANDOM if drawn else "let the model keep nothing from pass to pass that its result depends on"
             raise LabError(Issue("unsupported", where, what, remedy))
-        del again
     return first
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    allowed = _ROUNDING * torch.finfo(one.dtype).eps * one.abs().max() if one.numel() else 0.0
-    return bool(((one - other).abs() <= allowed).all()) or torch.equal(one.nan_to_num(), other.nan_to_num())
 
 
 def _generators() -> tuple[object, ...]:

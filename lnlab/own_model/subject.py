@@ -81,6 +81,7 @@ class Subject:
         content = hashlib.sha256(repr(self.loss).encode())
         for name, tensor in (*self.structure.named_parameters(), *self.structure.named_buffers()):
             content.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            # As bytes, as NumPy knows no bfloat16.
             content.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
         return content.hexdigest()
 

@@ -99,7 +99,7 @@ class TableSpec:
         try:
             return work()
         except LabError as error:
-            if type(error) is not LabError:
+            if type(error) is not LabError:  # a subclass has given its issues their places already
                 raise
             placed = []
             for issue in error.issues:  # its place is a path in the spec, words and numbers between points
@@ -125,7 +125,20 @@ def read_table_spec(path: Path) -> TableSpec:
     ]
     if problems:
         raise SpecError(*problems)
-    source = _source(document)
+    given: Any = document.data["results"]
+    if not isinstance(given, Mapping):
+        remedy = "write {kind: table, files: [runs.csv], seed: seed, axes: [...]}"
+        raise SpecError(Issue("wrong-type", document.where(("results",)), "is no mapping", remedy))
+    try:
+        source = TableSource.model_validate(dict(given))
+    except ValidationError as error:
+        found = parameter_issues(error, given, TableSource.model_fields, "results")
+        raise SpecError(
+            *(
+                replace(issue, place=document.where(("results", *issue.path), key=issue.code == "unknown-key"))
+                for issue in found
+            )
+        ) from error
     patterns = [source.files] if isinstance(source.files, str) else source.files
     try:
         rows, digests = read_tables(matching(patterns, path.parent), (source.seed,), source.runs)
@@ -144,20 +157,3 @@ def read_table_spec(path: Path) -> TableSpec:
         raise SpecError(*(Issue(p.code, where, p.what, p.remedy) for p in error.issues)) from error
     inputs = {Path(os.path.relpath(file, path.parent)).as_posix(): sha for file, sha in digests.items()}
     return TableSpec(document, measurements, digest=digest([text, list(digests.values())]), inputs=inputs)
-
-
-def _source(document: SpecDocument) -> TableSource:
-    given: Any = document.data["results"]
-    if not isinstance(given, Mapping):
-        remedy = "write {kind: table, files: [runs.csv], seed: seed, axes: [...]}"
-        raise SpecError(Issue("wrong-type", document.where(("results",)), "is no mapping", remedy))
-    try:
-        return TableSource.model_validate(dict(given))
-    except ValidationError as error:
-        found = parameter_issues(error, given, TableSource.model_fields, "results")
-        raise SpecError(
-            *(
-                replace(issue, place=document.where(("results", *issue.path), key=issue.code == "unknown-key"))
-                for issue in found
-            )
-        ) from error

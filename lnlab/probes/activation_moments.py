@@ -45,6 +45,7 @@ def activation_moments(
     moments: dict[Site, tuple[float, float, float]] = {}
     for site, sums in site_sums(state, batches, split, _terms).items():
         mean, square, sigma, _ = (sums / sums[3]).tolist()
+        # The difference keeps its digits where the mean is large, as `site_sums` adds in float64.
         moments[site] = mean, square - mean**2, sigma
     for site, values in moments.items():
         for quantity, value in zip(_QUANTITIES, values, strict=False):

@@ -104,6 +104,7 @@ def _moments(state: State) -> dict[str, Moments]:
             mean = None  # schedule-free AdamW has no first moment
             if "exp_avg" in memory:
                 mean = memory["exp_avg"] / (1 - group["betas"][0] ** float(memory["step"]))
+            # In place, as `second_moment` has divided: this v is not the optimizer's.
             by_name[names[id(p)]] = Moments(mean, v.sqrt_(), group["eps"])
     if not by_name:
         what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"

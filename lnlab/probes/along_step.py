@@ -67,14 +67,25 @@ def along_step(
         line[x] = point.loss, change
         yield {"quantity": LOSS, "x": x, "value": point.loss}
         yield {"quantity": CHANGE, "x": x, "value": change}
-    length = rate * joint_norm(start.gradient)
     # What Yu (2024) calls Lipschitz and smoothness.
     losses, changes = _columns({x: line[x] for x in linear_multiples(points)})
     quantities = {
         "loss_deviation": (losses - start.loss).abs().max().item(),
         "gradient_deviation": changes.max().item(),
     }
-    quantities |= _bands(start.loss, {x: line[x] for x in geometric_multiples(points, reach)}, length)
+    # The bands and the effective constants of Santurkar et al. (2018).
+    spaced = {x: line[x] for x in geometric_multiples(points, reach)}
+    losses, changes = _columns(spaced)
+    quantities |= {
+        "loss_band_low": losses.min().item(),
+        "loss_band_high": losses.max().item(),
+        "gradient_predictiveness_low": changes.min().item(),
+        "gradient_predictiveness_high": changes.max().item(),
+    }
+    if length := rate * joint_norm(start.gradient):  # 0 at a stationary point, which has no effective constants
+        distances = length * torch.tensor(list(spaced), dtype=torch.float64)
+        quantities["effective_lipschitz"] = ((losses - start.loss).abs() / distances).max().item()
+        quantities["effective_smoothness"] = (changes / distances).max().item()
     for quantity, value in quantities.items():
         yield {"quantity": quantity, "value": value}
 
@@ -92,26 +103,8 @@ def linear_multiples(points: int) -> list[float]:
 def geometric_multiples(points: int, reach: tuple[float, float]) -> list[float]:
     """Multiples of the rate from one to the other, in geometric progression."""
     low, high = reach
+    # The ends are written out, as their powers would miss them by rounding.
     return [low, *(low * (high / low) ** (i / (points - 1)) for i in range(1, points - 1)), high]
-
-
-def _bands(start: float, line: Line, length: float) -> dict[str, float]:
-    """Return the bands and the effective constants of Santurkar et al. (2018).
-
-    ``length`` is the length of a step of one rate. It is 0 at a stationary point, which has no effective constants.
-    """
-    losses, changes = _columns(line)
-    distances = length * torch.tensor(list(line), dtype=torch.float64)
-    bands = {
-        "loss_band_low": losses.min().item(),
-        "loss_band_high": losses.max().item(),
-        "gradient_predictiveness_low": changes.min().item(),
-        "gradient_predictiveness_high": changes.max().item(),
-    }
-    if length:
-        bands["effective_lipschitz"] = ((losses - start).abs() / distances).max().item()
-        bands["effective_smoothness"] = (changes / distances).max().item()
-    return bands
 
 
 def _columns(line: Line) -> torch.Tensor:

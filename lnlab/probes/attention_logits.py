@@ -121,16 +121,13 @@ class _Paths:
     def __enter__(self) -> Callable[[], str]:
         for path, module in self._model.named_modules():
             before = module.register_forward_pre_hook(lambda _m, _x, path=path: self._stack.append(path))
-            after = module.register_forward_hook(lambda _m, _x, _y: self._pop_path(), always_call=True)
+            # A slice is deleted, as `pop` would fail where a module was entered before the hooks were there, and the
+            # path that it returns would replace the module's output.
+            leave = lambda _m, _x, _y: self._stack.__delitem__(slice(-1, None))  # noqa: E731
+            after = module.register_forward_hook(leave, always_call=True)
             self._hooks.callback(before.remove)
             self._hooks.callback(after.remove)
         return lambda: self._stack[-1] if self._stack else ""
-
-    # A method, as a hook that returned the popped path would replace the module's output by it. The stack is empty
-    # where a module was entered before the hooks were there.
-    def _pop_path(self) -> None:
-        if self._stack:
-            self._stack.pop()
 
     def __exit__(self, *_: object) -> None:
         self._hooks.close()

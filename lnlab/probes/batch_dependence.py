@@ -50,7 +50,7 @@ def batch_dependence(
     for quantity, remembered in _QUANTITIES.items():
         with in_mode(state.model, training=False, remembered=remembered):
             pairs = (
-                (in_batch[: len(alone)], alone)
+                (in_batch[: len(alone)], alone)  # alone it has no padding, and so fewer positions
                 for batch in sampled
                 for row, in_batch in enumerate(functional_call(state.model, weights, (batch,)))
                 for alone in functional_call(state.model, weights, (single_sentence(batch, row),))

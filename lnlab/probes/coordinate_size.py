@@ -68,6 +68,7 @@ def _coordinates(
     with activations(model) as stream, _attention_logits(model, masks) as logits:
         output = functional_call(model, dict(parameters), (batch,))
         tokens = {site: x[masks[site.stack]] for site, x in stream.items()}
+    # A task of labels has one answer a sentence, and none of them is padding.
     answered = masks[list(stacks(model))[-1]] if output.dim() == 3 else ...
     tokens |= logits | {Site(None, None, "output", "logits"): output[answered]}
     return {site: x.double() for site, x in tokens.items()}

@@ -31,6 +31,7 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
     ``nll`` is never smoothed; both are in nats a token. For labels ``accuracy`` is the share of right ones. Of a task
     without an end, eight batches are read. The training split has no ``loss`` here: that curve is of training batches.
     """
+    # Not `evaluating`, under which batch norms would use the batch; whoever measures a state restores its modes.
     state.model.eval()
     for quantity, value in scored(state, split).items():
         if split in EVALUATED[quantity]:

@@ -59,7 +59,7 @@ def future_dependence(
     sampled = state.batches(batches, split)
 
     def logits(batch: Batch) -> Tensor:
-        answers: Tensor = functional_call(state.model, weights, (batch,))[0]
+        answers: Tensor = functional_call(state.model, weights, (batch,))[0]  # of the only sentence of its batch
         return answers
 
     with evaluating(state.model):

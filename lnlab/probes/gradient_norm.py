@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -24,10 +24,9 @@ from lnlab.measured.gradients import GRADIENT_NORM
 from lnlab.nn.sites import Site, addressed, separated, values_by_site, weights
 from lnlab.probes.probe import State, evaluating, probes, reads_next_update, with_gradient
 from lnlab.probes.rounding import noise_masks
-from lnlab.probes.support.known_sites import SitesByQuantity, at_all_sites
+from lnlab.probes.support.known_sites import at_all_sites
 from lnlab.probes.support.loss_gradients import accumulator, gradients_of
 from lnlab.probes.support.training_state import next_update_gradient
-from lnlab.registry import Choice
 from lnlab.tables import Row
 
 SAFE = (1e-10, 1e18)
@@ -35,18 +34,7 @@ SAFE = (1e-10, 1e18)
 
 _QUANTITIES = tuple(GRADIENT_NORM)
 
-Measured = tuple[list[Site], dict[str, list[float]], dict[Site, float]]
-"""The sites, by quantity a value for each of them, and shares of entries that are nothing but rounding."""
-
 _norm = torch.linalg.vector_norm
-
-
-def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
-    # Rounding decides which biases have a norm, and training which gradients its update uses: unknown before a run.
-    if choice["biases"] or choice["batches"] == "step":
-        return {}
-    measured = _QUANTITIES[:5] if choice["batches"] > 1 else _QUANTITIES[:3]
-    return at_all_sites(measured, [site for site, _ in weights(model)])
 
 
 @probes.register(
@@ -56,7 +44,12 @@ def _sites(model: nn.Module, choice: Choice) -> SitesByQuantity:
     quantities=GRADIENT_NORM,
     ahead=reads_next_update,
     revision=lambda choice: 2 if choice["biases"] else None,
-    sites=_sites,
+    # Rounding decides which biases have a norm, and training which gradients its update uses: unknown before a run.
+    sites=lambda model, choice: (
+        {}
+        if choice["biases"] or choice["batches"] == "step"
+        else at_all_sites(_QUANTITIES[: 5 if choice["batches"] > 1 else 3], [site for site, _ in weights(model)])
+    ),
     any_model=lambda _: True,
 )
 def gradient_norm(
@@ -80,38 +73,40 @@ def gradient_norm(
         LabError: the next update's gradient is requested, and there will be no update.
     """
     if batches == "step":
-        sites, values, shares = _measure_next_update(state, biases)
+        named = next_update_gradient(state)
+        entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
+        _require_matrices(entries)
+        sites, gradients = zip(*entries, strict=True)
+        norm = frobenius_norms(gradients)
+        rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
+        values = {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}
+        shares = _shares(state, named) if biases else {}
     else:
-        sites, values, shares = _measure(state, batches, split, biases)
+        tokens = []
+        norms = []
+        with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
+            selected = [(site, p) for site, p in leaves if biases or p.dim() > 1]
+            _require_matrices(selected)
+            sites, parameters = zip(*selected, strict=True)
+            sums = [accumulator(p) for p in parameters]
+            for batch in state.batches(batches, split):
+                loss, count = state.task.loss(state.model, batch)
+                parts = gradients_of(loss, parameters)
+                torch._foreach_add_(sums, parts)
+                norms.append(frobenius_norms(parts))
+                tokens.append(count)
+                del loss, parts  # so that the next batch gets their memory and not fresh pages
+            # With the biases every leaf is selected, so that names and sums are in the same order.
+            names = [name for name, _, _ in addressed(state.model)]
+            shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
+        elements = torch.tensor([p.numel() for p in parameters], dtype=torch.float64)
+        values = norms_and_noise(frobenius_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
     for i, site in enumerate(sites):
         if shares.get(site) != 1.0:
             for quantity, value in values.items():
                 yield {"quantity": quantity, **site.row(), "value": value[i]}
     for site, share in shares.items():
         yield {"quantity": _QUANTITIES[5], **site.row(), "value": share}
-
-
-def _measure(state: State, batches: int, split: str, biases: bool) -> Measured:
-    """Measure the mean gradient over batches."""
-    tokens = []
-    norms = []
-    with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
-        selected = [(site, p) for site, p in leaves if biases or p.dim() > 1]
-        _require_matrices(selected)
-        sites, weights = zip(*selected, strict=True)
-        sums = [accumulator(p) for p in weights]
-        for batch in state.batches(batches, split):
-            loss, count = state.task.loss(state.model, batch)
-            gradients = gradients_of(loss, weights)
-            torch._foreach_add_(sums, gradients)
-            norms.append(frobenius_norms(gradients))
-            tokens.append(count)
-            del loss, gradients  # so that the next batch gets their memory and not fresh pages
-        names = [name for name, _, _ in addressed(state.model)]
-        shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
-    elements = torch.tensor([p.numel() for p in weights], dtype=torch.float64)
-    values = norms_and_noise(frobenius_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
-    return list(sites), values, shares
 
 
 def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
@@ -121,18 +116,6 @@ def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
         raise LabError(
             Issue("unsupported", "", what, "write {'kind': 'gradient_norm', 'biases': True} to measure these")
         )
-
-
-def _measure_next_update(state: State, biases: bool) -> Measured:
-    """Measure the gradient that the next update will use."""
-    named = next_update_gradient(state)
-    entries = [(site, g) for site, g in values_by_site(state.model, named) if biases or g.dim() > 1]
-    _require_matrices(entries)
-    sites, gradients = zip(*entries, strict=True)
-    norm = frobenius_norms(gradients)
-    rms = norm / torch.tensor([g.numel() for g in gradients], dtype=torch.float64).sqrt()
-    shares = _shares(state, named) if biases else {}
-    return list(sites), {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}, shares
 
 
 def _shares(state: State, gradients: Mapping[str, Tensor]) -> dict[Site, float]:

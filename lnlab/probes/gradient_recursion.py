@@ -61,36 +61,30 @@ def gradient_recursion(
     Raises:
         LabError: a stack is neither Post-LN nor Pre-LN, or has norms with statistics of many tokens.
     """
+    # Frozen weights require a gradient here, too: a stream without a graph has none.
     model = deepcopy(state.model).double().requires_grad_()
     by_name = stacks(model)
-    forms = {name: _forms(stack) for name, stack in by_name.items()}
+    forms = {}
+    for name, stack in by_name.items():
+        kinds = {type(layer.placement) for layer in stack.layers}
+        if stack.pooled:
+            what = "the gradient recursions are of norms that see one token at a time"
+            raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with norm: layer, rms or none"))
+        if kinds not in ({Post}, {Pre}):
+            what = f"there is no gradient recursion for {' and '.join(sorted(kind.__name__ for kind in kinds))}"
+            raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with placement: post or pre"))
+        forms[name] = POST if kinds == {Post} else PRE
     sums: dict[tuple[str, str, int], Tensor] = defaultdict(lambda: torch.zeros(2))
     with evaluating(model), torch.enable_grad():
         for batch in state.batches(batches, split):
             with _record_passages(by_name) as passages:
                 loss, _ = state.task.loss(model, batch)
-            for stack, passage in passages.items():
-                for quantity, layer, squares in _compared(by_name[stack], passage, loss, forms[stack]):
-                    sums[quantity, stack, layer] = sums[quantity, stack, layer] + squares
-    for (quantity, stack, layer), (error, size) in sums.items():
-        site = {"stack": stack, "layer": layer, "sublayer": None, "tensor": "in"}
+            for name, passage in passages.items():
+                for quantity, layer, squares in _compared(by_name[name], passage, loss, forms[name]):
+                    sums[quantity, name, layer] = sums[quantity, name, layer] + squares
+    for (quantity, name, layer), (error, size) in sums.items():
+        site = {"stack": name, "layer": layer, "sublayer": None, "tensor": "in"}
         yield {"quantity": quantity, **site, "value": (error / size).sqrt().item()}
-
-
-def _forms(stack: Stack) -> Mapping[str, Form]:
-    """Return the recursions that hold for a stack, by quantity.
-
-    Raises:
-        LabError: the stack is neither Post-LN nor Pre-LN, or has norms with statistics of many tokens.
-    """
-    kinds = {type(layer.placement) for layer in stack.layers}
-    if stack.pooled:
-        what = "the gradient recursions are of norms that see one token at a time"
-        raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with norm: layer, rms or none"))
-    if kinds not in ({Post}, {Pre}):
-        what = f"there is no gradient recursion for {' and '.join(sorted(kind.__name__ for kind in kinds))}"
-        raise LabError(Issue("unsupported", "", what, "measure gradient_recursion with placement: post or pre"))
-    return POST if kinds == {Post} else PRE
 
 
 @contextmanager
@@ -113,6 +107,7 @@ def _compared(
 ) -> Iterator[tuple[str, int, Tensor]]:
     """Yield quantity, layer and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch; nothing where the stack has no gradient."""
     streams = [x for x, *_ in passage]
+    # The graph is kept, as the next stack differentiates the same loss.
     *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)
     if not top.any():
         return
@@ -134,5 +129,5 @@ def _compared(
 
 
 def _placements(stack: Stack) -> list[Post | Pre]:
-    # `_forms` has refused every other placement; the test is for the type checker.
+    # `gradient_recursion` has refused every other placement; the test is for the type checker.
     return [placement for layer in stack.layers if isinstance(placement := layer.placement, Post | Pre)]

@@ -107,6 +107,7 @@ class _StackEndpoints(nn.Module):
             for name, stack in stacks(self.model).items():
 
                 def begin(_m: nn.Module, _x: object, y: Tensor, name: str = name) -> Tensor:
+                    # What the hook returns replaces the embedding's output, so that the graph begins at this leaf.
                     starts[name] = y.detach().requires_grad_()
                     return starts[name]
 

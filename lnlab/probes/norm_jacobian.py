@@ -49,6 +49,7 @@ def norm_jacobian(
             masks = token_masks(batch)
             sites = list(seen)
             pairs = list(seen.values())
+            # The graph is kept, as every norm is differentiated by itself below.
             outer = torch.autograd.grad(
                 loss, [y for _, y in pairs], retain_graph=True, allow_unused=True, materialize_grads=True
             )

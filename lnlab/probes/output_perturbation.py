@@ -106,6 +106,7 @@ def moving_tensors(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...
     all_stacks = list(stacks(f.model))
     feeding = all_stacks[: 1 + max(map(all_stacks.index, f.stack_names))]
     uses = [(site, p) for site, p in weights(f.model) if site.stack in feeding and (tables or site.tensor != "table")]
+    # Reversed, as the last entry of a key stays: that of the first use of a tied tensor.
     return {names[id(p)]: tuple(site.row().values()) for site, p in reversed(uses)}
 
 

@@ -57,7 +57,12 @@ def residual_dependency(
             for name, stack in stacks(state.model).items():
                 tensors = {site: x[masks[name]] for site, x in seen.items() if site.stack == name}
                 for i, (site, parts) in enumerate(parts_of_stream(name, stack, tensors), 1):
-                    rows[site] = rows.get(site, torch.zeros(())) + _sigma(parts[: i + 1]).sum(1, dtype=torch.float64)
+                    # Of x_0 and the branches up to i: later ones are zero still, and the shifts come last.
+                    present = parts[: i + 1]
+                    # By the norm of the centred parts, as `Tensor.std` takes five times as long.
+                    centred = present - present.mean(-1, keepdim=True)
+                    sigma = torch.linalg.vector_norm(centred, dim=-1) / present.shape[-1] ** 0.5
+                    rows[site] = rows.get(site, torch.zeros(())) + sigma.sum(1, dtype=torch.float64)
     for site, row in rows.items():
         beta = (row / row.norm()).tolist()
         for j, value in enumerate(beta if matrix else ()):
@@ -65,13 +70,6 @@ def residual_dependency(
         yield {"quantity": "own_dependency", **site.row(), "value": beta[-1]}
         if beta[-1]:
             yield {"quantity": "own_dependency_inverse_sq", **site.row(), "value": beta[-1] ** -2}
-
-
-def _sigma(parts: Tensor) -> Tensor:
-    # The standard deviation over the last dimension; `Tensor.std` takes five times as long.
-    centred = parts - parts.mean(-1, keepdim=True)
-    sigma: Tensor = torch.linalg.vector_norm(centred, dim=-1) / parts.shape[-1] ** 0.5
-    return sigma
 
 
 def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterator[tuple[Site, Tensor]]:

@@ -6,7 +6,7 @@ is the diagonal of sqrt(v̂) + ε, and both hold for the loss over all data: bat
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -34,18 +34,15 @@ _TYPICAL = 25
 """Products that a tolerance of a hundredth needs as a rule."""
 
 
-def _passes(params: dict[str, Any]) -> float:
-    """Count the products that are usually needed, and the gradients from which Adam's v is estimated."""
-    # A backward pass costs about twice a forward pass, so a gradient is three of them.
-    moments = 3 * params["moments"] if params["coordinates"] == "adam_at_rest" else 0
-    products = min(params["steps"], _TYPICAL)
-    return float(params["batches"]) * passes("hessian", products, keep=params["keep"]) + moments
-
-
 @probes.register(
     "sharpness",
     table="sites",
-    passes=_passes,
+    # Of the products that are usually needed, and of the gradients from which Adam's v is estimated: 3 passes each, as
+    # a backward pass costs about two forward passes.
+    passes=lambda choice: (
+        float(choice["batches"]) * passes("hessian", min(choice["steps"], _TYPICAL), keep=choice["keep"])
+        + (3 * choice["moments"] if choice["coordinates"] == "adam_at_rest" else 0)
+    ),
     memory=lambda choice, load: peak_bytes(
         load,
         OPERATOR_PARTS["hessian"],
@@ -125,6 +122,7 @@ def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], 
 
     diagonal = settled_diagonal(map(gradient, batches), eps)
     names = {id(p): name for name, p in state.model.named_parameters()}
+    # sqrt(v) again, for the sizes of gradients; v = 0 has P = 0 and would be -ε.
     roots = torch.split((diagonal - eps).clamp(min=0), [p.numel() for p in chosen])
     sizes = {names[id(p)]: root.view_as(p) for p, root in zip(chosen, roots, strict=True)}
     return without_noise(diagonal, state, chosen, noise_masks(state.model, sizes))

@@ -102,6 +102,7 @@ def _change_of_any_model(
                 parameters[name].sub_(delta)
             for batch in read:
                 state.task.loss(model, batch)
+            # Copied, as adding the update again would round.
             for name, x in now.items():
                 parameters[name].copy_(x)
     finally:

@@ -28,18 +28,17 @@ INFINITE = 1020
 def counts(x: Tensor) -> Tensor:
     """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
     single = x.detach().flatten().float()
-    signed = torch.bincount(_signed_codes(single), minlength=2 * CODES)
+    # The upper eleven bits and the sign in front of them, from 0 to 2,047.
+    if single.is_cpu:  # torch shifts no unsigned numbers, and another pass over all entries would take off the sign
+        codes = torch.from_numpy((single.numpy().view(np.uint32) >> 21).view(np.int32))
+    else:
+        codes = (single.view(torch.int32) >> 21).bitwise_and_(2 * CODES - 1)
+    signed = torch.bincount(codes, minlength=2 * CODES)
     bins = signed[:CODES] + signed[CODES:]
+    # The first code is that of the smallest subnormal numbers, too, from which the zeros are taken apart.
     zeros = len(single) - single.count_nonzero() if bins[0] else bins.new_zeros(())
     bins[0] -= zeros
     return torch.cat([zeros[None], bins])
-
-
-def _signed_codes(single: Tensor) -> Tensor:
-    """The upper eleven bits and the sign in front of them: (entries,) int32, from 0 to 2,047."""
-    if single.is_cpu:  # torch shifts no unsigned numbers, and another pass over all entries would take off the sign
-        return torch.from_numpy((single.numpy().view(np.uint32) >> 21).view(np.int32))
-    return (single.view(torch.int32) >> 21).bitwise_and_(2 * CODES - 1)
 
 
 @cache

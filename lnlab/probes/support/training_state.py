@@ -60,6 +60,7 @@ def next_rate(state: State) -> float:
         LabError: no update will be made.
     """
     group = require(state.optimizer, "an optimizer").param_groups[0]
+    # `lr` is the rate of the last update, and the factor of a schedule is on the initial one.
     return float(group.get("initial_lr", group["lr"]) * (state.schedule(state.step + 1) if state.schedule else 1.0))
 
 

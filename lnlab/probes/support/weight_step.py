@@ -53,6 +53,7 @@ class Start:
         self.at = doubles(f)
         with torch.no_grad():
             self.outputs = [self.outputs_at(self.at, batch) for batch in batches]
+        # The squared norm of a one at every token is their number.
         self.tokens = self.squared_norms(
             [{s: torch.ones_like(y[..., :1]) for s, y in outputs.items()} for outputs in self.outputs]
         )
