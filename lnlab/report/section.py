@@ -14,6 +14,7 @@ import polars as pl
 from lnlab.facts import SectionFacts
 from lnlab.keys import Json
 from lnlab.registry import Registry
+from lnlab.report.charts.vega_lite import unchecked
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.data.figure import FigureData
 from lnlab.report.table import Grid
@@ -59,7 +60,8 @@ class Figure(ABC):
     @cached_property
     def spec(self) -> Mapping[str, Json]:
         """The drawing, made once."""
-        return self.drawing()
+        with unchecked():
+            return self.drawing()
 
     @property
     def points(self) -> pl.DataFrame:

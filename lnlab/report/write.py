@@ -166,13 +166,13 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     drawn_parts = figures.draw_parts([*parts, *forest_part])
     sections = drawn_parts[: len(parts)]
     overview = drawn_parts[-1] if section else None
-    script, style = html.page_script(folders).encode(), html.page_style(folders).encode()
+    script, style = html.page_script(folders), html.page_style(folders)
     assets = reports / "assets"
     shared: dict[Path, bytes] = {}
     if not drawing.single_file:
-        shared[assets / f"vega-{digest_bytes(script)[:16]}.js"] = script
+        shared[assets / f"vega-{digest_bytes(script.encode())[:16]}.js"] = script.encode()
         if drawing.lean:
-            shared[assets / f"page-{digest_bytes(style)[:16]}.css"] = style
+            shared[assets / f"page-{digest_bytes(style.encode())[:16]}.css"] = style.encode()
     script_path, style_path = ([*(_seen_from(out, path) for path in shared), None, None])[:2]
     page = html.render_page(
         folders,
@@ -182,6 +182,8 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         sections,
         overview,
         root=root,
+        script=script,
+        style=style,
         shared=script_path,
         style_path=style_path,
         lean=drawing.lean,

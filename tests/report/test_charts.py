@@ -4,6 +4,8 @@ import itertools
 import re
 from dataclasses import replace
 
+import altair as alt
+import jsonschema
 import numpy as np
 import polars as pl
 import pytest
@@ -12,9 +14,10 @@ import vl_convert
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
 from lnlab.report.compose import ReportPart, build_parts
-from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.figures.drawing import diagram_data
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.forest_plot import forest_section
+from lnlab.report.section import Figure
 from lnlab.report.theme import COLOURS, DASHES, SHAPES, series_style
 
 PROTAN = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
@@ -74,10 +77,14 @@ def test_a_drawing_that_is_not_valid_is_an_error_with_a_reason():
         render.to_svg({"mark": {"type": "no such mark"}, "data": {"values": [{"a": 1}]}})
 
 
+class Broken(Figure):
+    def drawing(self):
+        return {"layer": [{"mark": {"type": "no such mark"}}]}
+
+
 def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results):
     good, other = build_parts(replace(facts, sections=facts.sections[:2]), results)
-    drawn = {"layer": [{"mark": {"type": "no such mark"}}]}
-    broken = Diagram(data=diagram_data(pl.DataFrame()), drawn=drawn, subject="", shows="", finding="", headings={})
+    broken = Broken(data=diagram_data(pl.DataFrame()), subject="", shows="", finding="", headings={}, statistic=None)
     shown = draw_parts([replace(good, section=replace(good.section, charts=(broken,))), other])
     assert "cannot be drawn" in shown[0].part.error
     assert shown[0].part.section is None
@@ -87,6 +94,33 @@ def test_a_chart_that_cannot_be_drawn_breaks_its_own_section_only(facts, results
 def test_the_script_of_a_page_cannot_end_its_element():
     with pytest.raises(RuntimeError, match="</script"):
         render.vega_bundle('window.x = "</" + "script>"; window.y = "</script>"')
+
+
+def test_the_script_is_put_together_once_and_again_where_the_kept_one_was_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(render, "user_cache_path", lambda name: tmp_path / name)
+    calls = []
+    monkeypatch.setattr(
+        render.vl_convert, "javascript_bundle", lambda text, **_: calls.append(text) or f"made of {text}"
+    )
+    bundle = render.vega_bundle.__wrapped__
+    assert bundle("a") == bundle("a") == "made of a"
+    assert bundle("b") == "made of b"
+    assert calls == ["a", "b"]
+    kept = next(path for path in tmp_path.rglob("*.js") if path.read_bytes().endswith(b" a"))
+    for changed in (kept.read_bytes() + b";steal()", kept.read_bytes()[:-1], b"", b"\xff\n"):
+        kept.write_bytes(changed)
+        assert bundle("a") == "made of a"
+    assert calls == ["a", "b", *4 * "a"]
+    monkeypatch.setattr(render, "user_cache_path", lambda name: tmp_path / "a file" / name)
+    (tmp_path / "a file").write_bytes(b"")
+    assert bundle("c") == "made of c", "without a folder to keep it in it is made all the same"
+
+
+def test_drawings_are_vega_lite_though_nobody_looks_while_they_are_made(every):
+    for chart in every:
+        alt.Chart.from_dict(dict(chart.spec))  # against the schema
+    with pytest.raises(jsonschema.ValidationError):
+        alt.Axis(orient="nowhere")  # and outside of lnlab's drawings Altair looks as ever
 
 
 def linear(colour):

@@ -215,7 +215,28 @@ def test_a_cumulative_spectrum_shows_its_ends_alone():
     placed = [row | {"node": node, "weight": w} for row, node, w in zip(rows, nodes, weights, strict=True)]
     (chart,) = cumulative_spectrum(results_of(placed)).charts
     assert 0.2 <= chart.seeds["x"].min() < 0.21, "between this node and the last, half of a million are anywhere"
-    assert 5 < chart.seeds["value"].max() <= 10
+    positive, negative = (chart.seeds.filter(panel=panel).sort("x") for panel in chart.data.panels)
+    # five lie at 0.2 and five at 2: half a step above each, straight between them on powers of ten from 1e-4 of 2 on
+    steps = [math.log10(1 + at / 2e-4) for at in (0.2, positive["x"][0], 2.0)]
+    assert positive["value"][0] == pytest.approx(7.5 - 5 * (steps[1] - steps[0]) / (steps[2] - steps[0]), rel=1e-9)
+    assert set(negative.filter(pl.col("x") < 2)["value"].round(9)) == {10.0}, "the outlier is one step of all ten"
+
+
+def test_a_caption_says_where_a_band_is_cut_and_only_there():
+    """Of one seed no eigenvalue lies as far out as those of the other."""
+    placed = [
+        row | {"size": 1_000_000, "node": node * far, "weight": weight}
+        for seed, far in ((1, 1.0), (2, 0.5))
+        for row, node, weight in zip(
+            rows_of("post", seed, draws=(1,)), (-2.0, 1e-3, 0.2, 2.0), (1e-5, 0.99998, 5e-6, 5e-6), strict=False
+        )
+    ]
+    (chart,) = cumulative_spectrum(results_of(placed)).charts
+    beyond = chart.seeds.filter(pl.col("x") > 1.1, pl.col("x") < 1.9)
+    assert beyond.filter(seed=2)["value"].max() == 0, "and the band goes down to nothing"
+    assert "A band that goes below 0.1, the least that is drawn, is cut there." in chart.caption
+    (alone,) = cumulative_spectrum(results_of([row for row in placed if row["seed"] == 1])).charts
+    assert "cut" not in alone.caption
 
 
 def budget_rows(placement, seed, outliers=((-1.0, 1e-4), (2.0, 1e-4)), bulk=12):

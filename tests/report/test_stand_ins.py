@@ -12,8 +12,9 @@ import polars as pl
 
 from lnlab.report.charts.render import to_svg
 from lnlab.report.charts.stand_ins import NARROW_MARKS, WIDE_MARKS, with_stand_ins
-from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.figures.drawing import diagram_data
 from lnlab.report.page.figures import spec_with_data
+from lnlab.report.section import Figure
 
 MARKS = NARROW_MARKS + WIDE_MARKS
 LIBERATION = (
@@ -76,9 +77,13 @@ def test_committed_drawings_hold_no_character_whose_width_is_the_machine_s():
 def test_data_inside_a_drawing_are_named_by_their_order_and_not_by_their_last_bits():
     def chart(value):
         layers = [alt.Chart(alt.InlineData([{"y": y}])).mark_rule().encode(y="y:Q") for y in (value, 0.5, value)]
-        drawn = alt.layer(*layers).to_dict()
+
+        class Rules(Figure):
+            def drawing(self):
+                return alt.layer(*layers).to_dict()
+
         rows = diagram_data(pl.DataFrame(), pl.DataFrame())
-        return Diagram(data=rows, drawn=drawn, subject="", shows="", finding="", headings={})
+        return Rules(data=rows, subject="", shows="", finding="", headings={}, statistic=None)
 
     drawings = [spec_with_data(chart(value)) for value in (0.3, 0.1 + 0.2)]
     assert drawings[0] == drawings[1]

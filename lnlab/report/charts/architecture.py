@@ -12,8 +12,9 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
+from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path
-from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
 _WIDTH, _ROW, _COLUMNS = 150, 46, 5
 """Points across a panel, and from one operation to the next; panels beside each other, at most."""
@@ -57,23 +58,23 @@ def architecture_chart(panels: Sequence[ArchitecturePanel]) -> dict[str, Json]:
     y = alt.Scale(domain=[-1, rows + 0.1], nice=False, zero=False)
     base = alt.Chart().encode(x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None))
     line = _only(base, "line").mark_line(strokeWidth=1.6, color=MUTED_COLOUR)
-    drawn = [line.encode(detail="way:N", order="place:Q")]
+    drawn = [line.encode(detail=alt.Detail("way:N"), order=alt.Order("place:Q"))]
     for mark, shape, offset in _HEADS:
         head = _only(base, mark).mark_point(filled=True, shape=shape, size=42, xOffset=offset, aria=False)
         drawn.append(head.encode(color=alt.value(MUTED_COLOUR)))
     box = _only(base, "box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
-    drawn.append(box.encode(x2="x2:Q", y2="y2:Q", fill=alt.Fill("fill:N", scale=None, legend=None)))
+    drawn.append(box.encode(x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"), fill=alt.Fill("fill:N", scale=None, legend=None)))
     circle = _only(base, "circle").mark_point(
         shape="circle", filled=True, size=430, stroke=MUTED_COLOUR, strokeWidth=1, aria=False
     )
     drawn.append(circle.encode(fill=alt.value("#f7f5ef")))
     text = _only(base, "text").mark_text(fontSize=12, color=TEXT_COLOUR, baseline="middle")
     note = _only(base, "note").mark_text(fontSize=11, color=MUTED_COLOUR, baseline="middle", lineBreak=LINE_BREAK)
-    drawn += [text.encode(text="label:N"), note.encode(text="label:N")]
+    drawn += [text.encode(text=alt.Text("label:N")), note.encode(text=alt.Text("label:N"))]
     layers = alt.layer(*drawn, data=alt.InlineData(marks))
     panel = layers.properties(width=_WIDTH, height=_ROW * rows)
     chart = side_by_side(panel, [panel.name for panel in panels], _COLUMNS, spacing=14, padding=4)
-    return {**chart.to_dict(), "config": dict(THEME)}
+    return vega_lite(chart)
 
 
 def _only(base: Any, mark: str) -> Any:

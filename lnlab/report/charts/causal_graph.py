@@ -12,7 +12,8 @@ from typing import Any, Literal
 import altair as alt
 
 from lnlab.keys import Json
-from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
 _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
 """Of a box, in columns and rows."""
@@ -93,8 +94,8 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
             y=_y("y", y),
             color=colour,
             strokeDash=alt.StrokeDash("outcome:N", scale=dashes, legend=None),
-            detail="edge:N",
-            order="place:Q",
+            detail=alt.Detail("edge:N"),
+            order=alt.Order("place:Q"),
         )
     )
     ends = [{**corner, "y": corner["y"] - 0.035} for corner in corners if corner["place"] == 3]
@@ -118,12 +119,11 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
     layers = [
         lines,
         head.encode(x=_x("x", x), y=_y("y", y), color=colour),
-        box.encode(x=_x("left", x), x2="right:Q", y=_y("top", y), y2="bottom:Q"),
-        text.encode(x=_x("x", x), y=_y("y", y), text="label:N"),
+        box.encode(x=_x("left", x), x2=alt.X2("right:Q"), y=_y("top", y), y2=alt.Y2("bottom:Q")),
+        text.encode(x=_x("x", x), y=_y("y", y), text=alt.Text("label:N")),
         *_labels(edges, x, y),
     ]
-    spec: dict[str, Json] = (alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1))).to_dict()
-    return {**spec, "config": dict(THEME)}
+    return vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1)))
 
 
 def _x(field: str, scale: alt.Scale) -> alt.X:
@@ -180,9 +180,9 @@ def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[
                 yield marked.encode(
                     x=_x("x", x),
                     y=_y("y", y),
-                    text="text:N",
-                    href="address:N",
-                    description="words:N",
+                    text=alt.Text("text:N"),
+                    href=alt.Href("address:N"),
+                    description=alt.Description("words:N"),
                     tooltip=alt.Tooltip("words:N", title="edge"),
                     color=alt.Color("colour:N", scale=None, legend=None),
                 )

@@ -10,7 +10,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
-from lnlab.report.theme import HEATMAP_COLOURS, THEME
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import HEATMAP_COLOURS
 
 _WIDTH, _GAP, _COLUMNS = 780, 28, 3
 
@@ -58,8 +59,8 @@ def heatmap_chart(
         color=alt.Color("estimate:Q", scale=colour, legend=legend),
         tooltip=tips,
     ).properties(width=side, height=side)
-    spec: dict[str, Json] = side_by_side(cells, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
-    return {**spec, "config": dict(THEME), "usermeta": {"square": True}}
+    chart = side_by_side(cells, panels, _COLUMNS, spacing=_GAP, padding=30)
+    return {**vega_lite(chart), "usermeta": {"square": True}}
 
 
 def _axis(places: HeatmapAxis) -> alt.Axis:

@@ -11,8 +11,9 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.panels import side_by_side
+from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.rounding import rounded
-from lnlab.report.theme import HEATMAP_COLOURS, THEME
+from lnlab.report.theme import HEATMAP_COLOURS
 from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import format_number
 
@@ -60,7 +61,7 @@ def histogram_chart(
     tips = [alt.Tooltip("panel:N", title="of"), alt.Tooltip("x:O", title="training step t")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     cells = base.transform_calculate(end="datum.line + 1").mark_rect()
-    cells = cells.encode(y=alt.Y("line:Q", scale=y_scale, axis=y_axis), y2="end:Q", color=colour, tooltip=tips)
+    cells = cells.encode(y=alt.Y("line:Q", scale=y_scale, axis=y_axis), y2=alt.Y2("end:Q"), color=colour, tooltip=tips)
     places = {without_control_characters(key): value / octaves for key, value in medians.items()}
     medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
     medians_base = (
@@ -74,5 +75,4 @@ def histogram_chart(
     columns = min(max(len(panels), 1), _COLUMNS)
     width = (_WIDTH - _GAP * (columns - 1) - 60) // columns
     panel = alt.layer(cells, line, dots).properties(width=width, height=_HEIGHT, data=alt.NamedData("points"))
-    spec: dict[str, Json] = side_by_side(panel, panels, _COLUMNS, spacing=_GAP, padding=30).to_dict()
-    return {**spec, "config": dict(THEME)}
+    return vega_lite(side_by_side(panel, panels, _COLUMNS, spacing=_GAP, padding=30))

@@ -9,7 +9,8 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.training_curves import CROSS_PATH
-from lnlab.report.theme import THEME, SeriesStyle
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 
@@ -58,6 +59,8 @@ def basin_chart(
     if diverged:
         base = alt.Chart(alt.InlineData(list(diverged))).encode(**position, color=colour)
         cross = base.mark_point(shape=CROSS_PATH, filled=False, size=70)
-        layers += [cross.encode(strokeWidth=alt.value(2)), base.mark_text(align="left", dx=8).encode(text="label:N")]
-    spec: dict[str, Json] = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT).to_dict()
-    return {**spec, "config": dict(THEME)}
+        layers += [
+            cross.encode(strokeWidth=alt.value(2)),
+            base.mark_text(align="left", dx=8).encode(text=alt.Text("label:N")),
+        ]
+    return vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT))

@@ -9,7 +9,8 @@ from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.panels import side_by_side
-from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, THEME, SeriesStyle
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
@@ -50,17 +51,20 @@ def lines_chart(
     """
     base = _coloured(None if len(panels) > 1 else "points", x, style)
     if outlines:
-        band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2="high:Q")
+        band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
         tips = _tips(x, "estimate", "low", "high", "n")
         line = _line(base, style, interpolate="step").encode(y=_y("estimate", y), tooltip=tips)
         layers = [band, line, *_legend_layer(base, style, marks=False)]
     elif spread == "band":
-        layers = [base.mark_area(opacity=0.18).encode(y=_y("low", y), y2="high:Q"), _line(base, style)]
+        layers = [base.mark_area(opacity=0.18).encode(y=_y("low", y), y2=alt.Y2("high:Q")), _line(base, style)]
     elif dots or fitted:
-        layers = [base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2="high:Q")]
+        layers = [base.mark_rule(strokeWidth=2).encode(y=_y("low", y), y2=alt.Y2("high:Q"))]
         layers = layers if fitted else [_line(base, style), *layers]
     else:  # of several series bars stand at one position
-        layers = [base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2="high:Q"), _line(base, style)]
+        layers = [
+            base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=_y("low", y), y2=alt.Y2("high:Q")),
+            _line(base, style),
+        ]
     if dots:
         points = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
         layers = [points.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value")), *layers]
@@ -77,10 +81,10 @@ def lines_chart(
         )
         layers = [curves.mark_line(strokeWidth=1.2, clip=True), *layers]
     if laws:
-        reference = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail="law:N")
+        reference = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail=alt.Detail("law:N"))
         names = reference.transform_filter("datum.last").mark_text(align="left", dx=8, color=MUTED_COLOUR, fontSize=11)
         grey = reference.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
-        layers = [grey, names.encode(text="label:N"), *layers]
+        layers = [grey, names.encode(text=alt.Text("label:N")), *layers]
     if not outlines:
         marks = base.mark_point().encode(
             y=_y("estimate", y), shape=mark_shape(style), tooltip=_tips(x, "estimate", "low", "high", "n")
@@ -88,10 +92,10 @@ def lines_chart(
         layers = [*layers, *_legend_layer(base, style), marks]  # the pointer meets the marks first
     drawn = alt.layer(*layers)
     if len(panels) < 2:
-        return _finish(drawn.properties(width=_WIDTH, height=_HEIGHT))
+        return vega_lite(drawn.properties(width=_WIDTH, height=_HEIGHT))
     # each panel has its share of ``points``; a layer with data of its own would have all of them in every panel
     panel = drawn.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
-    return _finish(side_by_side(panel, panels, 3))
+    return vega_lite(side_by_side(panel, panels, 3))
 
 
 def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
@@ -106,7 +110,7 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     """
     colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
     base = alt.Chart().encode(x=_x("x", x), color=colour)
-    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2="high:Q")
+    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
     rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
@@ -118,7 +122,7 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
         data=alt.NamedData("points"),
     )
     chart = panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP)
-    return _finish(chart)
+    return vega_lite(chart)
 
 
 def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str, Json]:
@@ -136,18 +140,18 @@ def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str,
     colour = alt.Color("series:N", scale=alt.Scale(domain=list(style.series), range=list(style.colours)), legend=None)
     base = alt.Chart().encode(x=_x("x", x), color=colour)
     shade = alt.Chart(alt.InlineData([{"from": -noise, "to": noise}])).mark_rect(color=MUTED_COLOUR, opacity=0.12)
-    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2="high:Q")
+    band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".4~r"), alt.Tooltip("marks:Q", title="number")]
     sticks = base.transform_filter("datum.marks > 0").mark_rule(strokeWidth=1.2, clip=True)
     sticks = sticks.encode(y=_y("marks", y), y2=alt.Y2Datum(y.domain[0]), tooltip=tips)
     single = len(style.series) == 1
-    panel = alt.layer(shade.encode(x=_x("from", x), x2="to:Q"), band, line, sticks).properties(
+    panel = alt.layer(shade.encode(x=_x("from", x), x2=alt.X2("to:Q")), band, line, sticks).properties(
         width=2 * _PANEL_WIDTH + _PANEL_GAP if single else _PANEL_WIDTH,
         height=_PANEL_HEIGHT,
         data=alt.NamedData("points"),
     )
-    return _finish(panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP))
+    return vega_lite(panel if single else side_by_side(panel, style.series, 2, spacing=_PANEL_GAP))
 
 
 def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
@@ -161,10 +165,10 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
     )
     row = alt.Y("series:N", sort=list(names), axis=labels)
     base, dots = (alt.Chart(alt.NamedData(name)).encode(y=row) for name in ("points", "seeds"))
-    region = base.mark_bar(color=REGION_COLOUR, height=20).encode(x=_x("from", x), x2="to:Q")
+    region = base.mark_bar(color=REGION_COLOUR, height=20).encode(x=_x("from", x), x2=alt.X2("to:Q"))
     seed_dots = dots.mark_point(color=MUTED_COLOUR, size=22, opacity=0.5)
     seed_dots = seed_dots.encode(x=_x("value", x), tooltip=_tips(None, "value"))
-    bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2="high:Q")
+    bars = base.mark_rule(strokeWidth=2.4, color=TEXT_COLOUR).encode(x=_x("low", x), x2=alt.X2("high:Q"))
     tips = _tips(None, "estimate", "low", "high")
     means = base.mark_point(color=TEXT_COLOUR, shape="diamond", size=80).encode(x=_x("estimate", x), tooltip=tips)
     verdicts = []
@@ -176,7 +180,7 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
         else:
             verdicts.append(rows.mark_text(text=mark, fontSize=12, baseline="middle", color=TEXT_COLOUR))
     layers = alt.layer(region, seed_dots, bars, means, *verdicts)
-    return _finish(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
+    return vega_lite(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
 def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
@@ -196,22 +200,19 @@ def _y(field: str, y: Axis) -> alt.Y:
 def _line(base: Any, style: SeriesStyle, **mark: str) -> Any:
     """Dashes go by the number of a series: by its name, they would share the legend of colours that they must not."""
     scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
-    return base.mark_line(**mark).encode(y="estimate:Q", strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None))
+    return base.mark_line(**mark).encode(
+        y=alt.Y("estimate:Q"), strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None)
+    )
 
 
 def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[Any]:
     """A layer that nobody sees: its scale of shapes is what the legend shows."""
     if len(style.series) < 2:
         return []
-    return [base.mark_point(opacity=0, size=1).encode(y="estimate:Q", shape=legend_shape(style, marks=marks))]
+    return [base.mark_point(opacity=0, size=1).encode(y=alt.Y("estimate:Q"), shape=legend_shape(style, marks=marks))]
 
 
 def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:
     at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
     numbers = [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in fields]
     return [alt.Tooltip("series:N", title="of"), *at, *numbers]
-
-
-def _finish(chart: Any) -> dict[str, Json]:
-    spec: dict[str, Json] = chart.to_dict()
-    return {**spec, "config": dict(THEME)}

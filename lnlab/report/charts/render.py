@@ -3,15 +3,19 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any
 
 import altair as alt
 import vl_convert
+from platformdirs import user_cache_path
 
 from lnlab.errors import ReportError
+from lnlab.files import replacing
 from lnlab.issues import Issue
-from lnlab.keys import Json
+from lnlab.keys import Json, digest, digest_bytes
 from lnlab.report.charts.lean_svg import lean_svg
 from lnlab.report.charts.stand_ins import with_stand_ins
 from lnlab.report.words.control_characters import without_control_characters
@@ -82,9 +86,22 @@ def vega_bundle(snippet: str) -> str:
     Raises:
         RuntimeError: the script could end the element that holds it.
     """
+    # To put it together takes as long as ten drawings, and it is the same for every page: the user's cache keeps it,
+    # behind the digest of what it holds, so that a file that somebody cut or changed is made again.
+    made_of = ["vega", version("vl-convert-python"), VEGA_LITE, snippet]
+    path = user_cache_path("lnlab") / "scripts" / f"{digest(made_of)[:32]}.js"
+    with suppress(OSError):
+        name, _, kept = path.read_bytes().partition(b"\n")
+        if name.decode("ascii", "replace") == digest_bytes(kept):
+            return kept.decode()
     script = str(vl_convert.javascript_bundle(snippet, vl_version=VEGA_LITE))
     if "</script" in script.lower() or "<!--" in script:
         raise RuntimeError("the Vega bundle holds </script or <!--")
+    content = script.encode()
+    with suppress(OSError):  # where the folder cannot be written it is made again next time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(digest_bytes(content).encode() + b"\n" + content)
     return script
 
 

@@ -10,7 +10,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
-from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, THEME, colour_ramp
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, colour_ramp
 
 _COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
 NOTE_BREAK, _NOTE_LINE = "; ", 12
@@ -50,7 +51,7 @@ def small_multiples_chart(
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     ends = base.transform_filter("datum.x === 0 || datum.x === 1").mark_point(size=90, opacity=0, clip=True, aria=False)
     layers = [
-        base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2="high:Q"),
+        base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q")),
         base.mark_line(strokeWidth=1.7, clip=True),
         ends.encode(tooltip=tips),  # marks that are not seen and tell their numbers to a pointer
     ]
@@ -63,7 +64,7 @@ def small_multiples_chart(
     numbers = both.transform_calculate(name="replace(datum.series, /^[^0-9]*([0-9.]+).*$/, '$1')")
     for test, baseline in ((above, "bottom"), (f"!({above})", "top")):
         name = numbers.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10)
-        layers.append(name.encode(text="name:N"))
+        layers.append(name.encode(text=alt.Text("name:N")))
     # each line of a note is a mark, as lines of one mark would go on below the panel
     notes_at: dict[int, dict[str, str]] = {}
     for of_panel, note in notes.items():
@@ -77,15 +78,14 @@ def small_multiples_chart(
         text = noted.transform_filter("isValid(datum.note)").mark_text(
             align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic"
         )
-        layers.append(text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(height), text="note:N"))
+        layers.append(text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(height), text=alt.Text("note:N")))
     panel = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
     title = alt.TitleParams(
         f"{y.title}", anchor="start", fontSize=13, fontWeight="normal", color=TEXT_COLOUR, offset=10
     )
-    spec: dict[str, Json] = panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title).to_dict()
-    return {**spec, "config": dict(THEME)}
+    return vega_lite(panel.facet(facet, columns=_COLUMNS, spacing=_GAP).properties(title=title))
 
 
 def note_height(note: str) -> float:

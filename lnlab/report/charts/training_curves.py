@@ -12,6 +12,7 @@ import altair as alt
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
+from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
 
 _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
@@ -84,10 +85,10 @@ def training_curve_chart(
         layers.append(faint.mark_line(strokeWidth=0.8, opacity=0.3, clip=True).encode(y=_y("estimate", y)))
     if has_bands(len(style.series), splits, windowed=bool(overlays.batches)):
         band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True)
-        layers.append(band.encode(y=_y("low", y), y2="high:Q"))
+        layers.append(band.encode(y=_y("low", y), y2=alt.Y2("high:Q")))
     if single_seeds:
         seeds = _base(alt.NamedData("seeds"), upper_x, style).mark_line(strokeWidth=0.9, opacity=0.5, clip=clip)
-        layers.append(seeds.encode(y=_y("value", y), detail=["seed:N", "panel:N"]))
+        layers.append(seeds.encode(y=_y("value", y), detail=[alt.Detail("seed:N"), alt.Detail("panel:N")]))
     layers.append(base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=_dashes(splits, style)))
     cut_tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
     for up, shape, offset in ((True, _ARROW_UP, 8), (False, _ARROW_DOWN, -8)):
@@ -99,7 +100,7 @@ def training_curve_chart(
         if runs:
             alone = _base(alt.InlineData(list(runs)), upper_x, style)
             thin_line = alone.mark_line(strokeWidth=1, strokeOpacity=0.75, strokeDash=dash)
-            layers.append(thin_line.encode(y=_y("value", y), detail=["run:N", "panel:N"]))
+            layers.append(thin_line.encode(y=_y("value", y), detail=[alt.Detail("run:N"), alt.Detail("panel:N")]))
     if overlays.crosses:
         ends = _base(alt.InlineData(list(overlays.crosses)), upper_x, style)
         cross = ends.mark_point(shape=CROSS_PATH, filled=False, size=90)
@@ -107,7 +108,7 @@ def training_curve_chart(
         layers.append(cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips))
     for rule in overlays.rules:
         named = alt.Chart(alt.InlineData([rule])).encode(
-            y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text="label:N"
+            y=_y("y", y), x=alt.datum(x.domain[0 if rule["left"] else 1], scale=x.scale), text=alt.Text("label:N")
         )
         place: dict[str, Any] = {
             "align": "left" if rule["left"] else "right",
@@ -121,12 +122,11 @@ def training_curve_chart(
         layers += [halo, named.mark_text(**place, color=MUTED_COLOUR)]
     main = alt.layer(*layers, *_marks(base, y, style, x, splits, hover=hover)).properties(width=_WIDTH, height=_HEIGHT)
     if not overlays.rates:
-        spec: dict[str, Json] = main.to_dict()
-        return {**spec, "config": dict(THEME)}
+        return vega_lite(main)
     chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=_GAP, bounds="flush")
     # the room for the axis's title is there already, and the legend needs less
     legend = {**THEME["legend"], "offset": _LEGEND_OFFSET}
-    return {**chart.resolve_scale(strokeDash="independent").to_dict(), "config": {**THEME, "legend": legend}}
+    return vega_lite(chart.resolve_scale(strokeDash="independent"), legend=legend)
 
 
 def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:

@@ -7,7 +7,8 @@ import altair as alt
 
 from lnlab.keys import Json
 from lnlab.report.charts.legend import quoted
-from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR, THEME
+from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR
 
 _CELL_WIDTH, _CELL_HEIGHT, _WIDTH = 96, 30, 640
 _PALE = 3
@@ -57,5 +58,4 @@ def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values
     cells = base.mark_rect().encode(color=colour, tooltip=tips)
     numbers = base.mark_text(fontSize=13).encode(text=alt.Text("estimate:Q", format=".3~g"), color=text_colour)
     width = min(_WIDTH, _CELL_WIDTH * len(columns))
-    spec: dict[str, Json] = alt.layer(cells, numbers).properties(width=width, height=_CELL_HEIGHT * len(rows)).to_dict()
-    return {**spec, "config": dict(THEME)}
+    return vega_lite(alt.layer(cells, numbers).properties(width=width, height=_CELL_HEIGHT * len(rows)))

@@ -20,7 +20,7 @@ from lnlab.keys import Json
 from lnlab.report.data.figure import POINT_SCHEMA, FigureData, as_seeds
 from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import missing_runs_sentence
-from lnlab.report.words.wording import in_variant, moment_in_words
+from lnlab.report.words.wording import format_short, in_variant, moment_in_words
 from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
@@ -77,11 +77,14 @@ class Spectra:
 
         Curves that have ``low`` and ``high`` themselves are drawn with the means of these, as of ``bounded_points``.
         """
+        points = bounded_points(curves, floor) if "low" in curves.columns else range_points(curves, floor)
+        cut = f"A band that goes below {format_short(floor)}, the least that is drawn, is cut there."
         return FigureData(
             seeds=curves,
-            points=bounded_points(curves, floor) if "low" in curves.columns else range_points(curves, floor),
+            points=points,
             names=self.names,
             families=self.families,
+            left_out=(cut,) if (points["low"] == floor).any() else (),
             missing=self.missing,
             rows=self.source_rows,
             floor=floor,

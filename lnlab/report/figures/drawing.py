@@ -1,36 +1,69 @@
-"""A diagram: what stands where is no statistic, and its drawing follows from rows of its own."""
+"""Diagrams: what stands where is no statistic, and a table beside each says the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from lnlab.keys import Json
+from lnlab.report.charts.architecture import ArchitecturePanel, architecture_chart
+from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.causal_graph import GraphEdge, GraphNode, causal_graph_chart
+from lnlab.report.charts.line_charts import forest_chart
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData
 from lnlab.report.section import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diagram(Figure):
-    """Boxes and arrows, or rows of verdicts, beside the table that says the same.
+class Architecture(Figure):
+    """Sublayers of a Transformer side by side.
 
     Attributes:
-        drawn: as Vega-Lite.
-        log_scale: whether its numbers lie on a logarithmic axis.
+        panels: from left to right.
     """
 
-    drawn: Mapping[str, Json]
+    panels: Sequence[ArchitecturePanel]
     statistic: None = None
-    log_scale: bool = False
 
-    def drawing(self) -> Mapping[str, Json]:
-        """As it was drawn."""
-        return self.drawn
+    def drawing(self) -> dict[str, Json]:
+        """As ``charts.architecture.architecture_chart``."""
+        return architecture_chart(self.panels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CausalGraph(Figure):
+    """Boxes, and arrows from cause to effect with two verdicts each."""
+
+    nodes: Sequence[GraphNode]
+    edges: Sequence[GraphEdge]
+    statistic: None = None
+
+    def drawing(self) -> dict[str, Json]:
+        """As ``charts.causal_graph.causal_graph_chart``."""
+        return causal_graph_chart(self.nodes, self.edges)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestPlot(Figure):
+    """Verdicts below each other on one axis.
+
+    Attributes:
+        x: of their numbers.
+        symbols: the symbol of each verdict.
+    """
+
+    x: Axis
+    symbols: Mapping[str, str]
+    statistic: None = None
+
+    def drawing(self) -> dict[str, Json]:
+        """As ``charts.line_charts.forest_chart``."""
+        return forest_chart(self.points["series"].to_list(), self.x, self.symbols)
 
     @property
     def log(self) -> bool:
-        """Whether its numbers lie on a logarithmic axis."""
-        return self.log_scale
+        """Whether its axis is logarithmic."""
+        return self.x.log
 
 
 def diagram_data(rows: pl.DataFrame, seeds: pl.DataFrame | None = None) -> FigureData:

@@ -12,9 +12,8 @@ import polars as pl
 from lnlab.claims.claim import Measure, Verdict
 from lnlab.claims.significance import ALPHA
 from lnlab.claims.verdict_text import VERDICT_SYMBOLS, coverage_text, verdict_label
-from lnlab.report.charts import line_charts
 from lnlab.report.charts.axes import linear_axis, logarithmic_axis
-from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.figures.drawing import ForestPlot, diagram_data
 from lnlab.report.page.verdict_strip import is_finite_number
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import quantity_name, quantity_unit
@@ -33,12 +32,11 @@ _WITHOUT_UNIT: Mapping[Measure, str] = {
 }
 _LOG_FROM_RATIO = 20.0
 """Times the smallest number of a unit: where the largest is further off, their axis is logarithmic, as for ratios."""
-_Scale = tuple[Measure | None, str]
 
 
 def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
     """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
-    groups: dict[_Scale, list[Verdict]] = {}
+    groups: dict[tuple[Measure | None, str], list[Verdict]] = {}
     for verdict in (verdict for verdict in verdicts if numbers(verdict)):
         measure = verdict.measure
         if measure is None:  # a verdict that does not say what its numbers are has an axis of its own
@@ -48,7 +46,44 @@ def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
         else:
             unit = f"difference, {_unit(verdict.quantity)}" if measure == "difference" else _unit(verdict.quantity)
         groups.setdefault((measure, unit), []).append(verdict)
-    charts = [_chart(group, scale) for scale, group in groups.items()]
+    charts = []
+    for (measure, unit), group in groups.items():
+        title = unit
+        names = {v.quantity for v in group}
+        if measure in ("value", "difference") and len(names) == 1 and quantity_unit(str(*names)):
+            words = quantity_name(str(*names))
+            title = f"{'difference of ' if measure == 'difference' else ''}{words}, {_unit(*names)}"
+        values = [n for v in group for n in numbers(v)]
+        # ratios, and positive numbers that lie far apart
+        log = measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))
+        x = logarithmic_axis(f"{title} (log scale)", values) if log and min(values) > 0 else linear_axis(title, values)
+        others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
+        levels = f" (95 %{'; ' if others else ''}{', '.join(others)})"
+        seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
+        rows = []
+        for verdict in group:  # an unbounded end stops where the axis does
+            ends = (verdict.estimate, verdict.low, verdict.high)
+            clipped = [None if v is None or math.isnan(v) else min(max(v, x.domain[0]), x.domain[1]) for v in ends]
+            low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
+            high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
+            rows.append((verdict.claim, verdict.verdict, *clipped, low, high))
+        charts.append(
+            ForestPlot(
+                data=diagram_data(
+                    pl.DataFrame(rows, schema=_POINTS, orient="row"), pl.DataFrame(seeds, schema=_SEEDS, orient="row")
+                ),
+                x=x,
+                symbols={v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group},
+                subject=f"Claims about {title}",
+                notes=(
+                    f"Dots are seeds, the bar is the interval that decides, with its estimate{levels}, the shaded "
+                    "region is what the spec declares; a region without an edge ends with the axis.",
+                ),
+                shows="Intervals of the claims beside their accepted ranges",
+                finding="; ".join(f"{v.claim}: {verdict_label(v)}" for v in group),
+                headings=_HEADINGS,
+            )
+        )
     return Section("All claims side by side", tuple(charts)) if charts else None
 
 
@@ -63,43 +98,3 @@ def _unit(name: str | None) -> str:
     if name is None:
         return "number"
     return quantity_unit(name) or quantity_name(name)
-
-
-def _chart(group: Sequence[Verdict], scale: _Scale) -> Diagram:
-    measure, title = scale
-    names = {v.quantity for v in group}
-    if measure in ("value", "difference") and len(names) == 1 and quantity_unit(str(*names)):
-        words = quantity_name(str(*names))
-        unit = _unit(*names)
-        title = f"difference of {words}, {unit}" if measure == "difference" else f"{words}, {unit}"
-    values = [n for v in group for n in numbers(v)]
-    # ratios, and positive numbers that lie far apart
-    log = measure == "ratio" or (measure == "value" and max(values) > _LOG_FROM_RATIO * min(values))
-    x = logarithmic_axis(f"{title} (log scale)", values) if log and min(values) > 0 else linear_axis(title, values)
-    others = [f"{v.claim} {coverage_text(v.level)}" for v in group if v.level != ALPHA]
-    levels = f" (95 %{'; ' if others else ''}{', '.join(others)})"
-    seeds = [(v.claim, s, n) for v in group for s, n in v.seeds.items() if is_finite_number(n)]
-    rows = []
-    for verdict in group:  # an unbounded end stops where the axis does
-        ends = (verdict.estimate, verdict.low, verdict.high)
-        clipped = [None if v is None or math.isnan(v) else min(max(v, x.domain[0]), x.domain[1]) for v in ends]
-        low = verdict.region_low if is_finite_number(verdict.region_low) else x.domain[0]
-        high = verdict.region_high if is_finite_number(verdict.region_high) else x.domain[1]
-        rows.append((verdict.claim, verdict.verdict, *clipped, low, high))
-    marks: dict[str, str] = {v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group}
-    verdict_texts = "; ".join(f"{v.claim}: {verdict_label(v)}" for v in group)
-    return Diagram(
-        data=diagram_data(
-            pl.DataFrame(rows, schema=_POINTS, orient="row"), pl.DataFrame(seeds, schema=_SEEDS, orient="row")
-        ),
-        drawn=line_charts.forest_chart([v.claim for v in group], x, marks),
-        log_scale=x.log,
-        subject=f"Claims about {title}",
-        notes=(
-            f"Dots are seeds, the bar is the interval that decides, with its estimate{levels}, the shaded "
-            "region is what the spec declares; a region without an edge ends with the axis.",
-        ),
-        shows="Intervals of the claims beside their accepted ranges",
-        finding=verdict_texts,
-        headings=_HEADINGS,
-    )

@@ -119,6 +119,8 @@ def render_page(
     overview: DrawnPart | None,
     *,
     root: str | None,
+    script: str,
+    style: str,
     shared: str | None,
     style_path: str | None = None,
     lean: bool = False,
@@ -134,14 +136,16 @@ def render_page(
         drawn_parts: the sections, drawn.
         overview: all verdicts side by side, drawn.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
+        script: the one script of the page.
+        style: of the page.
         shared: the path of the shared script as the page names it; None puts everything into one file.
         style_path: the path of the shared style as the page names it; None puts it into the page.
         lean: leave out what the data beside the page say as well, and links to files that a lean report lacks.
         is_there: whether a file is there, by its path as the page names it; the page links to no other.
     """
     jinja = template_environment(folders)
-    style = None if style_path else page_style(folders)
-    inline = None if shared else page_script(folders)
+    own_style = None if style_path else style
+    inline = None if shared else script
     single = shared is None
     parts = [part_of_page(drawn, single=single) for drawn in drawn_parts]
     for figure in [figure for part in parts for figure in part["figures"]][1:] if lean and not single else ():
@@ -175,7 +179,7 @@ def render_page(
         facts=facts,
         theme=dict(THEME),
         lean=lean,
-        policy=policy(style, inline),
+        policy=policy(own_style, inline),
         style_path=style_path,
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script

@@ -167,7 +167,8 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     document = _FORMAT.v4.new_notebook(cells=cells, metadata=metadata)
     _FORMAT.validate(document)
-    return str(_FORMAT.writes(document)) + "\n"
+    # nbformat.writes would validate it once more, and only log what it finds
+    return str(_FORMAT.v4.writes_json(document)) + "\n"
 
 
 def _points_call(figure: DrawnFigure) -> str:

@@ -8,10 +8,10 @@ import polars as pl
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
-from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel, architecture_chart
+from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
 from lnlab.report.data.labels import label_series
-from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.figures.drawing import Architecture, diagram_data
 from lnlab.report.section import Section, sections
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.select.select import runs_with
@@ -79,9 +79,9 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
     drawn = "; ".join(f"{row['variant']}: {row['formula']}, norm {row['norm']}" for row in rows)
     kinds = list(dict.fromkeys(row["formula"] for row in rows))
     labels = "".join(node.label for panel in panels for node in panel.flow)
-    figure = Diagram(
+    figure = Architecture(
         data=diagram_data(pl.DataFrame(rows)),
-        drawn=architecture_chart(panels),
+        panels=panels,
         subject=_SUBJECT,
         notes=tuple(note for sign, note in _NOTES.items() if sign in labels),
         shows="What one sublayer computes, as boxes and arrows",

@@ -16,9 +16,8 @@ from lnlab.report.charts.causal_graph import (
     GraphEdge,
     GraphNode,
     Outcome,
-    causal_graph_chart,
 )
-from lnlab.report.figures.drawing import Diagram, diagram_data
+from lnlab.report.figures.drawing import CausalGraph, diagram_data
 from lnlab.report.section import Section, sections
 from lnlab.report.theme import MUTED_COLOUR
 from lnlab.report.words.cited_claims import claim_address
@@ -103,9 +102,10 @@ def causal_graph(
     counted = [f"{outcomes.count(name)} {_OUTCOME_WORDS[name]}" for name in OUTCOMES if name in outcomes]
     finding = f"Of {count_noun(len(outcomes), 'edge')} {join_words(counted)}"
     edges_in_words = (f"{edge.marks[0].words} and {edge.marks[1].words.rpartition(', ')[2]}" for edge in drawn)
-    figure = Diagram(
+    figure = CausalGraph(
         data=diagram_data(pl.DataFrame(rows)),
-        drawn=causal_graph_chart(list(boxes.values()), drawn),
+        nodes=list(boxes.values()),
+        edges=drawn,
         subject=_SUBJECT,
         shows=f"A causal graph. {finding}",
         finding="; ".join(edges_in_words),

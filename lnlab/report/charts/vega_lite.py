@@ -1,0 +1,27 @@
+"""From Altair's objects to Vega-Lite with the theme of all drawings."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import altair as alt
+
+from lnlab.keys import Json
+from lnlab.report.theme import THEME
+
+
+def vega_lite(chart: Any, **config: Json) -> dict[str, Json]:
+    """The drawing with the theme, entries of which ``config`` replaces.
+
+    It is not checked against the schema, as whoever draws it refuses what is no Vega-Lite.
+    """
+    spec: Mapping[str, Json] = chart.to_dict(validate=False)
+    return {**spec, "config": {**THEME, **config}}
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Inside, Altair makes its objects without a look into its schema, as outside of lnlab it does again."""
+    # The checks take longer than all else of a drawing, and find mistakes of code alone: the tests draw with them.
+    with alt.utils.schemapi.debug_mode(False):
+        yield
