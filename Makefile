@@ -42,7 +42,7 @@ site: $(VENV)/.docs
 reference: $(VENV)/.ready
 	$(BIN)/lnlab list --schema > specs/experiment.schema.json
 
-# The page that leads to the committed reports, and the table of questions in the README.
+# The page that leads to the committed reports, and the answers in the README.
 index: $(VENV)/.ready
 	$(BIN)/lnlab index reports --profile real --readme README.md
 

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -42,6 +44,38 @@ def test_the_first_spec_runs_in_an_empty_directory_as_written(tmp_path):
     assert {"index.html", "notebook.ipynb", "figures", "tables", "data"} <= {
         p.name for p in (tmp_path / "reports/first").iterdir()
     }
+
+
+def test_its_python_runs_with_a_model_a_loss_and_a_loop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    batches = torch.randint(20, (6, 4, 9), generator=torch.Generator().manual_seed(0))
+
+    def build(seed):
+        return nn.Sequential(nn.Embedding(20, 8), nn.Linear(8, 20))
+
+    def loss(model, batch):
+        return nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+
+    def update(model, optimizer, batch):
+        value = loss(model, batch)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        return value
+
+    model = build(0)
+    names = {"build": build, "batches": batches, "loss": loss, "update": update, "loader": batches, "model": model}
+    names["optimizer"] = torch.optim.SGD(model.parameters(), lr=1e-3)
+    own_model, own_run = blocks("python")
+    exec(own_model, names)
+    exec(own_run, names)
+    assert {"seed", "value"} <= set(names["m"].frame("gradient_norm").columns)
+    assert (tmp_path / "my_model" / "index.html").is_file()
+    assert (tmp_path / "my_runs" / "index.html").is_file()
+
+
+def test_it_fits_one_screen():
+    assert len(README.split()) <= 1000
 
 
 def test_everything_the_readme_links_to_exists():

@@ -108,6 +108,8 @@ def gallery(cards: list[Card]) -> str:
         "# Gallery",
         "[All reports](reports:index.html) has the same questions with figures, every claim and a search of its own. "
         "`lnlab report --from FOLDER --out OTHER` writes the notebook, the figures and the tables of a report.",
+        "Two things in the sources are not run: WMT14, whose models train for days on many GPUs, and a convolutional "
+        "network as the tutorial's control.",
     ]
     for card in cards:
         answers = " ".join(answer.text for answer in card.answers)

@@ -7,16 +7,15 @@ import zlib
 import pytest
 
 from lnlab.cli import main
-from lnlab.report.readme_table import BEGIN, END
 
 
 @pytest.fixture
 def reports(once, workdir):
-    """The report of the tiny experiment in an empty working folder, and a README with room for its question."""
+    """The report of the tiny experiment in an empty working folder, and a README that lists its question."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(once)
         assert main(["report", "tiny.yaml", "-q", "--out", str(workdir / "reports" / "tiny")]) == 0
-    (workdir / "README.md").write_text(f"# Lab\n\n{BEGIN}\n{END}\n")
+    (workdir / "README.md").write_text("# Lab\n\n- [Does it grow?](reports/tiny/index.html)\n")
     return workdir / "reports"
 
 
@@ -27,7 +26,8 @@ def test_what_is_written_is_up_to_date_until_a_report_changes(lnlab, reports, wo
     assert not (reports / "index.html").exists()
     written = lnlab(*command)
     assert (written.code, written.out, written.err) == (0, "reports/index.html\nREADME.md\n", "1 question\n")
-    assert "(reports/tiny/index.html)" in (workdir / "README.md").read_text()
+    (item,) = (workdir / "README.md").read_text().splitlines()[2:]
+    assert item == "- [Does it grow?](reports/tiny/index.html) 1 contradicted, 1 supported"
     content = (reports / "index.html").read_bytes()
     assert lnlab(*command, "--check").code == 0
     (reports / "index.html").write_bytes(content + b" ")
@@ -38,7 +38,7 @@ def test_what_is_written_is_up_to_date_until_a_report_changes(lnlab, reports, wo
 
 def test_a_picture_of_the_readme_is_the_first_figure_of_its_question(lnlab, reports, workdir):
     readme = workdir / "README.md"
-    readme.write_text(f"![growth](reports/assets/tiny.png) ![logo](logo.png)\n\n{BEGIN}\n{END}\n")
+    readme.write_text("![growth](reports/assets/tiny.png) ![logo](logo.png)\n")
     picture = reports / "assets" / "tiny.png"
     assert lnlab("index", "--readme", "README.md", "-q").out.splitlines()[-1] == "reports/assets/tiny.png"
     content = picture.read_bytes()
@@ -65,11 +65,11 @@ def test_a_report_that_cannot_be_read_is_named_and_has_its_card(lnlab, reports):
 
 
 def test_mistakes_are_one_line_each(lnlab, reports, workdir):
-    (workdir / "plain.md").write_text("no markers")
+    (workdir / "other.md").write_text("- [Gone?](reports/gone/index.html)\n")
     for words, problem in [
         (("nowhere",), "nowhere: holds no report"),
         (("--profile", "real"), "reports: holds no report of profile real"),
-        (("--readme", "plain.md"), "plain.md: has no place for the table of questions"),
+        (("--readme", "other.md"), "other.md: lists reports/gone/index.html, but no report has this page"),
         (("--readme", "none.md"), "none.md"),
     ]:
         refused = lnlab("index", *words)

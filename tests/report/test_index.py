@@ -11,8 +11,8 @@ from test_injection import STRINGS, Parsed
 
 from lnlab.errors import ReportError
 from lnlab.report.folder import read_folder, save_folder
-from lnlab.report.index import read_cards, render_index, tally_of
-from lnlab.report.readme_table import BEGIN, END, with_questions
+from lnlab.report.index import CardAnswer, read_cards, render_index, tally_of
+from lnlab.report.readme import with_answers
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'
@@ -142,32 +142,29 @@ def test_no_text_of_a_report_becomes_markup(reports, small):
     )
 
 
-def test_the_table_of_a_readme_keeps_its_order_and_adds_what_is_new(reports, tmp_path):
+def test_the_questions_that_a_readme_lists_have_the_answers_of_their_reports(reports, tmp_path):
     readme = tmp_path / "README.md"
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "xiong_fig3.yaml").touch()
-    text = f"before\n{BEGIN}\n| [x](reports/grows/real/index.html) |\n{END}\nafter\n"
-    written = with_questions(text, read_cards(reports), reports, readme)
-    before, *rows, end, after = written.splitlines()[:1] + written.splitlines()[4:]
-    assert (before, end, after) == ("before", END, "after")
-    assert len(rows) == 2
-    assert "](reports/grows/real/index.html)" in rows[0]
-    assert rows[0].endswith("| [grows](specs/xiong_fig3.yaml) |")
-    assert "index.html" not in rows[1], "it has no page"
-    assert "<br>It grows 6.3 \\[5.2,\u00a07.6\\]-fold on 10 seeds. (Older than the verdicts.)" in rows[0]
-    assert "| 1 contradicted, 1 supported, 1 undecided |" in rows[0]
-    assert with_questions(written, read_cards(reports), reports, readme) == written
-    with pytest.raises(ReportError, match="no place for the table"):
-        with_questions("no markers", read_cards(reports), reports, readme)
+    others = ["before", "- [Elsewhere](https://example.org/index.html) stays.", "- [All](reports/index.html) stay."]
+    text = "\n".join([*others, "- [Does it grow?](reports/grows/real/index.html) An old answer."])
+    written = with_answers(text, read_cards(reports), reports, readme).splitlines()
+    assert written[:3] == others
+    answer = "It grows 6.3 \\[5.2,\u00a07.6\\]-fold on 10 seeds. (Older than the verdicts.)"
+    assert written[3:] == [f"- [Does it grow?](reports/grows/real/index.html) {answer}"]
+    assert with_answers("\n".join(written), read_cards(reports), reports, readme).splitlines() == written
+    with pytest.raises(ReportError, match="lists reports/gone/index"):
+        with_answers("- [Gone](reports/gone/index.html)", read_cards(reports), reports, readme)
+    broken = [replace(card, answers=(), error="cannot be read") for card in read_cards(reports)]
+    assert with_answers(text, broken, reports, readme) == text, "what cannot be read changes nothing"
 
 
 @pytest.mark.parametrize("text", STRINGS)
-def test_no_text_of_a_report_breaks_a_row_of_the_readme(reports, text):
-    cards = [replace(read_cards(reports)[0], question=text, page="first/index.html")]
-    (row,) = with_questions(f"{BEGIN}\n{END}\n", cards, reports, reports / "README.md").splitlines()[3:-1]
-    cells = re.split(r"(?<!\\)\|", row)
-    assert len(cells) == 5
-    assert not re.search(r"(?<!\\)<", row)
+def test_no_text_of_a_report_becomes_markup_of_the_readme(reports, text):
+    cards = [replace(read_cards(reports)[0], page="first/index.html", answers=(CardAnswer(text),))]
+    item = "- [x](reports/first/index.html)"
+    written = with_answers(item, cards, reports, reports.parent / "README.md")
+    assert written.startswith(item)
+    assert "\n" not in written
+    assert not re.search(r"(?<!\\)[<|`]", written.removeprefix(item))
 
 
 def test_the_committed_index_and_the_readme_say_what_the_committed_reports_say():
@@ -178,7 +175,7 @@ def test_the_committed_index_and_the_readme_say_what_the_committed_reports_say()
     committed, now = (ROOT / "reports" / "index.html").read_text(), render_index(cards)
     assert body.search(committed)[0] == body.search(now)[0], "run `make index`"
     readme = ROOT / "README.md"
-    assert with_questions(readme.read_text(), cards, ROOT / "reports", readme) == readme.read_text(), "run `make index`"
+    assert with_answers(readme.read_text(), cards, ROOT / "reports", readme) == readme.read_text(), "run `make index`"
 
 
 def test_every_committed_claim_stands_in_the_index():

@@ -1,4 +1,4 @@
-"""``lnlab index``: one page that leads to every report of a folder, and the table of questions in a README."""
+"""``lnlab index``: one page that leads to every report of a folder, and what a README shows of them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +35,7 @@ def index(
             "--readme",
             metavar="FILE",
             parser=user_path,
-            help="A README whose table of questions and pictures (assets/<question>.png) are written.",
+            help="A README: the answers of the questions that it lists, and its pictures (assets/<question>.png), are written.",
         ),
     ] = None,
     templates: Annotated[
@@ -52,7 +52,7 @@ def index(
     Exit codes: 0 done; 1 a report cannot be read, or --check and something is out of date; 2 the command is wrong.
     """
     from lnlab.report.index import read_cards, render_index
-    from lnlab.report.readme_table import pictures, with_questions
+    from lnlab.report.readme import pictures, with_answers
 
     cards = read_cards(root, profiles or ())
     contents = {root / "index.html": render_index(cards, templates).encode()}
@@ -61,7 +61,7 @@ def index(
             text = read_user_file(readme, "README").decode()
         except UnicodeDecodeError as error:
             raise LabError(Issue("not-text", str(readme), "is not UTF-8", "save it as UTF-8")) from error
-        contents[readme] = with_questions(text, cards, root, readme).encode()
+        contents[readme] = with_answers(text, cards, root, readme).encode()
         contents |= pictures(text, cards, root, readme)
     outdated = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
     if not check:

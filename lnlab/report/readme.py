@@ -1,0 +1,85 @@
+"""What a README shows of reports: the answers of the questions that it lists, and pictures of first figures."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from lnlab.claims.verdict_text import counted_word
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
+from lnlab.report.charts.render import svg_to_png
+from lnlab.report.index import Card
+
+_ITEM = re.compile(r"^(- \[[^\]\n]+\]\(([^)\s]+/index\.html)\)).*$", re.MULTILINE)
+_PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+\.png)\)")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~$])")
+
+
+def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> str:
+    """Return the text of a README in which each question that it lists has the answer of its report.
+
+    A question is a list item that begins with a link to a page: ``- [Does it grow?](reports/grows/real/index.html)``.
+    The answer follows on the same line and replaces what stood there. A report without one has its verdicts counted.
+
+    Args:
+        text: the README as it is.
+        cards: the questions of ``root``.
+        root: the folder of the reports.
+        readme: the file, from whose folder the links lead.
+
+    Raises:
+        ReportError: a link leads into ``root``, but to no page of a report.
+    """
+    answers = {}
+    for card in cards:
+        texts = [f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers]
+        tally = ", ".join(f"{len(group.claims)} {counted_word(group.word)}" for group in card.verdicts)
+        # the command tells of a report that cannot be read; the README keeps what it says
+        answers[Path(os.path.normpath(root / unquote(card.page)))] = None if card.error else " ".join(texts) or tally
+
+    def filled(item: re.Match[str]) -> str:
+        page = Path(os.path.normpath(readme.parent / unquote(item[2])))
+        if Path(os.path.normpath(root)) not in page.parent.parents:
+            return item[0]
+        if page not in answers:
+            remedy = f"link one of {', '.join(sorted(path.as_posix() for path in answers))}"
+            raise ReportError(Issue("damaged", str(readme), f"lists {item[2]}, but no report has this page", remedy))
+        answer = answers[page]
+        return item[0] if answer is None else f"{item[1]} {_escaped(answer)}"
+
+    return _ITEM.sub(filled, text)
+
+
+def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapping[Path, bytes]:
+    """The pictures that a README shows out of ``root/assets``: ``<question>.png`` is the first figure of a question.
+
+    Reports have no PNG of their own, and not everything that shows a README draws SVG on a light ground.
+
+    Raises:
+        ReportError: a picture is named like no question that has a figure.
+    """
+    folders = {card.name: root / card.folder for card in cards}
+    thumbnails = {card.name: root / unquote(card.thumbnail.path) for card in cards if card.thumbnail}
+    drawn = {}
+    for target in dict.fromkeys(_PICTURE.findall(text)):
+        path = Path(os.path.normpath(readme.parent / unquote(target)))
+        if path.parent != Path(os.path.normpath(root / "assets")):
+            continue
+        if path.stem not in thumbnails:
+            what = f"shows {target}, but no question {path.stem!r} has a figure"
+            remedy = f"name one of {', '.join(thumbnails)}" if thumbnails else f"draw the reports of {root}"
+            raise ReportError(Issue("damaged", str(readme), what, remedy))
+        source = thumbnails[path.stem]
+        try:
+            drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            remedy = f"lnlab report --from {folders[path.stem]}"
+            raise ReportError(Issue("unreadable", str(source), f"cannot be read: {error}", remedy)) from error
+    return drawn
+
+
+def _escaped(text: str) -> str:
+    """Return a text on one line in which Markdown reads no markup."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.splitlines()))
