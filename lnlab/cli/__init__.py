@@ -25,7 +25,6 @@ from lnlab.userfiles import user_path
 
 app = typer.Typer(
     name="lnlab",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,32 +62,41 @@ def _lnlab(
         context.get_help()
 
 
-for _command, _example in (
-    (run.run_spec, run.RUN_EXAMPLE),
-    (report.report_run, report.REPORT_EXAMPLE),
-    (index.index, index.INDEX_EXAMPLE),
-    (paper.paper, paper.PAPER_EXAMPLE),
-    (lock.lock, lock.LOCK_EXAMPLE),
-    (verify.verify, verify.VERIFY_EXAMPLE),
-    (diff.diff, diff.DIFF_EXAMPLE),
-    (why.why, why.WHY_EXAMPLE),
-    (plan.plan_spec, plan.PLAN_EXAMPLE),
-    (check.check_specs, check.CHECK_EXAMPLE),
-    (status.status_of_store, status.STATUS_EXAMPLE),
-    (watch.watch_runs, watch.WATCH_EXAMPLE),
-    (ls.ls, ls.LS_EXAMPLE),
-    (gc.gc, gc.GC_EXAMPLE),
-    (remotes.push, remotes.PUSH_EXAMPLE),
-    (remotes.pull, remotes.PULL_EXAMPLE),
-    (results.results_of_spec, results.RESULTS_EXAMPLE),
-    (kinds.list_kinds, kinds.LIST_EXAMPLE),
-    (init.init, init.INIT_EXAMPLE),
-    (doctor.doctor, doctor.DOCTOR_EXAMPLE),
-):
-    # Each paragraph of its docstring on one line, which the terminal breaks where it is full.
-    _help = "\n\n".join(part.replace("\n", " ") for part in (getdoc(_command) or "").split("\n\n"))
-    app.command(_command.__name__.partition("_")[0], help=_help, epilog=_example)(_command)
-app.add_typer(data.data, name="data")
+_COMMANDS = {
+    "Everyday": (
+        (init.init, init.INIT_EXAMPLE),
+        (check.check_specs, check.CHECK_EXAMPLE),
+        (plan.plan_spec, plan.PLAN_EXAMPLE),
+        (run.run_spec, run.RUN_EXAMPLE),
+        (report.report_run, report.REPORT_EXAMPLE),
+        (results.results_of_spec, results.RESULTS_EXAMPLE),
+        (status.status_of_store, status.STATUS_EXAMPLE),
+        (watch.watch_runs, watch.WATCH_EXAMPLE),
+        (kinds.list_kinds, kinds.LIST_EXAMPLE),
+        (doctor.doctor, doctor.DOCTOR_EXAMPLE),
+    ),
+    "Sharing": (
+        (index.index, index.INDEX_EXAMPLE),
+        (paper.paper, paper.PAPER_EXAMPLE),
+        (remotes.push, remotes.PUSH_EXAMPLE),
+        (remotes.pull, remotes.PULL_EXAMPLE),
+        (ls.ls, ls.LS_EXAMPLE),
+        (gc.gc, gc.GC_EXAMPLE),
+    ),
+    "Provenance": (
+        (lock.lock, lock.LOCK_EXAMPLE),
+        (verify.verify, verify.VERIFY_EXAMPLE),
+        (diff.diff, diff.DIFF_EXAMPLE),
+        (why.why, why.WHY_EXAMPLE),
+    ),
+}
+for _panel, _commands in _COMMANDS.items():
+    for _command, _example in _commands:
+        # Each paragraph of its docstring on one line, which the terminal breaks where it is full.
+        _help = "\n\n".join(part.replace("\n", " ") for part in (getdoc(_command) or "").split("\n\n"))
+        _name = _command.__name__.partition("_")[0]
+        app.command(_name, help=_help, epilog=_example, rich_help_panel=_panel)(_command)
+app.add_typer(data.data, name="data", rich_help_panel="Everyday")
 
 
 # An OSError with one of these and without a file name is of standard output: files of ours are named.

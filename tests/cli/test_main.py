@@ -25,6 +25,23 @@ def test_every_help_page_shows_an_example(lnlab, page):
     assert re.search(r"Example: +lnlab " + " ".join(page), " ".join(said.out.split()))
 
 
+def test_the_help_has_its_commands_in_three_groups(lnlab):
+    panels = re.split(r"╭─ (\w+) ─+╮", lnlab("--help").out)[1:]
+    rows = [set(re.findall(r"^│ (\w+) ", text, re.MULTILINE)) for text in panels[1::2]]
+    groups = dict(zip(panels[::2], rows, strict=True))
+    assert list(groups) == ["Options", "Everyday", "Sharing", "Provenance"]
+    assert set().union(*(groups[name] for name in list(groups)[1:])) == set(COMMANDS)
+    assert groups["Provenance"] == {"lock", "verify", "diff", "why"}
+
+
+def test_a_shell_is_told_the_commands_that_begin_so():
+    asked = os.environ | {"_LNLAB_COMPLETE": "complete_bash", "COMP_WORDS": "lnlab re", "COMP_CWORD": "1"}
+    told = subprocess.run(
+        [sys.executable, "-c", "from lnlab.cli import main; main()"], env=asked, capture_output=True, text=True
+    )
+    assert told.stdout.split() == ["report", "results"]
+
+
 def test_help_loads_nothing_heavy(python):
     """The budget is 0.3 s; what is loaded decides it and does not depend on how busy the machine is."""
     probe = (
