@@ -58,6 +58,7 @@ def check_spec(
     epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
     """
     changes, unreadable = parse_overrides(overrides)
+    # None also says that no file is read (``Checked.reads_files``).
     available_memory = (machine_memory() if memory is None else memory) if files else None
     begun = _begin(document, profile, changes, ContentKeys(registries, roots), memory=available_memory)
     checked, issues = run_passes(PASSES, replace(begun, ancestors=ancestors))
@@ -172,6 +173,7 @@ def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
 def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
     """What is to be decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
+    # Of half a sweep groups lack candidates, which follows from what is reported already.
     if checked.select is None or sweep.issues or sweep.partial or sweep.cut or merged.issues:
         return checked, []
     try:
@@ -186,6 +188,7 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     issues: list[Issue] = []
     if checked.reads_files and not sweep.partial:
         issues += probe_time_issues(checked.requests, sweep, checked.merged, checked.registries)
+    # Of a spec that chooses, candidates run on the tuning seeds, and only what is judged runs on these.
     seeds = len(checked.experiment.seeds)
     runs = len(sweep.settings) * seeds
     if checked.tuning is not None:
@@ -214,6 +217,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     if not checked.knows_its_runs:
         return checked, []
     found = (*checked.reading.issues, *checked.requests.issues)
+    # What a flawed probe would measure is not known, so that no quantity can be called unknown.
     every_probe = not any(issue.path[:1] == ("probes",) for issue in found)
     chosen = checked.tuning.select.path if checked.tuning else None
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)

@@ -141,6 +141,7 @@ def unchanged(inputs: Iterable[Input]) -> bool:
     for file in inputs:
         path = Path(file.path)
         if file.size == _ABSENT:
+            # A report that was not there can be cited now, which changes what the plan reads.
             if path.exists():
                 return False
             continue

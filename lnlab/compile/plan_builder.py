@@ -67,6 +67,7 @@ class PlanBuilder:
                 origin = None if source is None else source.origin(seed)
                 trajectory = Trajectory(key, seed, setting, run.steps, measurements=(), origin=origin, kept=self.kept)
                 self._trajectories[key] = trajectory
+            # A shorter run is the beginning of a longer one with the same key: the longest is trained, once.
             elif run.steps > trajectory.steps:
                 self._trajectories[key] = replace(trajectory, setting=setting, steps=run.steps)
             for step, probes in due.items():
@@ -120,6 +121,7 @@ def plan_source(runs: Iterable[SourceRun], seeds: Iterable[int]) -> PlanBuilder:
             run.checked.sweep.epochs.updates(run.setting) if any(counts_epochs(at) for _, at in timed_probes) else None
         )
         due = {step: what for step, what in _due(timed_probes, run.keys.steps, epoch, keys).items() if step <= run.step}
+        # Several runs may begin with one state: where a seed is named, all of them do.
         own_seeds = dict.fromkeys(run.seed_for(seed) for seed in all_seeds)
         point: dict[str, Json] = {"init.spec": run.checked.document.path.stem}
         builder.add(run.setting, point, replace(run.keys, steps=run.step), due, own_seeds)

@@ -91,7 +91,14 @@ def resolve_sweep(
         expanded_points += 1
         setting, flaws = resolver.setting(point.parts)
         if setting is not None:
-            setting, flaws = _in_steps(setting, epochs)
+            try:
+                setting = epochs.in_steps(setting)
+            except ValueError as error:
+                flaws = [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
+                setting = None
+            except LabError as error:  # what keeps the batches of an epoch from being counted has a place in the spec
+                flaws = [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
+                setting = None
         if setting is not None:
             number = numbers.setdefault(setting.identity, len(sweep.settings))
             if number < len(sweep.settings):
@@ -131,16 +138,6 @@ def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], l
             sweep.cut = True
         sweep.cut |= count + 1 == _MAX_LISTED_POINTS  # no further point was listed, and there may be some
         seen |= values
-
-
-def _in_steps(setting: InternedSetting, epochs: Epochs) -> tuple[InternedSetting | None, list[Issue]]:
-    """The setting with its epochs as steps."""
-    try:
-        return epochs.in_steps(setting), []
-    except ValueError as error:
-        return None, [Issue("unsupported", ("train", "epochs"), str(error), "give train.steps")]
-    except LabError as error:  # what keeps the batches of an epoch from being counted has a place in the spec
-        return None, [Issue(i.code, tuple(i.where.split(".")), i.what, i.remedy) for i in error.issues]
 
 
 def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:

@@ -1,6 +1,6 @@
-"""Dotted paths into settings as a spec writes them: set one. Resolved ones are read by ``lnlab.setting``."""
+"""Paths into settings as a spec writes them: set one, and look for one. ``lnlab.setting`` reads resolved settings."""
 
-from lnlab.issues import Issue
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed
 from lnlab.setting import STACKS, path_words, positions_of_kind
@@ -56,6 +56,18 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
         )
     mapping = base or {}
     return {**mapping, path[0]: assign(mapping.get(path[0]), path[1:], value)}
+
+
+def is_written(raw: Json, path: Where) -> bool:
+    """Whether a spec states something at ``path`` of ``raw``; a bare word is the ``kind`` of its choice."""
+    for key in path:
+        if isinstance(raw, str) and key == "kind":
+            return True
+        present = key in raw if isinstance(raw, dict) else isinstance(raw, list) and key in range(len(raw))
+        if not present:
+            return False
+        raw = raw[key]
+    return True
 
 
 def stacks_of(setting: dict[str, Json]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ refused.
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from lnlab.compile.checked import Checked, SourceRun
 from lnlab.compile.digests import Input, input_of
@@ -49,7 +48,8 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
     """The one run that an init of the spec ``own`` names.
 
     Raises:
-        Flawed: there is none, or several, or it does not come so far.
+        Flawed: there is none, or several, or it does not come so far; or the spec that it names cannot be read, has a
+            mistake, or begins with itself by way of others.
     """
     name = choice["spec"]
     known = specs_at_hand(own.document.path)
@@ -62,17 +62,34 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
                 nearest(name, known),
             )
         )
+    path = known[name]
     profile = own.profile if choice["profile"] == _OWN else choice["profile"]
-    checked = _checked_source(name, known[name], profile, own, check_spec)
+    lineage = (*own.ancestors, own.document.path.resolve())
+    keys = own.content_keys
+    try:
+        document = load_spec(path)
+        here = document.path.resolve()
+        if here in lineage:  # checking it would check this spec again, and so on without end
+            way = " -> ".join(ancestor.stem for ancestor in (*lineage[lineage.index(here) :], here))
+            what = f"its runs would begin with themselves: {way}"
+            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not lead back"))
+        checked = check_spec(document, keys.registries, keys.roots, profile=profile, overrides=(), ancestors=lineage)
+    except SpecError as error:
+        raise Flawed(
+            Issue("unreadable", ("spec",), f"'{name}' cannot be read: {error.issues[0]}", f"lnlab check {path}")
+        ) from error
+    if checked.issues:
+        command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
+        raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     if checked.tuning is not None:
         what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
         raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
     variants = Variants(checked.settings, checked.sweep.methods)
     where = choice["where"] or {}
-    for path in where:
-        if not variants.has(path):
+    for key in where:
+        if not variants.has(key):
             raise Flawed(
-                Issue("unknown-name", ("where", path), f"no run of '{name}' has it", nearest(path, variants.paths))
+                Issue("unknown-name", ("where", key), f"no run of '{name}' has it", nearest(key, variants.paths))
             )
     members = sorted(variants.selected(where))
     if len(members) != 1:
@@ -90,34 +107,6 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
         )
     seed = None if choice["seed"] == _OWN else choice["seed"]
     return SourceRun(checked=checked, setting=setting, keys=checked.content_keys.of(setting), step=step, seed=seed)
-
-
-def _checked_source(
-    name: str, path: Path, profile: str | None, own: Checked, check_spec: Callable[..., Checked]
-) -> Checked:
-    """Another spec without a mistake, which does not lead back to the spec ``own``.
-
-    Raises:
-        Flawed: it cannot be read, has a mistake, or begins with itself by way of others.
-    """
-    lineage = (*own.ancestors, own.document.path.resolve())
-    keys = own.content_keys
-    try:
-        document = load_spec(path)
-        here = document.path.resolve()
-        if here in lineage:
-            way = " -> ".join(ancestor.stem for ancestor in (*lineage[lineage.index(here) :], here))
-            what = f"its runs would begin with themselves: {way}"
-            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not lead back"))
-        checked = check_spec(document, keys.registries, keys.roots, profile=profile, overrides=(), ancestors=lineage)
-    except SpecError as error:
-        raise Flawed(
-            Issue("unreadable", ("spec",), f"'{name}' cannot be read: {error.issues[0]}", f"lnlab check {path}")
-        ) from error
-    if checked.issues:
-        command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
-        raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
-    return checked
 
 
 def by_step(runs: Mapping[str, SourceRun]) -> list[list[SourceRun]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from lnlab.compile.interned import interned_parts
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
-from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, set_path
+from lnlab.compile.setting_paths import INTERVENTIONS, as_choices, is_written, set_path
 from lnlab.compile.sweep.grids import SweepAxis, SweepGrid
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.issues import Issue, Where
@@ -30,11 +30,15 @@ def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], 
     base = {key: merged.data[key] for key in SETTING if key in merged.data}
     replaced = [_set_by(grid.axes) for grid in sweep_grids]
     changed = {path_words(change.path) for change in merged.changes}
-    issues: list[Issue] = [
-        flaw.at(merged.location(flaw.path))
-        for flaw, path in _flaws(base, resolver)
-        if all(_is_below(path, paths) and not _touches(path, _below_any(changed, paths)) for paths in replaced)
-    ]
+    issues: list[Issue] = []
+    for flaw, path in _flaws(base, resolver):
+        # A change at this path, above or below it, that an axis replaces is somebody else's to report.
+        if all(
+            _is_below(path, paths)
+            and not any(_is_below(path, [c]) or _is_below(c, [path]) for c in _below_any(changed, paths))
+            for paths in replaced
+        ):
+            issues.append(flaw.at(merged.location(flaw.path)))
     for grid in sweep_grids:
         for axis in grid.axes:
             others = _set_by(other for other in grid.axes if other is not axis)
@@ -66,11 +70,6 @@ def _below_any(paths: Iterable[tuple[str, ...]], others: Iterable[Where]) -> Pat
     return {path for path in paths if _is_below(path, others)}
 
 
-def _touches(path: Where, others: Iterable[Where]) -> bool:
-    """Whether a path leads to one of the others, or from it."""
-    return any(_is_below(path, [other]) or _is_below(other, [path]) for other in others)
-
-
 def _is_below(path: Where, others: Iterable[Where]) -> bool:
     return any(path[: len(other)] == other for other in others)
 
@@ -88,16 +87,5 @@ def _flaws(raw: Mapping[str, Json], resolver: Resolver) -> Iterator[tuple[Issue,
             number, *tail = path[1:] if isinstance(raw[INTERVENTIONS], list) else (0, *path[1:])
             choice = as_choices(raw[INTERVENTIONS])[int(number)]
             path = (INTERVENTIONS, str(choice.get("kind") if isinstance(choice, dict) else choice), *tail)
-        if _is_written(flaw.path, raw):
+        if is_written(raw, flaw.path):
             yield flaw, path
-
-
-def _is_written(path: Where, data: Json) -> bool:
-    for key in path:
-        if isinstance(data, str) and key == "kind":
-            return True
-        present = key in data if isinstance(data, dict) else isinstance(data, list) and key in range(len(data))
-        if not present:
-            return False
-        data = data[key]
-    return True

@@ -29,6 +29,7 @@ PASSES_PER_GRADIENT = 3
 WIDE, INNER, SCORES, LOGITS = 16, 4, 3, 4
 LENGTH = 20
 """Tokens a sentence: between captions (14) and talks (25), with a subword vocabulary."""
+# Of control groups in version 2 and in version 1.
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -86,6 +87,7 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
         parameters,
         flops=passes * per_token * tokens,
         overhead=reference_overhead(setting, measurements, parameters, registries),
+        # A probe looks between two updates, when nothing is kept for a backward pass: the larger counts, not the sum.
         peak_bytes=load.number * PARAMETER_COPIES * parameters + max([backward, *probing]),
     )
 
@@ -123,6 +125,7 @@ def machine_memory() -> int:
     for path in _CGROUP:
         try:
             limits.append(int(path.read_text()))
+        # No such group, or the word "max" where it sets no limit.
         except (OSError, ValueError):
             continue
     return min(limits)

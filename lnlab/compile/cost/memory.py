@@ -54,6 +54,7 @@ def plan_memory(units: Sequence[Trajectory], registries: Registries, workers: in
     # As many workers as would fit if every measurement took as little memory as it can.
     smallest_peak = max((_peak(_bounded(unit, registries, 0), registries) for unit in units), default=0)
     at_once = max(1, min(workers, int(SHARE * memory) // (smallest_peak + LIBRARIES)))
+    # With fewer units than workers each may have more.
     bound = int(SHARE * memory) // max(1, min(at_once, len(units))) - LIBRARIES
     bounded = tuple(_bounded(unit, registries, bound) for unit in units)
     original = [measurement for unit in units for measurement in unit.measurements]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.decisions import Decision
 from lnlab.compile.selection.citations import cited_verdicts
 from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical
@@ -20,36 +20,81 @@ MOST_STEPS = 8
 
 def explain(plan: Plan) -> list[str]:
     """The plan, one fact a line: runs, axes, variants, data that inits read, citations, measurements, claims, pins."""
-    sections = (_stages, _sources, _runs, _variants, _data_passes, _citations, _measurements, _requests)
-    return [*(line for section in sections for line in section(plan)), *(f"pin: {pin}" for pin in plan.pins)]
+    lines = [f"round 2: {decision_line(decision)}" for decision in plan.decisions if not plan.undecided]
+    if plan.undecided:
+        path = plan.undecided[0].path
+        tuning, judged = _counted(len(plan.runs), "tuning run"), _counted(plan.later, "run")
+        lines = [f"round 1: {tuning}, then {judged} at the chosen {path}"]
+    for question in plan.undecided:
+        values = ", ".join(call_label(value) for value, _ in question.candidates)
+        lines.append(f"to choose{_about(question.about)}: {path}, {call_label(question.rule)} of {values}")
+    lines += _sources(plan)
 
-
-def _stages(plan: Plan) -> list[str]:
-    """What the runs are to choose, or what was chosen before."""
-    if not plan.undecided:
-        return [f"round 2: {decision_line(decision)}" for decision in plan.decisions]
-    path = plan.undecided[0].path
-    first = (
-        f"round 1: {_counted(len(plan.runs), 'tuning run')}, then {_counted(plan.later, 'run')} at the chosen {path}"
+    seeds = plan.experiment.seeds
+    # Seeds of single claims add runs of some variants alone, which the product of variants and seeds does not count.
+    further = len(plan.runs) - len(plan.settings) * len(seeds)
+    claims = _counted(len(plan.experiment.claim_seeds), "claim")
+    alone = f", and {_counted(further, 'run')} for {claims} alone" if further else ""
+    seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    lines.append(
+        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} "
+        f"({seed_spans(seeds)}){alone}"
     )
-    return [first, *(_candidate_line(question) for question in plan.undecided)]
+    runs_of = Counter(run.variant for run in plan.runs)
+    for axis in plan.axes:
+        by_value: Counter[str] = Counter()
+        for variant, runs in runs_of.items():
+            by_value[call_label(plan.points[variant][axis])] += runs
+        lines.append(f"axis {axis}: " + ", ".join(f"{value} ({runs})" for value, runs in by_value.items()))
+
+    for point in list(plan.points.values())[:MOST_LINES]:
+        if point:  # a spec without a sweep has one variant, which no axis names
+            lines.append("variant " + " ".join(f"{axis}={call_label(value)}" for axis, value in point.items()))
+    if (more := len(plan.points) - MOST_LINES) > 0:
+        lines.append(f"and {_counted(more, 'variant')} more")
+
+    for data_pass in plan.data_passes:
+        n = data_pass.batches
+        read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
+        # A state that several trajectories start from is filled once.
+        lines.append(
+            f"init {data_pass.init}: reads {read}, once per initial state, {_counted(data_pass.times, 'time')}"
+        )
+    for file in cited_verdicts(plan.inputs):
+        spec, profile = Path(file.path).parts[-4:-2]  # reports/SPEC/PROFILE/data/verdicts.parquet
+        lines.append(f"cites {spec}, {profile}: {'its report' if file.sha256 else 'it has no report'}")
+
+    lines.append(f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory")
+    measured = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
+    # A measurement that several runs share is planned once, and needed as often as there are runs that read it.
+    needs = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
+    probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
+    steps: dict[str, list[int]] = {}
+    for text, step in needs:
+        steps.setdefault(text, []).append(step)
+    for text, at in steps.items():
+        for group in [at] if len(at) > MOST_STEPS else [[step] for step in at]:
+            distinct = sum(measured[text, step] for step in group)
+            shared = sum(needs[text, step] for step in group) - distinct
+            when = f"step {group[0]}" if len(group) == 1 else f"{len(group):,} steps from {min(group)} to {max(group)}"
+            suffix = f", {shared:,} shared" if shared else ""
+            lines.append(f"probe {call_label(probes[text])} at {when}: {_counted(distinct, 'measurement')}{suffix}")
+
+    for claim, choice in zip(plan.experiment.claims, plan.claims, strict=True):
+        lines.append(f"claim {claim.id}: {choice['kind']}{', primary' if claim.primary else ''}")
+    lines += [f"section {choice['kind']}" for choice in plan.sections]
+    return [*lines, *(f"pin: {pin}" for pin in plan.pins)]
 
 
 def _sources(plan: Plan) -> list[str]:
     """The runs of other specs that come first, those that these begin with in turn before them."""
-    return [line for source in plan.sources for line in (*_sources(source), _source_line(source))]
-
-
-def _source_line(source: Plan) -> str:
-    step = source.trajectories[0].steps
-    seeds = seed_spans(source.experiment.seeds)
-    runs = f"{_counted(len(source.runs), 'run')} of {source.name} (seeds {seeds})"
-    return f"before: {runs} to step {step}, whose weights others begin with, unless the store has them"
-
-
-def _candidate_line(question: Undecided) -> str:
-    values = ", ".join(call_label(value) for value, _ in question.candidates)
-    return f"to choose{_about(question.about)}: {question.path}, {call_label(question.rule)} of {values}"
+    lines = []
+    for source in plan.sources:
+        step = source.trajectories[0].steps
+        runs = f"{_counted(len(source.runs), 'run')} of {source.name} (seeds {seed_spans(source.experiment.seeds)})"
+        before = f"before: {runs} to step {step}, whose weights others begin with, unless the store has them"
+        lines += [*_sources(source), before]
+    return lines
 
 
 def decision_line(decision: Decision) -> str:
@@ -62,95 +107,21 @@ def _about(about: Mapping[str, Json]) -> str:
     return " for " + " ".join(f"{axis}={call_label(value)}" for axis, value in about.items()) if about else ""
 
 
-def _runs(plan: Plan) -> list[str]:
-    seeds = plan.experiment.seeds
-    claims = len(plan.experiment.claim_seeds)
-    further = len(plan.runs) - len(plan.settings) * len(seeds)
-    alone = f", and {_counted(further, 'run')} for {_counted(claims, 'claim')} alone" if further else ""
-    seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
-    lines = [
-        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} "
-        f"({seed_spans(seeds)}){alone}"
-    ]
-    variants = Counter(run.variant for run in plan.runs)
-    for axis in plan.axes:
-        by_value: Counter[str] = Counter()
-        for variant, runs in variants.items():
-            by_value[call_label(plan.points[variant][axis])] += runs
-        lines.append(f"axis {axis}: " + ", ".join(f"{value} ({runs})" for value, runs in by_value.items()))
-    return lines
-
-
-def _variants(plan: Plan) -> list[str]:
-    lines = [
-        "variant " + " ".join(f"{axis}={call_label(value)}" for axis, value in point.items())
-        for point in list(plan.points.values())[:MOST_LINES]
-        if point
-    ]
-    more = len(plan.points) - MOST_LINES
-    return [*lines, f"and {_counted(more, 'variant')} more"] if more > 0 else lines
-
-
-def _data_passes(plan: Plan) -> list[str]:
-    """What is read before any update; a state that several trajectories start from counts once."""
-    lines = []
-    for data_pass in plan.data_passes:
-        n = data_pass.batches
-        times = _counted(data_pass.times, "time")
-        read = "every training batch" if n is None else f"{n:,} training batch{'' if n == 1 else 'es'}"
-        lines.append(f"init {data_pass.init}: reads {read}, once per initial state, {times}")
-    return lines
-
-
-def _citations(plan: Plan) -> list[str]:
-    """The experiments whose verdicts claims cite, and those that have no report to read them from."""
-    lines = []
-    for file in cited_verdicts(plan.inputs):
-        spec, profile = Path(file.path).parts[-4:-2]
-        lines.append(f"cites {spec}, {profile}: {'its report' if file.sha256 else 'it has no report'}")
-    return lines
-
-
-def _measurements(plan: Plan) -> list[str]:
-    """Distinct trajectories and measurements; ``needs`` counts a shared one as often as it is needed."""
-    measured = Counter((canonical(m.probe), m.step) for t in plan.trajectories for m in t.measurements)
-    needs = Counter((canonical(probe), step) for _, step, probe, _ in plan.needs)
-    probes = {canonical(probe): probe for _, _, probe, _ in plan.needs}
-    lines = [f"{len(plan.trajectories)} trajectories" if len(plan.trajectories) != 1 else "1 trajectory"]
-    steps: dict[str, list[int]] = {}
-    for text, step in needs:
-        steps.setdefault(text, []).append(step)
-    for text, at in steps.items():
-        grouped = [at] if len(at) > MOST_STEPS else [[step] for step in at]
-        for group in grouped:
-            distinct = sum(measured[text, step] for step in group)
-            shared = sum(needs[text, step] for step in group) - distinct
-            when = f"step {group[0]}" if len(group) == 1 else f"{len(group):,} steps from {min(group)} to {max(group)}"
-            suffix = f", {shared:,} shared" if shared else ""
-            lines.append(f"probe {call_label(probes[text])} at {when}: {_counted(distinct, 'measurement')}{suffix}")
-    return lines
-
-
-def _requests(plan: Plan) -> list[str]:
-    claims = zip(plan.experiment.claims, plan.claims, strict=True)
-    lines = [f"claim {claim.id}: {choice['kind']}{', primary' if claim.primary else ''}" for claim, choice in claims]
-    return [*lines, *(f"section {choice['kind']}" for choice in plan.sections)]
-
-
 def call_label(value: object) -> str:
     """A value as a reader sees it: a choice that is not all defaults with its parameters."""
     if isinstance(value, dict) and "kind" in value:
-        params = ", ".join(_param(name, inner) for name, inner in value.items() if name != "kind")
+        # A mapping that is no choice is a site, whose words say what they are without its name.
+        params = ", ".join(
+            site_label(inner) if isinstance(inner, dict) and "kind" not in inner else f"{name}={call_label(inner)}"
+            for name, inner in value.items()
+            if name != "kind"
+        )
         return f"{value['kind']}({params})" if params else str(value["kind"])
     if is_choices(value):
         return " and ".join(map(call_label, value)) or NONE  # type: ignore[call-overload]
     if isinstance(value, dict):
         return "/".join(call_label(inner) for inner in value.values())
     return kind_label(value)
-
-
-def _param(name: str, value: object) -> str:
-    return site_label(value) if isinstance(value, dict) and "kind" not in value else f"{name}={call_label(value)}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -1,7 +1,6 @@
 """The reference of the spec language, in Markdown, made from the registries."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from lnlab.compile.reference.examples import SpecExamples
@@ -10,7 +9,7 @@ from lnlab.compile.reference.key_words import SITE_WORDS
 from lnlab.compile.resolve.choices import Registries
 from lnlab.keys import Json
 from lnlab.meanings import meaning, remaining_text
-from lnlab.registry import Entry, Registry
+from lnlab.registry import Entry
 
 _HEADINGS = {
     "task": "Tasks",
@@ -49,47 +48,47 @@ def reference(registries: Registries, examples: SpecExamples | None = None) -> s
         registries: of every kind.
         examples: of kinds, see ``shortest_examples``.
     """
+    # A kind that a third party registers has no heading of ours: it comes last, under its own name.
     kinds = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
+    headings = {kind: _HEADINGS.get(kind, kind) for kind in kinds}
     title, _, grammar = GRAMMAR.partition("\n")
-    lines = [title, "", *_contents([registries[kind] for kind in kinds]), grammar, *_sites()]
-    return "\n".join([*lines, *(line for kind in kinds for line in _kind(registries[kind], examples or {}))]) + "\n"
 
+    lines = [title, "", *(f"- [{heading}](#{_fragment(heading)})" for heading in ("A spec", "Rules", SITES))]
+    for kind in kinds:
+        names = ", ".join(f"[{entry.name}](#{kind}-{entry.name})" for entry in registries[kind])
+        lines.append(f"- [{headings[kind]}](#{_fragment(headings[kind])}){': ' if names else ''}{names}")
+    lines += ["", grammar]
 
-def _contents(registries: Sequence[Registry[Any]]) -> list[str]:
-    """A line for each kind, with its names."""
-    parts = [f"- [{heading}](#{_fragment(heading)})" for heading in ("A spec", "Rules", SITES)]
-    for registry in registries:
-        heading = _HEADINGS.get(registry.kind, registry.kind)
-        names = ", ".join(f"[{entry.name}](#{registry.kind}-{entry.name})" for entry in registry)
-        parts.append(f"- [{heading}](#{_fragment(heading)}){': ' if names else ''}{names}")
-    return [*parts, ""]
+    lines += [f"## {SITES}", "", "Columns by which a selection names a place in a model. `layer` counts from 1.", ""]
+    lines += ["| column | value | is |", "|---|---|---|"]
+    for column, meanings in SITE_WORDS.items():
+        for words, what in meanings.items():
+            lines.append(f"| `{column}` | {', '.join(f'`{word}`' for word in words.split(', '))} | {what} |")
+    lines.append("")
+
+    for kind in kinds:
+        lines += [f"## {headings[kind]}", ""]
+        entries = list(registries[kind])
+        lines += [] if entries else ["None yet.", ""]
+        for entry in entries:
+            lines += _entry(entry, (examples or {}).get((kind, entry.name)))
+    return "\n".join(lines) + "\n"
 
 
 def _fragment(heading: str) -> str:
+    """The anchor that a Markdown renderer gives a heading."""
     return heading.lower().replace(" ", "-").replace(",", "")
-
-
-def _sites() -> list[str]:
-    lines = [f"## {SITES}", "", "Columns by which a selection names a place in a model. `layer` counts from 1.", ""]
-    rows = [
-        f"| `{column}` | {', '.join(f'`{word}`' for word in words.split(', '))} | {what} |"
-        for column, meanings in SITE_WORDS.items()
-        for words, what in meanings.items()
-    ]
-    return [*lines, "| column | value | is |", "|---|---|---|", *rows, ""]
-
-
-def _kind(registry: Registry[Any], examples: SpecExamples) -> list[str]:
-    lines = [f"## {_HEADINGS.get(registry.kind, registry.kind)}", ""]
-    entries = list(registry)
-    if not entries:
-        return [*lines, "None yet.", ""]
-    return [*lines, *(line for entry in entries for line in _entry(entry, examples.get((entry.kind, entry.name))))]
 
 
 def _entry(entry: Entry[Any], example: tuple[str, str] | None) -> list[str]:
     """One kind: what it says of itself, what it measures or is made of, a table of what a spec may set, an example."""
-    paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry.build, entry.keywords), *_measured(entry)]
+    paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry.build, entry.keywords)]
+    if measured := getattr(entry.facts, "quantities", None):  # a probe
+        names = ", ".join(f"`{name}`" for name in measured)
+        word = "Quantity" if len(measured) == 1 else "Quantities"
+        paragraphs.append(f"{word}, in the table `{entry.facts.table}`: {names}.")
+    elif made_of := getattr(entry.facts, "of", None):  # a derived quantity
+        paragraphs.append(f"Made of {', '.join(f'`{name}`' for name in made_of)}.")
     lines = [f'<a id="{entry.kind}-{entry.name}"></a>', "", f"### `{entry.name}`", ""]
     lines += [line for paragraph in paragraphs if paragraph for line in (paragraph, "")]
     if entry.keywords:
@@ -101,37 +100,24 @@ def _entry(entry: Entry[Any], example: tuple[str, str] | None) -> list[str]:
     return [*lines, f"For example, in [{example[1]}]({example[1]}.yaml): `{example[0]}`", ""] if example else lines
 
 
-def _measured(entry: Entry[Any]) -> list[str]:
-    """The quantities of a probe with their table, or those that a derived quantity is made of."""
-    if measured := getattr(entry.facts, "quantities", None):
-        names = ", ".join(f"`{name}`" for name in measured)
-        return [f"{'Quantity' if len(measured) == 1 else 'Quantities'}, in the table `{entry.facts.table}`: {names}."]
-    if made_of := getattr(entry.facts, "of", None):
-        return [f"Made of {', '.join(f'`{name}`' for name in made_of)}."]
-    return []
-
-
 def parameter_rows(entry: Entry[Any]) -> list[tuple[str, str, str]]:
     """What a spec may set of an entry: name, type in words, and default as a spec would write it, or ``required``."""
-    properties = entry.model.model_json_schema()
-    return [(name, _type(entry, name, properties), _default(entry, name)) for name in entry.keywords]
-
-
-def _default(entry: Entry[Any], name: str) -> str:
-    default = entry.keywords[name].default
-    if default is entry.keywords[name].empty:
-        return "required"
-    if isinstance(default, dict) and list(default) == ["kind"]:
-        default = default["kind"]
-    if name not in entry.nested:
-        default = entry.model.model_json_schema()["properties"][name]["default"]
-    return f"`{default if isinstance(default, str) else json.dumps(default)}`"
-
-
-def _type(entry: Entry[Any], name: str, properties: Json) -> str:
-    if name in entry.nested:
-        return f"a {entry.nested[name].kind}"
-    return schema_in_words(properties["properties"][name], properties.get("$defs", {}))
+    schema = entry.model.model_json_schema()
+    rows = []
+    for name in entry.keywords:
+        nested = entry.nested.get(name)
+        words = schema_in_words(schema["properties"][name], schema.get("$defs", {})) if nested is None else ""
+        stated = entry.keywords[name].default
+        if stated is entry.keywords[name].empty:
+            default = "required"
+        else:
+            if isinstance(stated, dict) and list(stated) == ["kind"]:
+                stated = stated["kind"]
+            if nested is None:  # as JSON has it: a signature may have tuples and types of its own
+                stated = schema["properties"][name]["default"]
+            default = f"`{stated if isinstance(stated, str) else json.dumps(stated)}`"
+        rows.append((name, words if nested is None else f"a {nested.kind}", default))
+    return rows
 
 
 def schema_in_words(schema: Json, definitions: Json) -> str:
@@ -139,7 +125,13 @@ def schema_in_words(schema: Json, definitions: Json) -> str:
     if "$ref" in schema:
         return schema_in_words(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
-        return _alternatives([schema_in_words(option, definitions) for option in schema["anyOf"]])
+        options = [schema_in_words(option, definitions) for option in schema["anyOf"]]
+        # A list of what another option is already is said in brief: ``number in [0, 1), or a list of them``.
+        brief = [
+            "a list of them" if option.startswith(_LIST) and option.removeprefix(_LIST) in options else option
+            for option in options
+        ]
+        return (", or " if "a list of them" in brief else " or ").join(brief)
     if "enum" in schema or "const" in schema:
         # a tab is written as its escape: nobody sees it, and a terminal prints spaces in its place
         words = ", ".join(f"`{word}`".replace("\t", "\\t") for word in schema.get("enum", [schema.get("const")]))
@@ -153,25 +145,10 @@ def schema_in_words(schema: Json, definitions: Json) -> str:
     if schema.get("type") == "object" and "properties" in schema:
         return f"mapping of {', '.join(f'`{key}`' for key in schema['properties'])}"
     names = {"string": "text", "boolean": "true or false", "object": "mapping", None: "anything"}
-    return str(names.get(schema.get("type"), schema.get("type"))) + _bounds(schema)
-
-
-def _alternatives(options: list[str]) -> str:
-    """The options, a list of what another option is said in brief."""
-    brief = [
-        "a list of them" if option.startswith(_LIST) and option.removeprefix(_LIST) in options else option
-        for option in options
-    ]
-    return (", or " if "a list of them" in brief else " or ").join(brief)
-
-
-def _bounds(schema: Json) -> str:
-    """``≥ 1``, ``in [0, 1)``, ``like ^[a-z]+$``; nothing without bounds."""
-    low, high = (
-        schema.get("minimum", schema.get("exclusiveMinimum")),
-        schema.get("maximum", schema.get("exclusiveMaximum")),
-    )
-    text = f" like `{schema['pattern']}`" if "pattern" in schema else ""
+    text = str(names.get(schema.get("type"), schema.get("type")))
+    text += f" like `{schema['pattern']}`" if "pattern" in schema else ""
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    high = schema.get("maximum", schema.get("exclusiveMaximum"))
     if low is not None and high is not None:
         return f"{text} in {'[' if 'minimum' in schema else '('}{low}, {high}{']' if 'maximum' in schema else ')'}"
     if low is not None:

@@ -3,7 +3,6 @@
 Editors read ``# yaml-language-server: $schema=...`` in the first line of a spec.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +26,7 @@ from lnlab.compile.reference.spec_model import TEXTS, spec_model
 from lnlab.compile.resolve.choices import Registries
 from lnlab.keys import Json
 from lnlab.meanings import COMMON_MEANINGS
-from lnlab.registry import Entry, Flawed, Registry
+from lnlab.registry import Flawed, Registry
 from lnlab.specfile.columns import EVALUATED, RECORDED
 from lnlab.specfile.experiment import SETTING, SelectText
 
@@ -68,8 +67,24 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
             piece.pop("description", None), piece.pop("title", None)  # they stand beside the word
             piece["properties"]["kind"] = {"const": entry.name}
             piece["required"] = ["kind", *piece.get("required", ())]
-            _share_common_fields(entry, piece, definitions)
-    definitions["claim:requires"] = _requirement([entry.name for entry in registries.get("claim", ())])
+            # What all probes, sections or claims have is one definition each, as each of their kinds repeats it.
+            fields = {*TEXTS[kind].model_fields, "for_each"} if kind in TEXTS else set[str]()
+            common = fields - {"kind", *entry.keywords}
+            for name, schema in piece["properties"].items():
+                if name in common:
+                    plain = {key: value for key, value in schema.items() if key != "title"}
+                    definitions[f"{kind}:{name}"] = {"description": KEY_WORDS[name], **plain}
+                    piece["properties"][name] = {"$ref": f"#/$defs/{kind}:{name}"}
+                elif kind in ("claim", "section") and name in _SPECIAL:
+                    special = nullable(_SPECIAL[name]) if "anyOf" in schema else _SPECIAL[name]
+                    kept = {key: value for key, value in schema.items() if key in ("description", "default")}
+                    piece["properties"][name] = {**special, **kept}
+    # What a claim requires: another one by its id, a test, or a list of these.
+    tests = {"enum": [entry.name for entry in registries.get("claim", ())]}
+    condition: Json = {"type": "object", "required": ["kind"], "properties": {"kind": tests}}
+    one: Json = {"if": {"type": "string"}, "else": condition}
+    several: Json = {"if": {"type": "array"}, "then": {"items": one}, "else": one}
+    definitions["claim:requires"] = {**several, "description": KEY_WORDS["requires"]}
     below = {key: schema.get("properties", {}) for key, schema in grammar["properties"].items()}
     definitions |= {f"train:{word}": schema for word, schema in below["train"].items()}
     definitions["model:layers"] = below["encoder"]["layers"]
@@ -77,7 +92,16 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     definitions["selection"] = selection_schema(paths)
     definitions["quantity"] = expression_schema()
     definitions["quantity_name"] = quantity_schema(_quantities(registries))
-    properties = grammar["properties"] | _forms(registries) | overlay_schemas(registries)
+
+    # Keys with several forms: answers may stand without a list, and null takes a choice on tuning seeds away.
+    answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
+    select_text = SelectText.model_json_schema()
+    rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
+    select = by_path(registries, lambda _: rule, **select_text["properties"])
+    select |= {"required": select_text["required"], "minProperties": 2}
+    properties = grammar["properties"] | overlay_schemas(registries)
+    properties["answer"] = {"if": {"type": "array"}, "then": {"items": answer}, "else": answer}
+    properties["select"] = {**nullable(select), "description": select_text["description"]}
     words = {**COMMON_MEANINGS, **KEY_WORDS}
     return {
         "$schema": DIALECT,
@@ -97,6 +121,7 @@ def _with_references(schema: Json) -> Json:
         return [_with_references(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
+    # ``choice`` is no word of JSON Schema: types of choices put it there, and it becomes a reference.
     parts = {
         key: _with_references(value) for key, value in schema.items() if key != "choice" or isinstance(value, dict)
     }
@@ -117,21 +142,6 @@ def _choice(registry: Registry[Any]) -> Json:
     return by_kind(words, bare, {name: {"$ref": f"#/$defs/{registry.kind}_{name}"} for name in words})
 
 
-def _share_common_fields(entry: Entry[Any], piece: Json, definitions: dict[str, Json]) -> None:
-    """Put the fields that all probes, sections or claims have into one definition each, and selections in place."""
-    kind = entry.kind
-    common = {*TEXTS[kind].model_fields, "for_each"} - {"kind", *entry.keywords} if kind in TEXTS else set[str]()
-    for name, schema in piece["properties"].items():
-        if name in common:
-            plain = {key: value for key, value in schema.items() if key != "title"}
-            definitions[f"{kind}:{name}"] = {"description": KEY_WORDS[name], **plain}
-            piece["properties"][name] = {"$ref": f"#/$defs/{kind}:{name}"}
-        elif kind in ("claim", "section") and name in _SPECIAL:
-            special = nullable(_SPECIAL[name]) if "anyOf" in schema else _SPECIAL[name]
-            kept = {key: value for key, value in schema.items() if key in ("description", "default")}
-            piece["properties"][name] = {**special, **kept}
-
-
 def _quantities(registries: Registries) -> list[str] | None:
     """Every name that is measured or derived, or None where a probe does not say what it measures."""
     measured = [entry.facts.quantities for entry in registries.get("probe", ()) if hasattr(entry.facts, "quantities")]
@@ -139,23 +149,3 @@ def _quantities(registries: Registries) -> list[str] | None:
         return None
     derived = [entry.name for entry in registries["quantity"]]
     return [*RECORDED, *EVALUATED, *derived, *(name for names in measured for name in names)]
-
-
-def _requirement(claims: Sequence[str]) -> Json:
-    """What a claim requires: another one by its id, a test, or a list of these."""
-    condition = {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": list(claims)}}}
-    one = {"if": {"type": "string"}, "else": condition}
-    return {"if": {"type": "array"}, "then": {"items": one}, "else": one, "description": KEY_WORDS["requires"]}
-
-
-def _forms(registries: Registries) -> dict[str, Json]:
-    """Keys that may be written in several forms: one without a list, or none; and the choice on tuning seeds."""
-    answer: Json = {"$ref": "#/$defs/AuthorAnswer"}
-    text = SelectText.model_json_schema()
-    rule: Json = {"$ref": "#/$defs/rule"} if "rule" in registries else _NOT_YET
-    select = by_path(registries, lambda _: rule, **text["properties"])
-    select |= {"required": text["required"], "minProperties": 2}
-    return {
-        "answer": {"if": {"type": "array"}, "then": {"items": answer}, "else": answer},
-        "select": {**nullable(select), "description": text["description"]},
-    }

@@ -25,23 +25,19 @@ def path_patterns(registries: Registries, derived: Sequence[str] = ()) -> list[s
         registries: of every kind.
         derived: words that a model and a stack have as well.
     """
-    return [
-        rf"^{key}\.({'|'.join(words)}){_FURTHER}"
-        for key in SETTING
-        if (words := [*_words_below(registries, key), *(derived if key in ("model", *STACKS) else ())])
-    ]
-
-
-def _words_below(registries: Registries, key: str) -> list[str]:
-    """The words that may follow a key in a path."""
-    if key in STACKS:
-        return ["layers", *STACK_CHOICES, *(["cross_attention"] if key == "decoder" else [])]
-    if key == "train":
-        return list(TRAIN_KEYS)
-    if key == INTERVENTIONS:
-        return [entry.name for entry in registries.get("intervention", ())]
-    parameters = {name for entry in registries.get(key, ()) for name in entry.keywords}
-    return ["kind", *(["layers"] if key == "model" else []), *sorted(parameters)]
+    words: dict[str, list[str]] = {}
+    for key in SETTING:
+        if key in STACKS:
+            words[key] = ["layers", *STACK_CHOICES, *(["cross_attention"] if key == "decoder" else []), *derived]
+        elif key == "train":
+            words[key] = list(TRAIN_KEYS)
+        elif key == INTERVENTIONS:  # entered by the kind of one of them
+            words[key] = [entry.name for entry in registries.get("intervention", ())]
+        else:
+            parameters = sorted({name for entry in registries.get(key, ()) for name in entry.keywords})
+            words[key] = ["kind", *(["layers"] if key == "model" else []), *parameters]
+            words[key] += derived if key == "model" else ()
+    return [rf"^{key}\.({'|'.join(following)}){_FURTHER}" for key, following in words.items() if following]
 
 
 _DOTTED: dict[str, Json] = {
@@ -59,32 +55,33 @@ def by_path(registries: Registries, value: Callable[[Json], Json], **others: Jso
         value: from what fits the whole of a key to what stands in the map.
         others: further keys.
     """
-    whole = {key: value(_value(registries, key)) for key in SETTING}
+    whole: dict[str, Json] = {}
+    for key in SETTING:
+        fitting: Json = {}  # anything, where no piece of that kind is registered
+        if key in (*STACKS, "train", INTERVENTIONS):
+            fitting = _ref(key)
+        elif list(registries.get(key, ())):
+            fitting = {"$ref": f"#/$defs/{key}"}
+            fitting = nullable(fitting) if key in _OPTIONAL else fitting
+        whole[key] = value(fitting)
+    # What fits below a choice depends on its kind, which another line or the base may choose: it is not checked here.
     below = {pattern: value({}) for pattern in path_patterns(registries)}
     below |= {pattern: value(schema) for pattern, schema in _DOTTED.items()}
     return {"type": "object", "properties": whole | others, "patternProperties": below, "additionalProperties": False}
 
 
-def _value(registries: Registries, key: str) -> Json:
-    """What may stand at a key as a whole: a choice of its registry, or anything."""
-    if key in (*STACKS, "train", INTERVENTIONS):
-        return _ref(key)
-    if not list(registries.get(key, ())):
-        return {}
-    choice: Json = {"$ref": f"#/$defs/{key}"}
-    return nullable(choice) if key in _OPTIONAL else choice
-
-
 def overlay_schemas(registries: Registries) -> dict[str, Json]:
     """``methods``, ``sweep`` and ``profiles``; a profile may also replace whole lists."""
-    grid = _grid(registries)
+    without = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
+    names: Json = _axis({"type": "string"}) | {"description": f"names that stand under '{METHODS}'"}
+    grid: Json = {**by_path(registries, _axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
     named = {"type": "object", "minProperties": 1, "additionalProperties": grid}
     sweep: dict[str, Json] = {"if": {"type": "array"}, "then": {"minItems": 1, "items": grid}, "else": named}
     sweep["description"] = "a union of grids, by name or as a list"
     methods = {
         "type": "object",
         "propertyNames": {"pattern": METHOD_NAME_PATTERN},
-        "additionalProperties": by_path(registries, _same),
+        "additionalProperties": by_path(registries, lambda value: value),
         "description": f"names for several settings at once, which the axis '{METHOD}' takes: dotted path -> value",
     }
     maps: Mapping[str, Json] = {METHODS: _ref(METHODS), "sweep": _ref("sweep"), METHOD: {}}
@@ -100,10 +97,6 @@ def overlay_schemas(registries: Registries) -> dict[str, Json]:
     return {METHODS: methods, "sweep": sweep, "profiles": profiles}
 
 
-def _same(value: Json) -> Json:
-    return value
-
-
 def _pin_or_axis(value: Json) -> Json:
     """A value, or in a list the new values of an axis."""
     several = {"anyOf": [value, {"items": value}]}
@@ -115,12 +108,6 @@ def _axis(value: Json) -> Json:
     single = {"type": ["string", "number", "boolean"]} | ({"allOf": [value]} if value else {})
     several = {"minItems": 1} | ({"items": value} if value else {})
     return {"if": {"type": "array"}, "then": several, "else": single}
-
-
-def _grid(registries: Registries) -> Json:
-    without = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
-    names: Json = _axis({"type": "string"}) | {"description": f"names that stand under '{METHODS}'"}
-    return {**by_path(registries, _axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
 
 
 def _ref(key: str) -> Json:

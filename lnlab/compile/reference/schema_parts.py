@@ -113,24 +113,20 @@ def described(schema: Json, words: Mapping[str, str]) -> Json:
         return [described(item, words) for item in schema]
     if not isinstance(schema, dict):
         return schema
+    # Values are left as they are: a key in them that reads ``properties`` describes nothing.
     parts = {
         key: value if key in ("enum", "default", "const") else described(value, words) for key, value in schema.items()
     }
     properties = parts.get("properties")
-    if isinstance(properties, dict):
-        parts["properties"] = {name: _with_description(name, inner, words) for name, inner in properties.items()}
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        if not isinstance(inner, dict):  # a schema may be true or false
+            continue
+        # A title that pydantic makes is text and repeats the name; a mapping is a property that is called title.
+        plain = {key: value for key, value in inner.items() if key != "title" or not isinstance(value, str)}
+        if "description" not in plain and "const" not in plain and name in words:
+            plain["description"] = words[name]
+        properties[name] = plain
     return parts
-
-
-def _with_description(name: str, schema: Json, words: Mapping[str, str]) -> Json:
-    if not isinstance(schema, dict):
-        return schema
-    plain = {key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)}
-    return (
-        plain
-        if "description" in plain or "const" in plain or name not in words
-        else {**plain, "description": words[name]}
-    )
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:

@@ -17,13 +17,13 @@ from lnlab.compile.reference.key_words import KEY_WORDS
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import setting_types
 from lnlab.compile.resolve.stacks import Layers
-from lnlab.compile.setting_paths import set_path
+from lnlab.compile.setting_paths import is_written, set_path
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.methods import methods_of
-from lnlab.compile.sweep.overlay import MergedSpec, merge_spec
+from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.errors import SpecError, nearest
 from lnlab.expectations import issues_of, mistakes_of
-from lnlab.issues import Issue, Mark, SourceLocation, Where
+from lnlab.issues import Issue, Mark, Where
 from lnlab.keys import Json
 from lnlab.parameters import integers_of, plain_values
 from lnlab.registry import Choice, Entry, Flawed, Piece, Readable, Registry, piece_model
@@ -88,7 +88,12 @@ class SpecModel(Experiment):
                 mistakes = [m for m in mistakes_of(error, complete) if not (m.kind == "too_short" and m.value)]
                 issues += [in_its_words(issue, complete) for issue in issues_of(mistakes, unknown_key, missing_key)]
             if issues or merged.issues:
-                located = [*merged.issues, *(issue.at(_location(issue.path, merged, origins)) for issue in issues)]
+                located = list(merged.issues)
+                for issue in issues:
+                    # Where the value was written: at its path, or in the axis or method that fills it in.
+                    path = issue.path
+                    filled = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in origins), ())
+                    located.append(issue.at(merged.location((*origins.get(filled, ()), *path[len(filled) :]))))
                 raise SpecError(*as_read(located, document))
             self._data = document.data
 
@@ -152,6 +157,7 @@ class _PieceBeside(Readable):
                     field = entry.model.model_fields[name]
                     if field.is_required():
                         fields[name] = (entry.keywords[name].annotation, _unset(field.description))
+            # A model of the user's own has no stacks, and so no number of layers beside its parameters.
             own = self.kind == "model" and entry.facts.own
             bases = (entry.model,) if own else (entry.model, self.text)
             self._models[entry.name] = piece_model(
@@ -283,22 +289,8 @@ def _first_point(data: dict[str, Json]) -> tuple[dict[str, Json], dict[Where, Wh
         for path, value, origin in sorted(filling, key=lambda item: len(path_words(item[0]))):
             words = path_words(path)
             below_nothing = len(words) > 1 and words[0] not in complete
-            if words[0] in SETTING and not below_nothing and not _has(complete, words):
+            if words[0] in SETTING and not below_nothing and not is_written(complete, words):
                 with suppress(Flawed):  # lnlab.check says so
                     complete[words[0]] = set_path(complete.get(words[0]), path, value)
                     origins[words] = origin
     return complete, origins
-
-
-def _location(path: Where, merged: MergedSpec, origins: Mapping[Where, Where]) -> SourceLocation:
-    """Where a value was written: at its path, or in the axis or method that fills it in."""
-    filled = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in origins), ())
-    return merged.location((*origins.get(filled, ()), *path[len(filled) :]))
-
-
-def _has(data: Json, words: tuple[str, ...]) -> bool:
-    for word in words:
-        if not isinstance(data, dict) or word not in data:
-            return word == "kind" and isinstance(data, str)
-        data = data[word]
-    return True

@@ -43,6 +43,7 @@ class Epochs:
             self._batches[text] = UNKNOWN_EPOCH
             if self.reading:
                 try:
+                    # Any seed will do: an epoch has the same number of batches under each.
                     task = self.registries["task"].builder(setting["task"])(Draw(1), self.roots)
                     self._batches[text] = task.epoch_batches
                 except CorpusError as error:  # told only when the plan is made: a spec is checked without its corpora

@@ -98,6 +98,7 @@ class Resolver:
             except Flawed as error:
                 self._cache[name] = _Resolved({}, {}, tuple(flaw.below(*key) for flaw in error.issues))
             else:
+                # What is written in two ways may resolve to equal values, which are one object from here on.
                 shared = {word: self._parts.setdefault(part.text, part) for word, part in made.items()}
                 values = {word: part.raw for word, part in shared.items()}
                 self._cache[name] = _Resolved(values, {word: part.text for word, part in shared.items()}, ())

@@ -104,7 +104,12 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
         # the parameters of the kind, and beside them how many layers its stacks have
         plain = {word: value for word, value in parts.items() if word != "layers"} if has_layers else stated
         model = resolved(("model",), lambda choice: models.resolve(choice, () if own else ("layers",)), plain)
-        layers = resolved(("model", "layers"), _layers, parts["layers"]) if has_layers else None
+        if has_layers:
+            try:
+                layers = _LAYERS.validate_json(json.dumps(integers_of(parts["layers"])))
+            except ValidationError as error:
+                issues = parameter_issues(error, parts["layers"], {}, "the model")
+                flaws += [issue.below("model", "layers") for issue in issues]
     if model is not None and own:
         for word in (word for word in STACK_KEYS[1:] if word in raw):
             remedy = f"give it a parameter, as model.{word}"
@@ -144,10 +149,3 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
     if flaws:
         raise Flawed(*flaws)
     return {"model": model, **stacks}
-
-
-def _layers(value: Json) -> Json:
-    try:
-        return _LAYERS.validate_json(json.dumps(integers_of(value)))
-    except ValidationError as error:
-        raise Flawed(*parameter_issues(error, value, {}, "the model")) from error

@@ -79,6 +79,7 @@ class TrainType(Readable):
         train: dict[str, Any] = super().resolve(raw)
         if train["epochs"] is None:
             del train["epochs"]
+        # A run without updates has no curve: nothing is evaluated, and no rule could end it.
         if train["steps"] or "epochs" in train:
             train["evaluate"] = train["evaluate"] or EVALUATE
             if train["stop"] is None and self.stops is not None:

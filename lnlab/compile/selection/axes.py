@@ -37,23 +37,20 @@ class Axes:
             # Read once of settings that are equal in what it is read of.
             place = (path, *(setting.texts.get(key, "") for key in self._keys[path]))
             if place not in self._values:
-                self._values[place] = self._read(setting, path)
+                reader = Reader(setting)
+                value, long = reader.at(path), reader.long_forms(path)
+                if value is not MISSING:
+                    self._values[place] = self._shortened(setting, path, value)
+                elif long == [path]:  # no short form, so that there is nothing to tell apart by stack
+                    self._values[place] = None
+                else:
+                    self._values[place] = {
+                        path_words(form)[0]: None if own is MISSING else self._shortened(setting, form, own)
+                        for form in long
+                        for own in [reader.at(form)]
+                    }
             point[path] = self._values[place]
         return point
-
-    def _read(self, setting: ResolvedSetting, path: str) -> Json:
-        reader = Reader(setting)
-        value = reader.at(path)
-        if value is not MISSING:
-            return self._shortened(setting, path, value)
-        long = reader.long_forms(path)
-        if long == [path]:
-            return None
-        by_stack: dict[str, Json] = {}
-        for form in long:
-            value = reader.at(form)
-            by_stack[path_words(form)[0]] = None if value is MISSING else self._shortened(setting, form, value)
-        return by_stack
 
     def _shortened(self, setting: ResolvedSetting, path: str, value: Json) -> Json:
         """A choice in short; anything else as it is."""

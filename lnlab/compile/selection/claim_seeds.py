@@ -25,6 +25,7 @@ def seeds_of_variants(
     """
     seeds = [dict.fromkeys(experiment.seeds) for _ in variants.settings]
     for claim, claim_seeds in experiment.claim_seeds.items():
+        # Every variant runs on these anyway.
         if set(claim_seeds) <= set(experiment.seeds):
             continue
         for request in (*requests.claims, *requests.requires):

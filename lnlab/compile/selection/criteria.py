@@ -29,7 +29,22 @@ def flaws_of_criterion(
         seeds: on how many it is judged.
     """
     facts = registries["claim"][choice["kind"]].facts
-    yield from _flaws_of_about(text, choice, facts.about, registries)
+    possible = facts.about
+    if text.about is not None and text.about not in possible:
+        what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
+        yield Issue("no-effect", ("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
+    elif text.about == "mean" and (others := [about for about in ("share", "median") if about in possible]):
+        names = value_list((choice.get("of") or {}).get("quantity"))
+        known = registries["quantity"].entries if "quantity" in registries else {}
+        derived = [known[name].facts for name in names if name in known]
+        fraction = any(name in FRACTIONS for name in names) or any(quantity.fraction for quantity in derived)
+        reason = reason_against_mean(
+            all_or_nothing=any(quantity.bimodal is not None for quantity in derived),
+            near_bound=choice["kind"] == "bound" and fraction and near_a_bound(accepted_edges(choice)),
+        )
+        if reason:
+            yield Issue("conflict", ("about",), reason, f"write {' or '.join(others)}")
+
     if isinstance(text.law, int | float) and not isinstance(text.law, bool):
         if not facts.law or choice.get("exact"):
             yield Issue("no-effect", ("law",), f"a claim of kind {choice['kind']} has no such value", "leave it out")
@@ -38,6 +53,7 @@ def flaws_of_criterion(
                 if choice.get(word) not in (None, text.law):
                     what = f"{word} names {choice[word]:g} already"
                     yield Issue("no-effect", ("law",), what, f"leave it out, or say {word}: {text.law:g}")
+
     yield from _flaws_of_margin(text, choice, facts.no_effect)
     if isinstance(looks, tuple) and seeds > looks[-1]:
         what = f"{seeds} seeds, and the last declared look is at {looks[-1]}"
@@ -50,28 +66,6 @@ def accepted_edges(choice: Mapping[str, Json]) -> AcceptedEdges:
         low, high = choice["between"]
         return low, high
     return choice.get("at_least"), choice.get("at_most")
-
-
-def _flaws_of_about(
-    text: ClaimText, choice: Choice, possible: tuple[str, ...], registries: Registries
-) -> Iterator[Issue]:
-    if text.about is None:
-        return
-    if text.about not in possible:
-        what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
-        yield Issue("no-effect", ("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
-        return
-    names = value_list((choice.get("of") or {}).get("quantity"))
-    known = registries["quantity"].entries if "quantity" in registries else {}
-    derived = [known[name].facts for name in names if name in known]
-    fraction = any(name in FRACTIONS for name in names) or any(facts.fraction for facts in derived)
-    reason = reason_against_mean(
-        all_or_nothing=any(facts.bimodal is not None for facts in derived),
-        near_bound=choice["kind"] == "bound" and fraction and near_a_bound(accepted_edges(choice)),
-    )
-    others = [about for about in ("share", "median") if about in possible]
-    if text.about == "mean" and reason and others:
-        yield Issue("conflict", ("about",), reason, f"write {' or '.join(others)}")
 
 
 def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterator[Issue]:
@@ -88,8 +82,20 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
             "leave it out",
         )
         return
-    if "order" in choice:
-        yield from _flaws_of_lead(text, choice)
+    if "order" in choice:  # of an order the edge is its negative ``delta``
+        delta, zone = choice["delta"], text.zone
+        if delta is None or delta >= 0 or "<=" not in choice["order"]:
+            what = "an order has a margin of ours only where one value leads by it"
+            yield Issue("no-effect", ("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
+        elif text.no_effect is not None:
+            yield Issue("no-effect", ("no_effect",), "of an order it is no difference", "leave it out")
+        elif zone is not None and choice["scale"] == "log" and zone <= 1:
+            yield Issue("out-of-range", ("zone",), f"{zone:g} leaves no room", "give a factor above 1")
+        elif zone is not None and choice["scale"] is not None:
+            far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
+            if far < edge:
+                what = f"reaches beyond the margin, to {far:g} for {edge:g}"
+                yield Issue("out-of-range", ("zone",), what, "take at most half the margin")
         return
     low, high = accepted_edges(choice)
     null = no_effect(choice) if text.no_effect is None else text.no_effect
@@ -118,30 +124,5 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
             return
         far = null * text.zone**up if ratio else null + up * text.zone
         if up * far > up * edge:
-            yield Issue(
-                "out-of-range",
-                ("zone",),
-                f"reaches beyond the margin, to {far:g} for {edge:g}",
-                "take at most half the margin",
-            )
-
-
-def _flaws_of_lead(text: ClaimText, choice: Choice) -> Iterator[Issue]:
-    """What is wrong with a margin of ours of an order, whose edge is its negative ``delta``."""
-    delta, zone = choice["delta"], text.zone
-    if delta is None or delta >= 0 or "<=" not in choice["order"]:
-        what = "an order has a margin of ours only where one value leads by it"
-        yield Issue("no-effect", ("margin",), what, 'leave it out, or write "a <= b" with a negative delta')
-    elif text.no_effect is not None:
-        yield Issue("no-effect", ("no_effect",), "of an order it is no difference", "leave it out")
-    elif zone is not None and choice["scale"] == "log" and zone <= 1:
-        yield Issue("out-of-range", ("zone",), f"{zone:g} leaves no room", "give a factor above 1")
-    elif zone is not None and choice["scale"] is not None:
-        far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
-        if far < edge:
-            yield Issue(
-                "out-of-range",
-                ("zone",),
-                f"reaches beyond the margin, to {far:g} for {edge:g}",
-                "take at most half the margin",
-            )
+            what = f"reaches beyond the margin, to {far:g} for {edge:g}"
+            yield Issue("out-of-range", ("zone",), what, "take at most half the margin")

@@ -26,6 +26,7 @@ def probe_time_issues(
     requests: ResolvedRequests, sweep: ResolvedSweep, merged: MergedSpec, registries: Registries
 ) -> list[Issue]:
     """Everything that is wrong with where and when the probes are applied."""
+    # Many settings lack the same step: each flaw is told once.
     issues: dict[tuple[Where, str], Issue] = {}
     for setting in sweep.settings:
         for path, at, entry in _timed_probes(requests, setting, registries):

@@ -117,20 +117,16 @@ def _values(path: str, context: PlannedRuns) -> list[Json] | None:
         parts: list[Mapping[str, Json]] = [spec, *overlays, *methods.values()]
         parts += [method for overlay in overlays for method in methods_of(overlay).values()]
         parts += [grid for overlay in (spec, *overlays) for grid in grids_of(dict(overlay))]
-        written = [value for part in parts for key in part if (value := _below(part, key, path)) is not MISSING]
-        values += [alternative for value in written for alternative in value_list(value)]
+        for part in parts:
+            for key, line in part.items():
+                # A line may set the path itself, or a mapping above it in which the remaining words stand.
+                if key == path:
+                    values += value_list(line)
+                elif path.startswith(f"{key}.") and isinstance(line, dict):
+                    written: Json = line
+                    for word in path_words(path.removeprefix(f"{key}.")):
+                        written = children(written).get(word, MISSING)
+                    values += value_list(written) if written is not MISSING else []
     if not values and path not in COLUMNS:
         return None
     return list({kind_label(value): value for value in values}.values())
-
-
-def _below(part: Mapping[str, Json], key: str, path: str) -> Json:
-    """The value that a line of an overlay sets at a path or above it; ``MISSING`` where it sets none."""
-    if key == path:
-        return part[key]
-    if path.startswith(f"{key}.") and isinstance(part[key], dict):
-        value: Json = part[key]
-        for word in path_words(path.removeprefix(f"{key}.")):
-            value = children(value).get(word, MISSING)
-        return value
-    return MISSING

@@ -7,7 +7,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.planned import PlannedRuns
 from lnlab.specfile.columns import COLUMNS
-from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, ReferenceGroup, parse_reference
+from lnlab.specfile.references import BEST, REFERENCE, SAME, SEPARATING, parse_reference
 
 REMEDY = f"name it, as {REFERENCE}: {{method: ...}}; or write {REFERENCE}: {BEST}"
 
@@ -34,6 +34,7 @@ def flaws_of_reference(
         variants = context.variants
         alike = [[having for _, having in variants.at(path)] for path in SEPARATING]
         tasks = [members for _, members in variants.at("task")] or [variants.all]
+        # The best of all says enough only where the variants of one task agree in what separates them.
         if any(sum(bool(having & members) for having in kinds) > 1 for members in tasks for kinds in alike):
             what = f"'{to_best[0]}' is measured against a reference, and these variants differ in placement or init"
             yield Issue("conflict", (), what, REMEDY)
@@ -55,22 +56,20 @@ def flaws_of_reference(
     several = isinstance(selection[REFERENCE], list | tuple)
     for number, group in enumerate(groups):
         place = (REFERENCE, number) if several else (REFERENCE,)
-        yield from (flaw.below(*place) for flaw in _flaws_of_group(group, context))
-
-
-def _flaws_of_group(group: ReferenceGroup, context: PlannedRuns) -> Iterator[Issue]:
-    """What is wrong with one mapping: it names what is no path, or no variant."""
-    columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
-    yield from (
-        Issue("no-effect", (path,), "a reference is named by its setting, and this is a column", "leave it out")
-        for path in columns
-    )
-    conditions = {path: value for path, value in group.conditions.items() if path not in columns}
-    key_flaws = [flaw for path, value in conditions.items() for flaw in context.issues_of(path, value)]
-    yield from key_flaws
-    for path in group.same:
-        if path not in columns and not context.has(path):
-            yield context.unknown_key(path).below(SAME)
-    if not columns and not key_flaws and not context.either(lambda variants: bool(variants.selected(group.conditions))):
-        sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
-        yield Issue("empty-selection", (), f"no run has all of {sentence}", "lnlab plan prints the runs there are")
+        columns = [path for path in (*group.conditions, *group.same) if path in COLUMNS]
+        flaws = [
+            Issue("no-effect", (path,), "a reference is named by its setting, and this is a column", "leave it out")
+            for path in columns
+        ]
+        conditions = {path: value for path, value in group.conditions.items() if path not in columns}
+        key_flaws = [flaw for path, value in conditions.items() for flaw in context.issues_of(path, value)]
+        flaws += key_flaws
+        for path in group.same:
+            if path not in columns and not context.has(path):
+                flaws.append(context.unknown_key(path).below(SAME))
+        # That no run has all of it follows from a flaw of one condition, and is said only where there is none.
+        if not columns and not key_flaws and not context.either(lambda v, c=group.conditions: bool(v.selected(c))):
+            sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
+            remedy = "lnlab plan prints the runs there are"
+            flaws.append(Issue("empty-selection", (), f"no run has all of {sentence}", remedy))
+        yield from (flaw.below(*place) for flaw in flaws)

@@ -1,6 +1,6 @@
 """Probes, sections and claims of a spec: their kinds are known, their parameters valid, their selections plausible."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -15,7 +15,6 @@ from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import LabError, nearest
 from lnlab.facts import SectionFacts
 from lnlab.issues import Issue, Where
-from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed, parameter_issues
 from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.selection import value_list
@@ -76,54 +75,44 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
             looks = claim.looks or reading.experiment.looks
             for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
                 requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
-        _resolve_requirements(requests, claim, path, merged, registries)
+
+        # What the claim requires is a claim without an id: it may have what belongs to a criterion, and a sentence.
+        single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)  # one mapping, which has no number
+        for i, requirement in enumerate(claim.requires):
+            below: Where = ("requires",) if single else ("requires", i)
+            position, name = (*path, *below), ("claims", claim.id, *below)
+            beside = (*CRITERION_FIELDS, *(["says"] if isinstance(requirement.get("says"), str) else []))
+            choice = {word: value for word, value in requirement.items() if word not in beside}
+            required = _resolve_request(requests, "claim", choice, position, merged, registries, name)
+            if required is None:
+                continue
+            requests.requires.append(required)
+            criterion = {word: requirement[word] for word in CRITERION_FIELDS if word in requirement}
+            try:
+                text = ClaimText.model_validate(
+                    {"id": "it", "says": "it", "kind": required.choice["kind"], **criterion}
+                )
+                found = list(flaws_of_criterion(text, required.choice, registries, 1, 0))
+            except ValidationError as error:
+                found = list(parameter_issues(error, criterion, ClaimText.model_fields, "a requirement"))
+            requests.issues += [flaw.below(*name).at(merged.location((*position, *flaw.path))) for flaw in found]
+
+    # Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them.
     for request in (*requests.sections, *requests.claims):
-        for flaw in _flaws_of_edges(request.choice, known):
+        nodes = request.choice.get("nodes")  # a claim about the edges of a section has no nodes of its own
+        flaws = []
+        for number, edge in enumerate(request.choice.get("edges") or ()):
+            for end, name in enumerate(edge["arrow"]):
+                if nodes is not None and name not in nodes:
+                    where: Where = ("edges", number, "arrow", end)
+                    flaws.append(Issue("unknown-name", where, f"no node is called '{name}'", nearest(name, nodes)))
+            for role in ("observed", "cut"):
+                if (word := edge[role]) not in known:
+                    where = ("edges", number, role)
+                    flaws.append(Issue("unknown-name", where, f"no claim is called '{word}'", nearest(word, known)))
+        for flaw in flaws:
             requests.issues.append(flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))))
     return requests
-
-
-def _flaws_of_edges(choice: Choice, claims: Collection[str]) -> Iterator[Issue]:
-    """Edges of a causal graph: their arrows join its nodes, and claims of the spec judge them."""
-    nodes = choice.get("nodes")
-    for number, edge in enumerate(choice.get("edges") or ()):
-        for end, name in enumerate(edge["arrow"]):
-            if nodes is not None and name not in nodes:
-                yield Issue(
-                    "unknown-name", ("edges", number, "arrow", end), f"no node is called '{name}'", nearest(name, nodes)
-                )
-        for role in ("observed", "cut"):
-            if edge[role] not in claims:
-                yield Issue(
-                    "unknown-name",
-                    ("edges", number, role),
-                    f"no claim is called '{edge[role]}'",
-                    nearest(edge[role], claims),
-                )
-
-
-def _resolve_requirements(
-    requests: ResolvedRequests, claim: ClaimText, path: Where, merged: MergedSpec, registries: Registries
-) -> None:
-    """Resolve the tests that a claim requires: their kinds, and the common fields that they may have."""
-    single = isinstance(merged.data["claims"][path[1]].get("requires"), dict)  # one mapping, which has no number
-    for i, requirement in enumerate(claim.requires):
-        below: Where = ("requires",) if single else ("requires", i)
-        position, name = (*path, *below), ("claims", claim.id, *below)
-        named = isinstance(requirement.get("says"), str)
-        beside = (*CRITERION_FIELDS, *(["says"] if named else []))
-        choice = {word: value for word, value in requirement.items() if word not in beside}
-        required = _resolve_request(requests, "claim", choice, position, merged, registries, name)
-        if required is None:
-            continue
-        requests.requires.append(required)
-        criterion = {word: requirement[word] for word in CRITERION_FIELDS if word in requirement}
-        try:
-            text = ClaimText.model_validate({"id": "it", "says": "it", "kind": required.choice["kind"], **criterion})
-            flaws = list(flaws_of_criterion(text, required.choice, registries, 1, 0))
-        except ValidationError as error:
-            flaws = list(parameter_issues(error, criterion, ClaimText.model_fields, "a requirement"))
-        requests.issues += [flaw.below(*name).at(merged.location((*position, *flaw.path))) for flaw in flaws]
 
 
 def _resolve_request(
@@ -188,6 +177,7 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
         yield from (((), replace(flaw, place=("theory",))) for flaw in flaws)
     unknown = {word: path for word, path in named_paths.items() if not context.has(path)}
     yield from (((word,), context.unknown_key(path)) for word, path in unknown.items())
+    # What a selection leaves cannot be told while an axis is misspelt.
     if unknown:
         return
     flawed = False
@@ -197,14 +187,27 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
         for flaw in context.issues_of(over, list(request.levels)):
             flawed = True
             yield (), replace(flaw, place=("order",))
-    for word, flaw in _flaws_of_references(request, selections, context):
+
+    # Of a claim ``to`` has the reference of ``of``, unless it names its own.
+    by_word = dict(selections)
+    base = "of" if "of" in by_word else "where"
+    main = by_word.get(base) or {}
+    shown = [name for source in (choice.get("quantity"), choice.get("numbers")) for name in value_list(source)]
+    names = [*shown, *value_list(main.get("quantity"))]
+    references = [(base, flaw) for flaw in flaws_of_reference(main, names, context, request.implied)]
+    if REFERENCE in (other := by_word.get("to") or {}):
+        names = value_list({**main, **other}.get("quantity"))
+        references += [("to", flaw) for flaw in flaws_of_reference(other, names, context)]
+    for word, flaw in references:
         flawed = True
         yield (word,), flaw
+
     taken = {
         word: PlannedSelection(context, {**first, **selection} if word == "to" else selection)
         for word, selection in selections
     }
     for word, selection in selections:
+        # ``to`` is read with the conditions of ``of``, whose flaws are told there.
         flaws = [flaw for flaw in taken[word].issues if not flaw.path or flaw.path[0] in selection]
         flawed = flawed or bool(flaws)
         yield from (((word,), flaw) for flaw in flaws)
@@ -223,22 +226,3 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
                 yield (word,), Issue("conflict", (), reason, "a claim reads one number per seed and x")
     elif not choice.get("exact") and (reason := PlannedSelection(context, first).unpinned(axes)):
         yield ("of",), Issue("conflict", (), reason, "a claim reads one number of each run")
-
-
-def _flaws_of_references(
-    request: ResolvedRequest, selections: list[tuple[str, Json]], context: PlannedRuns
-) -> Iterator[tuple[str, Issue]]:
-    """Flaws of the references, each with the selection that has it or lacks it.
-
-    Of a claim ``to`` has that of ``of``, unless it names its own.
-    """
-    choice = request.choice
-    by_word = dict(selections)
-    quantities = [*value_list(choice.get("quantity")), *value_list(choice.get("numbers"))]
-    word = "of" if "of" in by_word else "where"
-    first = by_word.get(word) or {}
-    names = [*quantities, *value_list(first.get("quantity"))]
-    yield from ((word, flaw) for flaw in flaws_of_reference(first, names, context, request.implied))
-    if REFERENCE in (other := by_word.get("to") or {}):
-        names = value_list({**first, **other}.get("quantity"))
-        yield from (("to", flaw) for flaw in flaws_of_reference(other, names, context))

@@ -60,6 +60,7 @@ def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid],
     size = sum(prod(len(axis.values) for axis in grid.axes) for grid in sweep_grids)
     if size > MOST_POINTS:
         flaw = Issue("too-large", ("sweep",), f"{size:,} points; at most {MOST_POINTS:,}", "sweep fewer values")
+        # One point stands for all, so that what is wrong with the base is told as well.
         return [SweepGrid(())], [*issues, flaw.at(merged.location(("sweep",)))]
     return sweep_grids, issues
 
@@ -112,35 +113,24 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
         return None
     if not values:
         issues.append(Issue("wrong-length", (), f"the axis '{path}' is empty", "give at least one value").at(key))
-    if path == METHOD:
-        return _method_axis(values, locations, key, merged, issues)
-    effects = [(Effect(path, value, key, location),) for value, location in zip(values, locations, strict=True)]
-    return SweepAxis(path, key, tuple(values), tuple(effects)) if values else None
+    placed = list(zip(values, locations, strict=True))
+    if path != METHOD:
+        effects = tuple((Effect(path, value, key, location),) for value, location in placed)
+        return SweepAxis(path, key, tuple(values), effects) if values else None
 
-
-def _method_axis(
-    names: Sequence[Json],
-    locations: Sequence[SourceLocation],
-    key: SourceLocation,
-    merged: MergedSpec,
-    issues: list[Issue],
-) -> SweepAxis:
-    """The axis of those names that stand for something, without what cannot be set."""
+    # Of methods the axis has those names that stand for something, without the paths that cannot be set.
     effects_by_name: dict[Json, tuple[Effect, ...]] = {}
-    for name, location in zip(names, locations, strict=True):
+    for name, location in placed:
         try:
-            effects = method_effects(name, merged.data, merged.location)
+            stated = method_effects(name, merged.data, merged.location)
         except Flawed as error:
             issues += [flaw.at(location) for flaw in error.issues]
             continue
-        for effect in effects:
+        for effect in stated:
             if remedy := _remedy_of_path(effect.path):
-                issues.append(
-                    Issue("unknown-key", (), f"unknown key '{effect.path}' in the method '{name}'", remedy).at(
-                        effect.key
-                    )
-                )
-        effects_by_name[name] = tuple(effect for effect in effects if not _remedy_of_path(effect.path))
+                what = f"unknown key '{effect.path}' in the method '{name}'"
+                issues.append(Issue("unknown-key", (), what, remedy).at(effect.key))
+        effects_by_name[name] = tuple(effect for effect in stated if not _remedy_of_path(effect.path))
     return SweepAxis(METHOD, key, tuple(effects_by_name), tuple(effects_by_name.values()))
 
 
@@ -181,4 +171,5 @@ def _issues_of_exception(
 def _is_excepted(value: Json, exception: Json) -> bool:
     """Whether this value of an axis is what an exception names (or one of a list that it names)."""
     values = exception if isinstance(exception, list) else [exception]
+    # A value may be a list itself, of interventions: then the exception names it whole.
     return canonical(value) in {canonical(candidate) for candidate in [*values, exception]}

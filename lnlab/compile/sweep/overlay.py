@@ -69,6 +69,7 @@ class MergedSpec:
     def location(self, path: Where) -> SourceLocation:
         """Where the thing at ``path`` of ``data`` was written."""
         path = self.stated_path(path)
+        # The last change at or above a path is the one that stands there.
         for change in reversed(self.changes):
             words = change.words or path_words(change.path)
             if path[: len(words)] == words:
@@ -117,7 +118,20 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
             merged.data[change.path] = change.value
             merged.changes.append(change)
     for change in filter(_is_of_method, changes):
-        _change_method(merged, change)
+        known = methods_of(merged.data)
+        rest = change.path.removeprefix(f"{METHODS}.")
+        # A name may have dots itself: the longest that fits is meant.
+        name = max((name for name in known if rest.startswith(f"{name}.")), key=len, default=None)
+        if name is None or not all(path_words(path := rest.removeprefix(f"{name}."))):
+            remedy = nearest(rest.partition(".")[0], known) if known else f"give it a meaning under '{METHODS}:'"
+            remedy = f"write what of it is set, as in {change.path}.placement" if rest in known else remedy
+            what = f"'{change.path}' names no method and a path in it"
+            merged.issues.append(Issue("unknown-name", (), what, remedy).at(change.location))
+            continue
+        # What the method says below that path goes, as with every path that is set whole.
+        kept = {stated: value for stated, value in known[name].items() if not stated.startswith(f"{path}.")}
+        merged.data[METHODS] = {**merged.data[METHODS], name: {**kept, path: change.value}}
+        merged.changes.append(replace(change, words=(METHODS, name, path)))
     _list_grids(merged)
     grids = grids_of(merged.data)
     swept = {path for grid in grids for path in grid}
@@ -127,6 +141,7 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
             merged.pins[change.path] = change
         if change.path == METHOD:
             merged.issues += [] if METHOD in swept else [_NO_METHOD.at(change.location)]
+        # A list at a path that is swept gives the axis new values, and is no value of the setting.
         elif change.path not in swept or not isinstance(change.value, list):
             first = path_words(change.path)[0]
             try:
@@ -165,23 +180,6 @@ def _misplaced(change: _Change) -> Issue | None:
 def _is_of_method(change: _Change) -> bool:
     """Whether a change sets what a method stands for: ``methods.NAME.path``."""
     return change.path.startswith(f"{METHODS}.")
-
-
-def _change_method(merged: MergedSpec, change: _Change) -> None:
-    """Set one path of a method; what it says below that path goes, as with every path that is set whole."""
-    known = methods_of(merged.data)
-    rest = change.path.removeprefix(f"{METHODS}.")
-    # a name may have dots itself: the longest that fits is meant
-    name = max((name for name in known if rest.startswith(f"{name}.")), key=len, default=None)
-    if name is None or not all(path_words(path := rest.removeprefix(f"{name}."))):
-        remedy = nearest(rest.partition(".")[0], known) if known else f"give it a meaning under '{METHODS}:'"
-        remedy = f"write what of it is set, as in {change.path}.placement" if rest in known else remedy
-        what = f"'{change.path}' names no method and a path in it"
-        merged.issues.append(Issue("unknown-name", (), what, remedy).at(change.location))
-        return
-    kept = {stated: value for stated, value in known[name].items() if not stated.startswith(f"{path}.")}
-    merged.data[METHODS] = {**merged.data[METHODS], name: {**kept, path: change.value}}
-    merged.changes.append(replace(change, words=(METHODS, name, path)))
 
 
 def _list_grids(merged: MergedSpec) -> None:
@@ -230,6 +228,7 @@ def _without_effect(change: _Change, merged: MergedSpec, grids: list[dict[str, J
     words = path_words(change.path)
     above = [".".join(words[:n]) for n in range(1, len(words) + 1)]
     covering = [path for path in above if grids and all(path in paths for paths in set_by_grids)]
+    # A change at an axis itself pins it, which has an effect.
     if not covering or any(change.path in grid for grid in grids):
         return None
     if any(covering[0] in grid for grid in grids):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from lnlab.compile.checks.contradictions import contradictions
 from lnlab.compile.interned import InternedSetting, interned_parts
-from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
@@ -63,6 +62,7 @@ def tuning_groups(settings: Sequence[InternedSetting], methods: Sequence[Json], 
     groups: dict[tuple[Json, ...], TuningGroup] = {}
     for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
         paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
+        # With the chosen value blanked, settings that differ in nothing else have equal texts.
         without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
         besides = (method, *{**setting.texts, **without}.values())
         group = groups.setdefault(besides, TuningGroup(path, method, number, setting))
@@ -100,7 +100,7 @@ class TuningPlan:
 
     select: ResolvedSelect
     problems: tuple[TuningProblem, ...]
-    registries: Registries
+    resolver: Resolver
 
     @property
     def judged_variants(self) -> int:
@@ -109,14 +109,13 @@ class TuningPlan:
 
     def judged(self, settings: Sequence[InternedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
         """What is judged if these values are chosen, one a problem; in the order of the sweep."""
-        resolver = Resolver(self.registries)
         decided = zip(self.problems, values, strict=True)
         pairs = [(group, value) for problem, value in decided for group in problem.groups]
         judged = []
         for group, value in sorted(pairs, key=lambda pair: pair[0].first):
             for times in self.select.times:
                 number = group.number(multiple(value, times))
-                setting = settings[number] if number is not None else group.at(multiple(value, times), resolver)[0]
+                setting = settings[number] if number is not None else group.at(multiple(value, times), self.resolver)[0]
                 assert setting is not None, "a flaw, which the check reports"
                 judged.append(_JudgedVariant(setting, group.method, times))
         return judged
@@ -148,9 +147,11 @@ def plan_tuning(select: ResolvedSelect, sweep: ResolvedSweep, axes: Axes) -> Tun
         problems = [TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups]
     else:
         problems = _shared_problems(select, groups, points, sweep)
-    if flaws := list(_flaws(select, problems, sweep, axes.registries)):
+    # What may be judged is resolved here once, to be checked, and taken from memory when it is judged.
+    resolver = Resolver(axes.registries)
+    if flaws := list(_flaws(select, problems, sweep, resolver)):
         raise Flawed(*dict.fromkeys(flaws))
-    return TuningPlan(select, tuple(problems), axes.registries)
+    return TuningPlan(select, tuple(problems), resolver)
 
 
 def _other_axes(groups: Sequence[TuningGroup], axes: Axes, path: str) -> dict[int, dict[str, Json]]:
@@ -232,7 +233,7 @@ def _shared_problems(
 
 
 def _flaws(
-    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep, registries: Registries
+    select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep, resolver: Resolver
 ) -> Iterator[Issue]:
     """Candidates without an order or multiples, runs that learn nothing, and what may be judged and is no setting."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
@@ -246,15 +247,15 @@ def _flaws(
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
         yield Issue("conflict", (SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
 
-    resolver = Resolver(registries)
     for problem in problems:
+        # A group may be judged where its own grid has no point: at a multiple, or at a candidate of the deciding group.
         numbers = [value for value, _ in problem.candidates if isinstance(value, int | float)]
         values = [multiple(number, times) for number in numbers for times in select.times if times != 1]
         values += [value for value, _ in problem.candidates]
         for group in problem.groups:
             for value in (value for value in values if group.number(value) is None):
                 setting, flaws = group.at(value, resolver)
-                for flaw in flaws if setting is None else contradictions(setting, registries):
+                for flaw in flaws if setting is None else contradictions(setting, resolver.registries):
                     what = f"{select.path} = {kind_label(value)} would be judged, and {flaw.what}"
                     yield Issue(
                         "conflict", (SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy

@@ -71,6 +71,7 @@ def resolve_select(
     if flaws:
         return None, merged.located(flaws)
     numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
+    # Pages read 2 times, and not 2.0 times.
     times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
     return ResolvedSelect(
         path=path, rule=rule, numbers=numbers, seeds=text.seeds, of=text.of, by=text.by, times=times
