@@ -183,6 +183,7 @@ def judge_all(
     """
     in_order = list(declared)
     verdicts = {verdict.claim: verdict for verdict in known}
+    # Claims about verdicts of others come last: False is before True.
     for claim in sorted(in_order, key=reads_verdicts):
         try:
             others = list(verdicts.values())
@@ -214,6 +215,7 @@ def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
     sizes = claim.get("looks")
     if not isinstance(sizes, list | tuple):
         return number, ""
+    # One look more than declared, which ``level`` refuses.
     if n > sizes[-1]:
         return len(sizes) + 1, ""
     if n not in sizes:

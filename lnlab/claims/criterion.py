@@ -153,6 +153,7 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
     usual = default_about(possible, all_or_nothing=is_all_or_nothing(of), near_bound=skewed)
     return Criterion(
         level=this,
+        # Of declared sizes the last look has none after it.
         next_level=level(look + 1, declared) if isinstance(declared, int | str) or look < len(declared) else this,
         about=claim.get("about") or usual or "mean",
         margin=claim.get("margin") or "source",

@@ -38,6 +38,7 @@ def exact_bound_finding(
     if rows.is_empty() and unfinished.is_empty():
         raise NothingSelected(selected.why_empty)
     tolerated = Region(_shifted(allowed.low, -tolerance), _shifted(allowed.high, tolerance))
+    # A NaN lies in no region, and so breaks the bound.
     n_violations = sum(x not in tolerated for x in rows["value"])
     n_unfinished = unfinished["seed"].n_unique()
     by_seed = rows.sort("seed").group_by("seed", maintain_order=True).agg("value").iter_rows()

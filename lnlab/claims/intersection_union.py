@@ -58,6 +58,7 @@ def intersection_union(members: Sequence[Member], n_min: int, criterion: Criteri
         return replace(finding, law_word=None)
     # Whether all statements are compatible with the named value, at a level that they share (Bonferroni).
     about: About = "mean" if criterion.about == "mean" else "median"
+    # A share has no interval on the scale of the named value, which is held against the median.
     shared = replace(criterion, level=criterion.level / len(samples), about=about)
     words = [law_word(interval_of(sample, shared), criterion.law) for sample in samples]
     word: LawWord | None = None if None in words else "rejected" if "rejected" in words else "compatible"

@@ -84,6 +84,7 @@ def fit_endpoints(law: GrowthLaw, s: np.ndarray, z: np.ndarray) -> tuple[np.ndar
         s: (levels,), from 0 to 1.
         z: (..., levels): log y.
     """
+    # The iteration begins at the numbers of the first and the last level.
     a, b = z[..., 0].copy(), z[..., -1].copy()
     for _ in range(MAX_ITERATIONS):
         # The curve, and w = d log ŷ / d log B: the share of ŷ that is B s. The rest is d log ŷ / d log A.

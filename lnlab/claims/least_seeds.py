@@ -29,6 +29,7 @@ def fewest_seeds(claim: Choice, *, trained: bool, criterion: Criterion = ONE_LOO
         return 1
     if kind == "bound" and claim["probability"] is not None:
         return fewest_alike(criterion.level, claim["probability"])
+    # A share and a median ask for as many as decide if all are alike, whenever they were measured.
     if kind in SHARE_KINDS or (criterion.about != "mean" and kind in (*TRAINED_KINDS, *INTERVAL_KINDS, "bound")):
         return fewest_alike(criterion.level)
     if kind in TRAINED_KINDS:

@@ -21,6 +21,7 @@ def numeric_levels(series: SeedSeries, over: str, *, positive: bool) -> np.ndarr
     Raises:
         LabError: they are words, or one must be positive and is not.
     """
+    # Levels are float64 where all are numbers, else words.
     words = [x for x in series.levels if not isinstance(x, float) or (positive and x <= 0)]
     if words:
         kind = "positive numbers" if positive else "numbers"

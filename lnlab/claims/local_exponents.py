@@ -19,7 +19,7 @@ import numpy as np
 from lnlab.analyse.statistics.intervals import Interval
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.intersection_union import Member
-from lnlab.claims.region import Region, number_text
+from lnlab.claims.region import number_text
 from lnlab.claims.student import interval_of
 
 
@@ -56,7 +56,12 @@ def local_exponent_member(fitted: Member, exponents: np.ndarray, criterion: Crit
     if not (inside or max(means) < allowed.bottom or min(means) > allowed.top):
         return None
     if criterion.about == "mean":
-        beyond = [_deviations_beyond(interval, allowed) for interval in intervals]
+        # In standard deviations over seeds; where all seeds agree, any distance is beyond or inside for certain.
+        distances = [max(i.estimate - allowed.top, allowed.bottom - i.estimate) for i in intervals]
+        beyond = [
+            gap / i.sd if i.sd else math.copysign(math.inf, gap) if gap else 0.0
+            for gap, i in zip(distances, intervals, strict=True)
+        ]
     elif inside:
         beyond = [max(i.high - allowed.top, allowed.bottom - i.low) for i in intervals]
     else:
@@ -80,11 +85,3 @@ def local_range_text(intervals: Sequence[Interval]) -> str:
         for i in (in_order[0], in_order[-1])
     )
     return f"local exponents, from each level to the next, run from {low} to {high}"
-
-
-def _deviations_beyond(interval: Interval, allowed: Region) -> float:
-    """How far the mean lies beyond the nearest edge, in standard deviations over seeds; negative inside."""
-    distance = max(interval.estimate - allowed.top, allowed.bottom - interval.estimate)
-    if interval.sd == 0:
-        return math.copysign(math.inf, distance) if distance else 0.0
-    return distance / interval.sd

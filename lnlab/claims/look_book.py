@@ -148,4 +148,5 @@ def look_sentence(looks: Sequence[Look]) -> str:
 
 
 def _same(one: str, other: str) -> bool:
+    # A look that was recorded without a criterion counts for whatever its claim is judged by.
     return not one or not other or one == other

@@ -36,6 +36,7 @@ def level(look: int, declared: DeclaredLooks = 1) -> float:
     n_looks = len(declared)
     if look > n_looks:
         raise ValueError(f"look {look} of {n_looks} that were declared")
+    # The last look takes the rest, which is as much as the look before had.
     return float(ALPHA / 2 ** min(look, n_looks - 1))
 
 

@@ -29,5 +29,6 @@ def parse_order(text: str) -> tuple[list[Json], list[str]]:
             scalar = json.loads(name)
         except ValueError:
             scalar = name
+        # ``null`` and text in quotes are JSON, too, and mean a name that reads so.
         scalars.append(scalar if isinstance(scalar, bool | int | float) else name)
     return scalars, signs

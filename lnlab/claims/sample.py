@@ -184,6 +184,7 @@ def reason_without_mean(sample: Sample) -> str:
 def reason_unfinished(sample: Sample, finish: float) -> str:
     """Which side of a comparison of trained numbers does not finish often enough, in words; empty if both do."""
     for arm in sample.arms if sample.trained else ():
+        # With room for rounding: 0.8 of 5 runs are 4.
         if arm.total and not sample.pending and arm.total - arm.failed < finish * arm.total - 1e-9:
             return (
                 f"{arm.name} diverged on {arm.failed} of {arm.total} seeds; a comparison of trained numbers needs that "

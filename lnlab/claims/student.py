@@ -202,6 +202,7 @@ def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, crite
 def _alike_text(k: int, n: int, coverage: float) -> str:
     """How many seeds would decide if as large a share of them were alike as k of n."""
     share = max(k, n - k) / n
+    # Rounded down: as large a share as here may be no whole number of seeds.
     for needed in range(n + 1, MAX_SEEDS_NEEDED + 1):
         if clopper_pearson(math.floor(share * needed), needed, coverage)[0] >= HALF_OF_SEEDS:
             return f"about {needed} seeds would decide"
@@ -272,6 +273,7 @@ def _share_word(
         return share_interval(k, n, unranked, criterion)[0] >= share
 
     up = allowed.low is not None
+    # Strictly beyond: a seed that shows no effect at all is on neither side.
     other_side = (
         Region(high=math.nextafter(null.value, -math.inf)) if up else Region(math.nextafter(null.value, math.inf))
     )

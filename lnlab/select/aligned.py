@@ -78,6 +78,7 @@ def _align(results: Results, expression: Expression, reference: Json) -> Aligned
         partners.append((operand, found.with_columns(pl.col("partners").fill_null(value=False))))
     there = pl.all_horizontal(pl.col(f"_{number}").is_not_null() for number in range(len(frames)))
     columns = {operand: pl.col(f"_{number}") for number, operand in enumerate(expression.operands)}
+    # ``min`` and ``max`` would take the other number where one is null.
     value = pl.when(there).then(_value(expression.root, columns))
     # a number whose steps are all pinned stands at the last of them
     steps = [pl.col("step")] if "step" in keys else [pl.col(c) for c in joined.columns if c.startswith("_step")]
@@ -97,9 +98,11 @@ def _operand(results: Results, operand: Operand, number: int, reference: Json) -
         conditions[REFERENCE] = reference
     rows = quantity_rows(results, parse_selection(conditions))
     for column, value in operand.pins:
+        # No row meets a condition on a column that its quantity lacks.
         rows = narrow_rows(results, rows, column, value) if column in rows.columns else rows.clear()
     derived = quantities.entries.get(operand.quantity)
     pinned = {column for column, _ in operand.pins} | ({"step"} if derived and derived.facts.whole_run else set())
+    # A column that is null throughout places nothing, and is no key.
     keys = [
         column
         for column in rows.columns

@@ -10,7 +10,7 @@ from lnlab.tables import Results
 
 
 def measured_quantities(results: Results, names: Collection[str]) -> set[str]:
-    """Those of these quantities that training or an evaluation records, or of which some table has rows."""
+    """The quantities among ``names`` that training or an evaluation records, or of which some table has rows."""
     known = set(CURVES_OF_TRAINING.intersection(names))
     for table in QUANTITY_TABLES:
         if table in results.tables and (others := set(names) - known):

@@ -16,7 +16,10 @@ from lnlab.tables import Results, frame
 
 
 def missed_seeds(results: Results, of: Conditions, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
-    """The seeds of which a run diverged before the last step at which it was to have a number, with how it did.
+    """Seeds with a run that diverged before the last step at which it was to have a number, each with the reason.
+
+    A run is to have a number where what its quantity is made of is measured: where its probes look, and of what
+    training records at every update up to the last. Of a quantity that is made of both, the probes say when.
 
     Args:
         results: of an experiment.
@@ -24,35 +27,31 @@ def missed_seeds(results: Results, of: Conditions, rows: pl.DataFrame, runs: pl.
         rows: the rows that it takes.
         runs: the runs that it is about, with their ``status``.
     """
-    diverged = runs.filter(pl.col("status") == "diverged").select("run", "seed", "reason")
-    last_steps = rows.group_by("run").agg(_last=pl.col("step").max())
-    later = diverged.join(_planned(results, of, rows), on="run").join(last_steps, on="run", how="left")
-    later = later.filter(pl.col("step") > pl.col("_last").fill_null(-1))
-    if "step" in of:
-        steps = [step for step in later["step"].unique().to_list() if matches(step, of["step"])]
-        later = later.filter(pl.col("step").is_in(steps))
-    return {seed: reason or "diverged" for seed, reason in later.select("seed", "reason").unique().iter_rows()}
-
-
-def _planned(results: Results, of: Conditions, rows: pl.DataFrame) -> pl.DataFrame:
-    """``run step``: when what the quantity is made of is measured; what training records is there to the last update.
-
-    Of what is made of both sites and curves, the sites say when.
-    """
     needs = results.tables.get("needs", frame("needs", []))
     names = quantity_fact(of, "of") or value_list(of.get("quantity"))
     splits = set(rows["split"].drop_nulls()) if "split" in rows.columns else set()
     # The probes that measured these at sites or along lines, or the table that they are made of.
     tables = [results.tables[name] for name in QUANTITY_TABLES if name != "curves" and name in results.tables]
-    measurements = [rows.filter(pl.col("quantity").is_in(names))["measurement"] for rows in tables]
+    measurements = [one.filter(pl.col("quantity").is_in(names))["measurement"] for one in tables]
     if (table := quantity_fact(of, "table")) is not None and table in results.tables:
         measurements.append(results.tables[table]["measurement"])
     measured = pl.col("measurement").is_in(pl.concat(measurements).implode())
     probes = needs.filter(measured)["probe"].unique().to_list()
+    # What training records by itself needs no probe; every other curve is there where a split is evaluated.
     if not probes and not (splits == {"train"} and set(names) <= set(RECORDED)):
         choices = {probe: json.loads(probe) for probe in needs["probe"].unique()}
         probes = [probe for probe, choice in choices.items() if choice["kind"] in EVALUATIONS]
         probes = [probe for probe in probes if not splits or choices[probe]["split"] in splits]
-    if not probes:
-        return results.runs.select("run", step="steps")
-    return needs.filter(pl.col("probe").is_in(probes)).select("run", "step")
+    planned = results.runs.select("run", step="steps")
+    if probes:
+        planned = needs.filter(pl.col("probe").is_in(probes)).select("run", "step")
+
+    diverged = runs.filter(pl.col("status") == "diverged").select("run", "seed", "reason")
+    last_steps = rows.group_by("run").agg(_last=pl.col("step").max())
+    later = diverged.join(planned, on="run").join(last_steps, on="run", how="left")
+    # A run without any row missed every step, step 0 included.
+    later = later.filter(pl.col("step") > pl.col("_last").fill_null(-1))
+    if "step" in of:
+        steps = [step for step in later["step"].unique().to_list() if matches(step, of["step"])]
+        later = later.filter(pl.col("step").is_in(steps))
+    return {seed: reason or "diverged" for seed, reason in later.select("seed", "reason").unique().iter_rows()}

@@ -193,6 +193,7 @@ class PlannedRuns:
     def given(self, expression: Expression, column: str) -> list[tuple[str, tuple[str | int, ...]]]:
         """Of each quantity of an expression its splits or its steps, where they are known and no brackets pin one."""
         known: Mapping[str, tuple[str | int, ...]] = self.splits if column == "split" else self.steps
+        # A name that is there twice is measured at sites and along the curve, at steps and splits of their own.
         everywhere = list(self.quantities or ())
         return [
             (one.quantity, known[one.quantity])

@@ -83,6 +83,7 @@ def _facts_of_expression(expression: Expression, entries: _Entries) -> QuantityF
     named = {name: entries[name].facts if name in entries else None for name in expression.quantities}
     derived = [facts for facts in named.values() if facts is not None]
     known = not any(facts.of is None and facts.table is None for facts in derived)
+    # Where one part does not say what it is made of, nobody may leave out rows (None).
     of = dict.fromkeys(part for name, facts in named.items() for part in ((name,) if facts is None else facts.of or ()))
     return QuantityFacts(
         of=tuple(of) if known else None,

@@ -45,6 +45,7 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
             near = nearest(unknown[0], settings.index.paths)
             raise NoReference(Issue("unknown-name", f"{REFERENCE}.{unknown[0]}", "no path of any setting", near))
         matching = settings.where(among.conditions)["variant"].to_list()
+        # Results without a run have no variants, and nothing is wrong with the name.
         if settings.by_variant and not matching:
             conditions = ", ".join(f"{path} = {canonical(value)}" for path, value in among.conditions.items())
             what = f"no variant has {conditions}"

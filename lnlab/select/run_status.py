@@ -1,4 +1,4 @@
-"""How runs ended: by a stop rule, not yet, in words; and what became of a seed without all its numbers."""
+"""How runs ended, and what became of a seed that lacks some of its numbers."""
 
 import polars as pl
 
@@ -33,6 +33,7 @@ def fate_without_numbers(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | No
         runs: its runs, as ``Selected.endings`` has them.
         needs: what the quantity cannot be measured without, in words; None: nothing.
     """
+    # A run that diverged decides over its seed, whatever its other runs may still bring.
     reasons = dict(runs.select("status", "reason").iter_rows())
     if "diverged" in reasons:
         return "failed", reasons["diverged"] or "diverged"

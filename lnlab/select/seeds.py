@@ -20,6 +20,7 @@ def results_of_seeds(results: Results, seeds: Collection[int] | None) -> Results
     def of_seeds(whole: Results) -> Results:
         runs = whole.runs.filter(pl.col("seed").is_in(list(seeds)))
         if runs.height == whole.runs.height:
+            # The same object, so that what was derived from it is not derived again.
             return whole
         selected = pl.col("run").is_in(runs["run"].implode())
         return replace(

@@ -163,6 +163,7 @@ class Selected:
                 remedy = nearest(str(name), stored | set(quantities.entries))
             return Issue("not-measured", "quantity", what, remedy)
         conditions = [condition for condition in written.items() if condition[0] != REFERENCE]
+        # In the order in which ``rows`` applies them, so that the one that leaves nothing is named.
         for key, condition in sorted(conditions, key=lambda condition: condition[0] != "step"):
             before = rows
             rows = narrow_rows(self.results, rows, key, condition)
@@ -227,6 +228,7 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
 def _conditions_of_files(results: Results, table: str, measured: pl.Expr, selection: Selection) -> list[pl.Expr]:
     """What all rows meet that a selection takes from a table in files: no others need be held in memory."""
     conditions = [measured]
+    # A key that is absent reads as None, which is neither a word nor a number: then nothing is left out by it.
     splits, steps, seeds = (value_list(selection.rows.get(name)) for name in ("split", "step", "seed"))
     if table == "curves" and all(isinstance(split, str) for split in splits):
         conditions.append(pl.col("split").is_in(splits))
@@ -272,6 +274,7 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
     if key == "step" and LAST in value_list(condition):
         return _steps(results, rows, value_list(condition))
     if key in rows.columns:
+        # A condition is read once for each distinct value, of which there are few, and not once a row.
         matching = [value for value in rows[key].unique().to_list() if matches(value, condition)]
         return rows.filter(pl.col(key).is_in(pl.Series(matching, dtype=rows.schema[key]).implode(), nulls_equal=True))
     if key == "status":
@@ -311,6 +314,7 @@ def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
     if rows.is_empty():
         what = f"nothing measured is called '{level.quantity}'"
         raise NothingSelected(Issue("not-measured", place, what, "name a quantity of whole runs"))
+    # A number at a site is none of the whole run.
     whole = [column for column in SITE if column in rows.columns]
     rows = rows.filter(pl.all_horizontal(pl.col(whole).is_null())) if whole else rows
     splits = rows["split"].drop_nulls().unique().sort().to_list() if "split" in rows.columns else []
@@ -366,6 +370,7 @@ def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.Data
     A run that is not there, or has no records on both sides of it, has no row.
     """
     crossings = level_crossings(results, level).drop_nulls("at").select("run", _at="at")
+    # Columns that tell one curve along ``step`` from another: each is read between its own records.
     line = [
         name
         for name, kind in rows.schema.items()
@@ -400,5 +405,6 @@ def _layers(results: Results, rows: pl.DataFrame, layers: list[Json]) -> pl.Data
     if "last" in layers:
         mask = mask | (layer == pl.col("_last"))
     if None in layers:
+        # Where there is no layer, the comparisons above are null, and not false.
         mask = mask.fill_null(value=False) | layer.is_null()
     return rows.filter(mask).drop("_last")

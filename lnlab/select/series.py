@@ -115,6 +115,7 @@ def select_series(
         remedy = "select rows that have one, or leave it out"
         raise NothingSelected(Issue("empty-selection", "over", f"no selected row has a {over}", remedy))
     _refuse_ambiguous(results, leading_runs(results, runs, of) if rows.is_empty() else rows, over)
+    # An x at which every run failed has no row, and a seed lacks its number there all the same.
     levels = pl.concat([rows["x"], runs["x"].cast(rows["x"].dtype)]).drop_nulls().n_unique() if over else 1
     ended_runs = runs.with_columns(pl.col("status").replace(STOPPED, "finished")) if include_stopped else runs
     observed = _complete_series(rows, ended_runs, levels, reduce, quantity_fact(of, "needs"))
@@ -145,6 +146,7 @@ def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
     pending = {*a.pending, *b.pending}
+    # A seed has one fate of the two sides: pending before excluded, and excluded before failed.
     excluded = {seed: why for seed, why in {**a.excluded, **b.excluded}.items() if seed not in pending}
     failed = {seed: why for seed, why in {**a.failed, **b.failed}.items() if seed not in pending | excluded.keys()}
     numbers = pairs.select("seed", "x", value=ratio)

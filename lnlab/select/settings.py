@@ -167,8 +167,21 @@ class SettingTable:
         by_variant = dict(rows.drop_nulls("variant").select("variant", "label").iter_rows())
         choices = {variant: self.by_variant[variant].get(axis) for variant in by_variant}
         distinct = {canonical(v): v for v in choices.values() if isinstance(v, Mapping) and "kind" in v}
-        shortened = {text: _short_label(choices[v], text, distinct.values()) for v, text in by_variant.items()}
-        return {text: text for text in rows["label"].unique()} | shortened
+        shortened = {text: text for text in rows["label"].unique()}
+        for variant, text in by_variant.items():
+            choice = choices[variant]
+            shortened[text] = text
+            if not isinstance(choice, Mapping) or "kind" not in choice:
+                continue
+            if text not in (value_label(choice), choice["kind"]):  # a label of somebody's own is left as it is
+                continue
+            others = [other for other in distinct.values() if other["kind"] == choice["kind"]]
+            telling = {k: v for k, v in choice.items() if any(canonical(o.get(k)) != canonical(v) for o in others)}
+            if text == choice["kind"]:
+                telling = {k: v for k, v in telling.items() if _is_number(v)}
+            if telling:
+                shortened[text] = value_label({"kind": choice["kind"], **telling})
+        return shortened
 
     def _refuse_unknown(self, paths: Iterable[str]) -> None:
         what = "neither a column of the table nor a path of any setting"
@@ -203,13 +216,3 @@ def _distinct(values: pl.DataFrame) -> dict[str, Json]:
 
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _short_label(choice: Json, text: str, among: Iterable[Mapping[str, Json]]) -> str:
-    if not isinstance(choice, Mapping) or "kind" not in choice or text not in (value_label(choice), choice["kind"]):
-        return text
-    same_kind = [other for other in among if other["kind"] == choice["kind"]]
-    telling = {k: v for k, v in choice.items() if any(canonical(other.get(k)) != canonical(v) for other in same_kind)}
-    if text == choice["kind"]:
-        telling = {k: v for k, v in telling.items() if _is_number(v)}
-    return value_label({"kind": choice["kind"], **telling}) if telling else text

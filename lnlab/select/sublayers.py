@@ -13,5 +13,6 @@ def number_sublayers(rows: pl.DataFrame) -> pl.DataFrame:
     """
     inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(SUBLAYER_ORDER))
     order = pl.col("sublayer").replace_strict(SUBLAYER_ORDER, range(len(SUBLAYER_ORDER)), return_dtype=pl.Int32)
+    # The rank closes the gaps of stacks without cross-attention.
     number = (pl.col("layer") * len(SUBLAYER_ORDER) + order).rank("dense").over("run", "step", "stack")
     return inside.with_columns(number.cast(pl.Int32).alias("i")).sort("i", maintain_order=True)

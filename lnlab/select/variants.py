@@ -59,6 +59,7 @@ class Variants:
                 if len(values) > 1:
                     mixed.append(number)
                 for value in values if len(values) == 1 else ():
+                    # ``True == 1`` in Python, and a spec tells them apart.
                     name = canonical(value) if isinstance(value, dict | list) else (type(value), value)
                     groups.setdefault(name, (value, []))[1].append(number)
             self._at[path] = [(value, frozenset(members)) for value, members in groups.values()]

@@ -14,6 +14,7 @@ NEAR_BOUND = 0.05
 
 def near_a_bound(edges: Iterable[float | None]) -> bool:
     """Whether an edge of the accepted range of a fraction is so near to 0 or 1 that no mean of it is judged."""
+    # With room for rounding: ``1 - 0.95`` is a little more than 0.05.
     return any(edge is not None and min(abs(edge), abs(1 - edge)) <= NEAR_BOUND + 1e-12 for edge in edges)
 
 

@@ -53,4 +53,5 @@ def shipped_specs() -> dict[str, Path]:
 
 def specs_at_hand(spec: Path) -> dict[str, Path]:
     """The specs by name that one can cite: those beside it, and those that come with lnlab."""
+    # A spec beside this one goes before a shipped one of the same name.
     return shipped_specs() | {path.stem: path for path in sorted(spec.parent.glob("*.yaml"))}

@@ -96,6 +96,7 @@ class _CountingComposer(Composer):
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader)
+        # YAML allows it, and a warning would reach the terminal beside the issues.
         self.warn_double_anchors = False
         self.tags: list[Issue] = []
         self.last = Mark(1, 1)

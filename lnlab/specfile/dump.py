@@ -46,6 +46,7 @@ def inline_text(value: Json) -> str:
 def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
     if value is None or isinstance(value, bool | str):
         return value
+    # ``int`` and ``float`` make plain numbers of their subclasses, such as those of NumPy.
     if isinstance(value, int):
         return int(value) if -(2**63) <= value < 2**63 else _refused("an integer beyond 64 bits", path, problems)
     if isinstance(value, float):

@@ -226,5 +226,6 @@ class Experiment(BaseModel):
 def kind_and_parameters(text: BaseModel) -> Choice:
     """What a probe, section or claim has beyond its common fields: ``kind`` and its parameters."""
     kind: str = text.kind  # type: ignore[attr-defined]
+    # A law in words is a parameter of some kinds (power laws); a number is common to all claims.
     law = getattr(text, "law", None)
     return {"kind": kind, **({"law": law} if isinstance(law, str) else {}), **(text.model_extra or {})}

@@ -149,6 +149,7 @@ def parse_name(text: str) -> Expression:
     Raises:
         NoExpression: it is none.
     """
+    # Label and unit have at most 80 characters each.
     if len(text) > LONGEST + 200:
         raise NoExpression(_too_long(text))
     label = unit = None
@@ -259,6 +260,7 @@ def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int)
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         try:
             number = float(node.value)
+        # An integer that Python reads and float64 cannot hold.
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
@@ -275,6 +277,7 @@ def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int)
         (term,) = inner(node.operand)
         if isinstance(node.op, ast.UAdd):
             return term
+        # A negative number stays a number, which the limits of powers apply to.
         return -term if isinstance(term, float) else Applied("negative", (term,))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = inner(node.left, node.right)
@@ -319,6 +322,7 @@ def _pins(node: ast.Subscript, begin: int) -> tuple[Pin, ...]:
         if isinstance(word, bool) or not isinstance(word, str | int | float):
             raise _wrong(begin + value.col_offset, f"found {shown(word)}", "write a word or a number")
         pins[column.id] = word
+    # In one order, so that equal conditions make one name.
     return tuple(sorted(pins.items(), key=lambda pin: PINNED.index(pin[0])))
 
 

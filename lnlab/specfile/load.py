@@ -41,6 +41,7 @@ class SpecDocument:
 
         Of an expression, the path ends in a character of its text, counted from 0, or in a word of it.
         """
+        # The empty path always has a mark, that of the whole document.
         ancestor = next(path[:n] for n in range(len(path), -1, -1) if path[:n] in self.marks)
         mark = self.marks[ancestor][not key]
         return self._mark_within(mark, path[-1]) if "expr" in path[-2:-1] else mark

@@ -32,6 +32,7 @@ def parse_looks(value: Json) -> int | str | tuple[int, ...]:
         if sorted(set(value)) != list(value):
             raise _error("write the numbers of seeds in ascending order")
         return tuple(value)
+    # ``True == 1`` in Python, and ``looks: true`` says nothing.
     if value == OPEN or (value == 1 and not isinstance(value, bool)):
         return OPEN if value == OPEN else 1
     raise _error("write 1, open, or the numbers of seeds of all looks, such as [5, 10, 20]")

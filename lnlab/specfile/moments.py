@@ -77,6 +77,7 @@ def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]
     Raises:
         ValueError: a step beyond the end, or a rule that counts epochs where there are none.
     """
+    # It refuses what a run of this length does not have.
     due_count(at, steps, epoch)
     if at == "init":
         return (0,)
@@ -89,6 +90,7 @@ def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]
         return tuple(takewhile(lambda step: step <= steps, (ceil(n * number * epoch) for n in count())))
     if rule == "every":
         return range(0, steps + 1, number)
+    # There are no more distinct steps than updates.
     number = min(number, steps)
     return tuple(sorted({round(steps ** (i / (number - 1))) if number > 1 else steps for i in range(number)}))
 

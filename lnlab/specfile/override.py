@@ -31,6 +31,7 @@ def parse_override(argument: str) -> Override:
     path = path.strip()
     if not equals or not all(path.split(".")):
         raise SpecError(Issue("syntax", where, "is not path=value", "write it as in -s model.layers=12"))
+    # Bytes of an argument that are not UTF-8 are surrogates here, which do not encode.
     if len(text.encode(errors="replace")) > LARGEST_SPEC:
         raise SpecError(Issue("too-large", where, f"is longer than {LARGEST_SPEC:,} bytes", "write it into a profile"))
     value, _, issues = read_data(text)

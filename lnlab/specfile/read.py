@@ -51,10 +51,12 @@ def read_experiment(data: dict[str, Json]) -> Reading:
     positions = {key: list(range(len(data[key]))) for key in _LISTS if isinstance(data.get(key), list)}
     issues = [_EMPTY] if "sweep" in data and data["sweep"] is None else []
     sound = {key: value for key, value in data.items() if key not in SETTING}
+    # pydantic gives nothing of data with a mistake: each round takes out what is wrong, until the rest is read.
     while True:
         try:
             experiment = Experiment.model_validate_json(json.dumps(sound))
         except ValidationError as error:
+            # A list that is too short because its items are wrong is told by these.
             mistakes = [m for m in mistakes_of(error, sound) if not (m.kind == "too_short" and m.value)]
             found = issues_of(mistakes, unknown_key, missing_key)
             for issue in found:
@@ -109,7 +111,7 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
 
 
 def missing_key(path: Where, mapping: dict[str, Json]) -> Issue:
-    """A required key. Where other keys are open, the nearest of them is it, misspelt."""
+    """The issue of a required key that is absent. Where any key may stand, one that looks like it is taken for it."""
     word = str(path[-1])
     others = [key for key in mapping if key not in ClaimText.model_fields] if path[0] in _LISTS else []
     if near := closest(word, others):
@@ -118,7 +120,7 @@ def missing_key(path: Where, mapping: dict[str, Json]) -> Issue:
 
 
 def unknown_key(path: Where) -> Issue:
-    """The issue of a key of the grammar that is none."""
+    """The issue of a key that the grammar does not have."""
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
     owner = Experiment if len(path) == 1 else AuthorAnswer if path[0] == "answer" else closed[path[-2]]

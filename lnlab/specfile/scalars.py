@@ -43,6 +43,7 @@ def resolve_plain(text: str) -> Json:
 
 
 def _integer(text: str, base: int) -> int:
+    # Python refuses to read integers of some thousand digits, and none of so many fits.
     value = int(text, base) if len(text) < _MAX_DIGITS else 2**63
     if not -(2**63) <= value < 2**63:
         raise NotPlainData("out-of-range", "an integer beyond 64 bits", "write it as 1e30, or in quotes")
@@ -51,6 +52,7 @@ def _integer(text: str, base: int) -> int:
 
 def _float(text: str) -> float:
     value = float(text)
+    # ``1e999`` is written as a number, and float64 has infinity for it.
     if value in (float("inf"), float("-inf")):
         raise NotPlainData(
             "out-of-range", f"{text[:40]} is too large for a number", "write a finite one, or null for none"

@@ -40,5 +40,6 @@ def step_level(condition: Json) -> StepLevel | None:
         return None
     try:
         return StepLevel(found["quantity"], float(found["value"]), found["split"])
+    # ``1.2.3`` is written like a number, and is none.
     except ValueError:
         return None

@@ -17,6 +17,7 @@ def matches(value: Json, condition: Json) -> bool:
     is empty; ``true`` is not 1.
     """
     if isinstance(condition, list | tuple):
+        # A list of choices may be named whole; otherwise the condition lists alternatives.
         return (isinstance(value, list | tuple) and list(value) == list(condition)) or any(
             matches(value, alternative) for alternative in condition
         )

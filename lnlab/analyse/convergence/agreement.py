@@ -114,6 +114,7 @@ def cells_of_seeds(runs: pl.DataFrame) -> dict[int, _Cells]:
     by_seed: dict[int, dict[float, bool]] = {}
     for seed, rate, value in runs.drop_nulls("value").sort("seed", "rate").select("seed", "rate", "value").iter_rows():
         by_seed.setdefault(seed, {})[rate] = value == 1
+    # Without a cell at some rate the boundary is not known.
     return {seed: cells for seed, cells in by_seed.items() if list(cells) == rates}
 
 
@@ -127,6 +128,7 @@ def boundary_error(ours: _Cells, printed: _Cells) -> float:
     """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
     cells = list(ours.values())
     printed_boundary = boundary_index(list(printed.values()))
+    # With gaps the first failure lies below the boundary; without, both are one place.
     first_failure = next((index for index, cell in enumerate(cells) if not cell), len(cells))
     return float(max(abs(boundary_index(cells) - printed_boundary), abs(first_failure - printed_boundary)))
 
@@ -159,6 +161,7 @@ def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
 
 def majority_cells(column: RatesColumn) -> dict[float, bool | None]:
     """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
+    # Every rate has an entry, also one that no run was judged at, as cells are compared in their order.
     values: dict[float, list[float]] = {rate: [] for rate in column.rates}
     for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():
         values.setdefault(rate, []).append(value)
@@ -178,6 +181,7 @@ def cohen_kappa(columns: Sequence[ReproducedColumn]) -> float | None:
         return None
     p, q = (fmean(pair[i] for pair in known) for i in (0, 1))
     chance = p * q + (1 - p) * (1 - q)
+    # Where print and majorities are one word throughout, no agreement is beyond chance.
     return None if chance == 1 else (fmean(a is b for a, b in known) - chance) / (1 - chance)
 
 

@@ -99,6 +99,7 @@ def _columns(results: Results) -> list[_Column]:
         rates=pl.col("_rate").sort(),
         converged=pl.col("value").sort_by("_rate", maintain_order=True).eq(1).fill_null(value=False),
     )
+    # A run that was not judged could be the boundary, so that all of a grid must be.
     whole = columns.filter(pl.col("rates").list.len() >= pl.col("_runs"), pl.col("rates").list.n_unique() >= 2)
     rows = whole.select("run", "variant", "seed", "step", *_LOSS_KEYS, "rates", "converged").iter_rows()
     return [_Column(tuple(first), tuple(rising), tuple(flags)) for *first, rising, flags in rows]

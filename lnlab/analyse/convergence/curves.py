@@ -111,6 +111,7 @@ def time_to_drop(course: LossRecord) -> float:
     loss_curve = course.curve
     level = loss_curve.start - _DROP_SHARE * (loss_curve.start - min(loss_curve.means))
     reached = [step for step, mean in zip(course.steps, loss_curve.means, strict=True) if mean <= level]
+    # A loss that never falls below its start would be at this level at once.
     return float(reached[0]) if reached and level < loss_curve.start else math.inf
 
 
@@ -193,6 +194,7 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
             losses: _Loss = {}
             for run, run_points in points.items():
                 loss_curve = curve_of_evaluations(run_points)
+                # The first evaluation is the start, and no mean.
                 losses[run] = tuple(step for step, _ in run_points[1:]), loss_curve.start, loss_curve.means
             yield split, statistics, losses
 
@@ -203,9 +205,11 @@ def _batch_losses(results: Results) -> _Loss:
     recorded = _points(results, "epoch_loss", "train")
     # The loss before any update: of a whole split, or else the entropy of the labels.
     starts = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
+    # What is written last stays: the first of ``_STARTS`` that a run has.
     for split, quantity in reversed(_STARTS):
         first_points = {run: points[0] for run, points in _points(results, quantity, split).items()}
         starts |= {run: loss for run, (step, loss) in first_points.items() if step == 0}
+    # Updates an epoch: those of the last record over the passes that they made.
     lengths = {run: t / n for run, epochs in _points(results, "epoch", "train").items() for t, n in epochs[-1:] if n}
     batch_losses: _Loss = {}
     for run in losses | recorded:
@@ -217,6 +221,7 @@ def _batch_losses(results: Results) -> _Loss:
         else:
             points = losses[run]
             loss_curve = curve_of_batches(points, lengths.get(run), starts[run])
+            # A loss at step t is that of the batch of the next update.
             last = points[-1][0] + 1
             length = lengths.get(run) or last / len(loss_curve.means)
             epoch_ends = (min(math.ceil(n * length), last) for n in range(1, len(loss_curve.means)))

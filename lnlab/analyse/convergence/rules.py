@@ -173,6 +173,7 @@ def settled(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
     """
     if curve.censored:
         return Judgement(False, "short", "a stop rule ended it while its loss was finite")
+    # Only the end is judged: a loss in between need not even be finite.
     if failure := _unusable(replace(curve, means=curve.means[-1:])):
         return failure
     last = curve.means[-1]
@@ -211,6 +212,7 @@ def _no_better(curve: LossCurve, room: float) -> Judgement | None:
 
 def _still_falls(curve: LossCurve) -> bool:
     """Whether each epoch of the second half is below the one before."""
+    # The start stands in front, so that the slice begins one epoch before the second half.
     half = (curve.start, *curve.means)[len(curve.means) // 2 :]
     return all(later < earlier for earlier, later in pairwise(half))
 

@@ -40,6 +40,7 @@ def attention_gain_times_length(results: Results) -> pl.DataFrame:
 
     1 if it is the mean of n independent tokens. Only where the task's sentences all have the same ``length``.
     """
+    # Tasks whose sentences differ have no such number, and drop out of the join.
     lengths = settings_of(results).numbers("task.length")
     gains = branch_gain(results).filter(pl.col("sublayer") == "self_attention")
     joined = gains.join(lengths, on="variant", how="inner", maintain_order="left")

@@ -119,6 +119,7 @@ def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_
         by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
     """
     rows = of_moments(rows) if name in _MOMENTS else of_density(rows)
+    # The weights of each draw add up to 1, and those of all draws together must.
     share = (pl.col("weight") / pl.col("draw").n_unique().over(by)).alias("share")
     number = _NUMBERS[name].cast(pl.Float64).alias("value")
     return rows.with_columns(share).group_by(by, maintain_order=True).agg(number)

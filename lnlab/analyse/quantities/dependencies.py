@@ -55,6 +55,7 @@ def dependency_thirds(results: Results) -> pl.DataFrame:
     """``mean β_ii² of the last third / first third``: of the sublayers of a stack (Liu et al., 2020, Section 4)."""
     x = pl.col("i")
     size = pl.col("i").max().over(_STACK)
+    # In whole numbers, so that no rounding decides which third a sublayer is in.
     first, last = (_squares(results).filter(third) for third in (x * 3 <= size, x * 3 > 2 * size))
     means = [rows.group_by(_STACK, maintain_order=True).agg(pl.col("value").mean()) for rows in (first, last)]
     thirds = means[1].join(means[0], on=_STACK, nulls_equal=True, maintain_order="left")

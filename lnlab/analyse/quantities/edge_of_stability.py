@@ -95,9 +95,11 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
     segments = states.with_columns(_sharp=pl.col("value").log()).with_columns(
         _before=pl.col("_nll").shift().over("run"), _was=pl.col("_sharp").shift().over("run")
     )
+    # Rows rise in step, so that the first of a run is the earliest.
     first = segments.filter(pl.col("_nll") <= pl.col("_level")).group_by("run", maintain_order=True).first()
     share = (pl.col("_level") - pl.col("_nll")) / (pl.col("_before") - pl.col("_nll"))
     interpolated = pl.col("_sharp") + share * (pl.col("_was") - pl.col("_sharp"))
+    # The first state of a run may be at the level already: then there is nothing to interpolate.
     value = pl.when(pl.col("_before").is_null()).then("_sharp").otherwise(interpolated).exp()
     return as_run_quantity(first.with_columns(value=value), "sharpness_at_equal_nll")
 
@@ -126,23 +128,20 @@ def _edges(results: Results, states: pl.DataFrame, quantity: str) -> pl.DataFram
     """``variant step _edge``: the ``lr λ_max`` from which on the update after a state is unstable, where one is."""
     by_variant = settings_of(results).by_variant
     variant_steps = states.select("variant", "step").unique(maintain_order=True).rows()
-    rows = [
-        (variant, step, _next_edge(by_variant[variant].get("optimizer"), step, quantity))
-        for variant, step in variant_steps
-    ]
+    rows: list[tuple[str, int, float | None]] = []
+    for variant, step in variant_steps:
+        optimizer = by_variant[variant].get("optimizer")
+        bound = stability_edge(optimizer, quantity) if isinstance(optimizer, dict) else None
+        multiplier = rate_multiplier(optimizer, step + 1) if isinstance(optimizer, dict) else None
+        rows.append((variant, step, None if bound is None or multiplier is None else bound / multiplier))
     return pl.DataFrame(rows, {"variant": pl.String, "step": pl.Int64, "_edge": pl.Float64}, orient="row")
-
-
-def _next_edge(optimizer: Json, step: int, quantity: str) -> float | None:
-    bound = stability_edge(optimizer, quantity) if isinstance(optimizer, dict) else None
-    multiplier = rate_multiplier(optimizer, step + 1) if isinstance(optimizer, dict) else None
-    return None if bound is None or multiplier is None else bound / multiplier
 
 
 def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
     """``run variant seed step value``: a stored quantity of states times the rate that they are left with."""
     states = stored_rows(results, quantity).select(*STATE, "value")
     rates = recorded_curve(results, _RATE, "train")
+    # The rate of update t is recorded at step t, and the state before it is that of step t - 1.
     next_rates = rates.select("run", pl.col("step") - 1, _next="value")
     last_rates = rates.select("run", "step", _last="value")
     for neighbours in (next_rates, last_rates):

@@ -108,6 +108,7 @@ def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.
     rows = []
     for _, pair in pairs.sort("_first").group_by("group", "seed", "step", "scope", maintain_order=True):
         by_placement = {row["label"]: row for row in pair.iter_rows(named=True)}
+        # With more runs than one a placement it would be open which two are meant.
         if pair.height == 2 and by_placement.keys() == {"post", "pre"}:
             post, pre = by_placement["post"], by_placement["pre"]
             extra = [post[column] ** power - pre[column] ** power for column in ("value", "of_hessian")]

@@ -64,6 +64,7 @@ def learned_fractions(results: Results, reference: Json = None) -> pl.DataFrame:
     joined = joined.with_columns(_best=best)
     known, failed = pl.col("_h") > pl.col("_best"), pl.col("value").is_infinite()
     share = (pl.col("_h") - pl.col("value")) / (pl.col("_h") - pl.col("_best"))
+    # A run that diverged has learned nothing, also where the reference is no better than frequencies.
     value = pl.when(failed).then(0.0).when(known).then(share.clip(lower_bound=0.0))
     return joined.select(*STATE, value.alias("value"), "cut")
 

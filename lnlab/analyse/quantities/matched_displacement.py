@@ -55,6 +55,7 @@ def _at_matched_displacement(name: str, quantity: str, results: Results, referen
     """A stored quantity of each run, at every site, where the run was first as far as the least moved is at a step."""
     moved = _displacements(results)
     states = stored_rows(results, quantity)
+    # Its logarithm is interpolated.
     states = states.filter(pl.col("value") > 0, pl.col("value").is_finite()).join(
         moved.select("run", "step", "_moved"), on=["run", "step"], maintain_order="left"
     )
@@ -63,11 +64,13 @@ def _at_matched_displacement(name: str, quantity: str, results: Results, referen
         _before=pl.col("_moved").shift().over(_LINE), _was=pl.col("_log").shift().over(_LINE)
     )
     levels = _levels(results, moved, reference)
+    # A row has the step of its D* from here on: many levels may fall between the same two states.
     pairs = segments.drop("step").join(levels, on=["variant", "seed"], maintain_order="left")
     reached = pairs.filter(pl.col("_moved") >= pl.col("_level"))
     first = reached.group_by(*_LINE, "step", maintain_order=True).first()
     share = (pl.col("_level") - pl.col("_before")) / (pl.col("_moved") - pl.col("_before"))
     between = pl.col("_was") + share * (pl.col("_log") - pl.col("_was"))
+    # The run that moved least is at D* itself: its own state, without an interpolation that rounds.
     value = pl.when(pl.col("_moved") == pl.col("_level")).then("_log").otherwise(between).exp()
     rows = first.with_columns(value=value, quantity=pl.lit(name)).drop_nulls("value")
     return rows.select(*STATE, "quantity", *SITE, "value")

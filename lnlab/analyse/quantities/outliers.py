@@ -40,6 +40,7 @@ def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
     gap = pl.col("node").diff()
     nearest = pl.min_horizontal(gap, gap.shift(-1))
     isolated = (pl.col("residual") <= ISOLATION_RATIO * nearest).cast(pl.Int8)
+    # 1 as long as every node from that end on is isolated.
     above, below = isolated.cum_min(reverse=True), isolated.cum_min()
     return ordered.with_columns((above - below).over(_DRAW).alias("outlier"))
 

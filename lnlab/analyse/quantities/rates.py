@@ -117,12 +117,14 @@ _Statistic = Callable[[_Grid], float | None]
 def parabola_vertex(grid: _Grid, best: int) -> float:
     """The rate at the lowest point of the parabola through the best rate and its neighbours, rates as logarithms."""
     near = slice(best - 1, best + 2)
+    # Where the first rate is best the slice would begin at -1, the other end of the grid.
     rates = grid.rates[near] if best else ()
     losses = grid.losses[near] if best else ()
     if len(rates) < 3 or not all(map(math.isfinite, losses)):
         return grid.rates[best]
     x = [math.log(rate / grid.rates[best]) for rate in rates]
     left, right = ((losses[i] - losses[1]) / x[i] for i in (0, 2))
+    # The divided differences of three points; 0 where they lie on a line.
     curvature = (right - left) / (x[2] - x[0])
     slope = left - curvature * x[0]
     return grid.rates[best] * math.exp(-slope / (2 * curvature)) if curvature else grid.rates[best]
@@ -132,6 +134,7 @@ def largest_rate(grid: _Grid, above: float) -> float | None:
     """The last rate before the first whose phi is not ``above``, going up from the best; None where phi is unknown."""
     if None in grid.shares:
         return None
+    # Where every run diverged there is no best rate, and no share is above anything.
     largest = 0.0
     for rate, share in list(zip(grid.rates, grid.shares, strict=True))[grid.best or 0 :]:
         if share is None or share <= above:
@@ -164,7 +167,23 @@ def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]
     for rows, name in ((losses, "_loss"), (shares, "_share")):
         runs = runs.join(rows.select("run", pl.col("value").alias(name)), on="run", how="left", maintain_order="left")
     runs = runs.join(start, on="run", how="left", maintain_order="left")
-    return [grid for _, rows in runs.group_by("_group", "seed", maintain_order=True) if (grid := _grid(rows))]
+    grids = []
+    for _, rows in runs.group_by("_group", "seed", maintain_order=True):
+        if rows["_rate"].n_unique() < 2 or rows["_loss"].has_nulls():
+            continue
+        first, rising = rows.row(0, named=True), rows.sort("_rate")
+        starts = rows["_start"].drop_nulls()
+        grids.append(
+            _Grid(
+                first=(first["run"], first["variant"], first["seed"], first["steps"]),
+                rates=tuple(rising["_rate"]),
+                losses=tuple(rising["_loss"]),
+                shares=tuple(rising["_share"]),
+                # Before any update all rates have the same model, so that one of them speaks for all.
+                start=starts[0] if len(starts) else None,
+            )
+        )
+    return grids
 
 
 def rates_and_groups(results: Results) -> pl.DataFrame:
@@ -172,20 +191,6 @@ def rates_and_groups(results: Results) -> pl.DataFrame:
     settings = settings_of(results)
     rates = settings.numbers(RATE_PATH).select("variant", _rate="number")
     return rates.join(settings.groups(RATE_PATH).rename({"group": "_group"}), on="variant", maintain_order="left")
-
-
-def _grid(rows: pl.DataFrame) -> _Grid | None:
-    if rows["_rate"].n_unique() < 2 or rows["_loss"].has_nulls():
-        return None
-    first, rising = rows.row(0, named=True), rows.sort("_rate")
-    starts = rows["_start"].drop_nulls()
-    return _Grid(
-        first=(first["run"], first["variant"], first["seed"], first["steps"]),
-        rates=tuple(rising["_rate"]),
-        losses=tuple(rising["_loss"]),
-        shares=tuple(rising["_share"]),
-        start=starts[0] if len(starts) else None,
-    )
 
 
 def _grid_rows(results: Results, name: str, statistic: _Statistic, learned: pl.DataFrame | None = None) -> pl.DataFrame:

@@ -79,6 +79,7 @@ def times_to_target(results: Results, reference: Json) -> pl.DataFrame:
         runs.select("run", "_goal"), on="run", maintain_order="left"
     )
     joined = runs.join(target_crossings(evaluated), on="run", how="left", maintain_order="left")
+    # A run that fails in the end has failed, though it may have been at the goal before.
     time = pl.when(pl.col("value").is_finite()).then("_at").fill_null(math.inf)
     return joined.select(*STATE, time.alias("value"))
 
@@ -94,6 +95,7 @@ def target_crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
     first = reached_rows.group_by("run", maintain_order=True).first()
     share = (pl.col("_loss") - pl.col("_goal")) / (pl.col("_loss") - pl.col("value"))
     interpolated = pl.col("_t") + share * (pl.col("step") - pl.col("_t"))
+    # From no loss, or one that is not finite, no line leads to the goal: the step itself counts.
     crossing = pl.when(pl.col("_loss").is_finite()).then(interpolated).otherwise(pl.col("step").cast(pl.Float64))
     return first.select("run", crossing.alias("_at"))
 

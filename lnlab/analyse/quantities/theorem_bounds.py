@@ -24,7 +24,7 @@ import polars as pl
 from lnlab.facts import QuantityWords
 from lnlab.select.quantity import SITE, STATE, quantities, register_alike, stored_rows
 from lnlab.select.settings import settings_of
-from lnlab.setting import STACKS, Setting
+from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 
@@ -80,6 +80,7 @@ def _dt_fixup_shapes(results: Results) -> Iterator[tuple[str, str, int | None, b
     """``variant stack layers relational`` of every stack; no layers where the init is not DT-Fixup, alone or inside."""
     for variant, setting in settings_of(results).by_variant.items():
         init = setting.get("init")
+        # An init may be made of another, down to one that is made of none.
         while init and init["kind"] != "dt_fixup":
             init = init.get("of")
         for stack in STACKS:
@@ -141,19 +142,13 @@ def _stacks(results: Results) -> Iterator[tuple[str, str, StackShape]]:
     """Every stack, of Post-LN or Pre-LN and without cross-attention, of every variant."""
     for variant, setting in settings_of(results).by_variant.items():
         for name in STACKS:
-            shape = _stack(setting, name)
-            if shape is not None:
-                yield variant, name, shape
-
-
-def _stack(setting: Setting, name: str) -> StackShape | None:
-    placement, layers, width, cross = (
-        setting.get(path)
-        for path in (f"{name}.placement.kind", f"{name}.layers", "model.d_model", f"{name}.cross_attention")
-    )
-    if placement not in ("post", "pre") or cross or not isinstance(layers, int) or not isinstance(width, int):
-        return None
-    return StackShape(placement, layers, width)
+            placement, layers, width, cross = (
+                setting.get(path)
+                for path in (f"{name}.placement.kind", f"{name}.layers", "model.d_model", f"{name}.cross_attention")
+            )
+            # A stack that a setting lacks has no placement, and a model of the user's own may count no layers.
+            if placement in ("post", "pre") and not cross and isinstance(layers, int) and isinstance(width, int):
+                yield variant, name, StackShape(placement, layers, width)
 
 
 _GRADIENTS = (

@@ -43,6 +43,7 @@ def final_losses(results: Results) -> pl.DataFrame:
     last = evaluated.group_by("run", maintain_order=True).last()
     first = evaluated.filter(pl.col("step") == 0).select("run", _start="value")
     runs = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
+    # A folder of results may lack the column.
     n_done = pl.col("done") if "done" in runs.columns else pl.lit(None, pl.Int64)
     joined = runs.with_columns(cut=stopped_early(runs)).join(
         last.select("run", "step", "value").join(first, on="run", how="left"),
@@ -109,5 +110,6 @@ def sum_learning_rate(results: Results) -> pl.DataFrame:
     rates = recorded_curve(results, "learning_rate", "train")
     so_far = pl.col("value").cum_sum().over("run")
     number = pl.int_range(1, pl.len() + 1).over("run")
+    # A gap in the record ends the sum: from there on rates are missing in it.
     known = rates.with_columns(value=so_far, _n=number).filter(pl.col("_n") == pl.col("step"))
     return as_run_quantity(known, "sum_learning_rate")

@@ -80,6 +80,7 @@ def _norms(results: Results) -> pl.DataFrame:
     """The root of the unbiased ‖E g‖² of every q, k and v, with the sign of the estimate."""
     squares = stored_rows(results, "gradient_norm_unbiased_sq")
     attention = squares.filter(pl.col("tensor").is_in(["q", "k", "v"]) & pl.col("layer").is_not_null())
+    # Unbiased estimates of a square may be negative; with their sign they keep their order in a median.
     return attention.with_columns(pl.col("value").sign() * pl.col("value").abs().sqrt())
 
 

@@ -52,6 +52,7 @@ def t_interval(values: Sequence[float] | np.ndarray, *, log: bool = False, level
     sd = float(x.std(ddof=1)) if n > 1 else math.inf
     half_width = t_quantile(n - 1, level) * sd / math.sqrt(n) if n > 1 else math.inf
     bounds = np.array([mean, mean - half_width, mean + half_width])
+    # An end beyond the largest float is infinite, and needs no warning.
     with np.errstate(over="ignore"):
         estimate, low, high = map(float, np.exp(bounds) if log else bounds)
     return Interval(estimate=estimate, low=low, high=high, sd=sd, n=n)
@@ -112,6 +113,7 @@ def sign_test_p_value(k: int, n: int) -> float:
 def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
     """The smallest n with ``t((1+level)/2, n-1) s/√n < distance``, or None if it exceeds 100."""
     enough = np.flatnonzero(_half_widths(level) * sd < distance)
+    # The widths begin at two seeds.
     return int(enough[0]) + 2 if enough.size else None
 
 

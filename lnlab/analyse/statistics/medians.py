@@ -66,6 +66,7 @@ def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
     table = results.tables.get("histograms", pl.DataFrame(schema=schema))
     rows = []
     if not table.is_empty():
+        # Entries that are exactly 0 stand in a bin that ends there.
         bins = table.filter(pl.col("quantity") == stored, pl.col("right") > 0).sort("left")
         for key, histogram in bins.group_by(keys, maintain_order=True):
             rows.append(

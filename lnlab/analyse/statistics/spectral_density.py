@@ -43,6 +43,7 @@ def weight_below(places: np.ndarray, nodes: ArrayLike, weights: ArrayLike) -> np
     if not len(nodes):
         return np.zeros(len(places))
     total = weights.cumsum()
+    # Half of a node's own weight lies below it: the midpoint of its stair.
     below: np.ndarray = np.interp(places, nodes, total - weights / 2, left=0.0, right=total[-1])
     return below
 

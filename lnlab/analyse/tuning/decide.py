@@ -44,6 +44,7 @@ def decide_tuning(questions: Sequence[Undecided], results: Results) -> tuple[Dec
     endings = _endings(results)
     settings = settings_of(results).by_variant
     tasks = {variant: canonical(setting.get("task")) for variant, setting in settings.items()}
+    # Questions on one task share their reference, so that candidates of one are measured against those of another.
     lowest: dict[str, float] = {}
     for question in questions:
         for _, variant in question.candidates:
@@ -52,41 +53,41 @@ def decide_tuning(questions: Sequence[Undecided], results: Results) -> tuple[Dec
     decisions = []
     for question in questions:
         reference = min(lowest[tasks[variant]] for _, variant in question.candidates)
-        decisions.append(_decision(question, endings, reference))
-    return tuple(decisions)
-
-
-def _decision(question: Undecided, endings: _Endings, reference: float) -> Decision:
-    candidate_endings = [[endings[variant, seed] for seed in question.seeds] for _, variant in question.candidates]
-    values = [value for value, _ in question.candidates]
-    trials = [
-        TuningTrial(
-            value, tuple(ending.loss for ending in seed_endings), tuple(ending.entropy for ending in seed_endings)
-        )
-        for value, seed_endings in zip(values, candidate_endings, strict=True)
-    ]
-    chosen = rules.builder(dict(question.rule))(trials, reference)
-    rows: list[Json] = [
-        [variant, seed, *ending.as_json()]
-        for (_, variant), seed_endings in zip(question.candidates, candidate_endings, strict=True)
-        for seed, ending in zip(question.seeds, seed_endings, strict=True)
-    ]
-    return Decision(
-        key=question.key,
-        path=question.path,
-        about=question.about,
-        rule=question.rule,
-        seeds=question.seeds,
-        value=values[chosen.number],
-        met=chosen.met,
-        statistic=chosen.statistic,
-        reason=chosen.reason,
-        candidates=tuple(
+        candidate_endings = [[endings[variant, seed] for seed in question.seeds] for _, variant in question.candidates]
+        values = [value for value, _ in question.candidates]
+        trials = [
+            TuningTrial(
+                value, tuple(ending.loss for ending in seed_endings), tuple(ending.entropy for ending in seed_endings)
+            )
+            for value, seed_endings in zip(values, candidate_endings, strict=True)
+        ]
+        chosen = rules.builder(dict(question.rule))(trials, reference)
+        rows: list[Json] = [
+            [variant, seed, *ending.as_json()]
+            for (_, variant), seed_endings in zip(question.candidates, candidate_endings, strict=True)
+            for seed, ending in zip(question.seeds, seed_endings, strict=True)
+        ]
+        # A decision is kept as JSON, which has no infinity: a run that diverged has no loss there.
+        candidates = tuple(
             TuningCandidate(t.value, s if isfinite(s) else None, tuple(x if isfinite(x) else None for x in t.losses))
             for t, s in zip(trials, chosen.scores, strict=True)
-        ),
-        rows=digest([reference if isfinite(reference) else None, *rows]),
-    )
+        )
+        decisions.append(
+            Decision(
+                key=question.key,
+                path=question.path,
+                about=question.about,
+                rule=question.rule,
+                seeds=question.seeds,
+                value=values[chosen.number],
+                met=chosen.met,
+                statistic=chosen.statistic,
+                reason=chosen.reason,
+                candidates=candidates,
+                rows=digest([reference if isfinite(reference) else None, *rows]),
+            )
+        )
+    return tuple(decisions)
 
 
 def _endings(results: Results) -> _Endings:
@@ -103,6 +104,7 @@ def _endings(results: Results) -> _Endings:
         if loss is None:
             what = f"seed {seed} of variant {variant[:12]} has no validation NLL"
             raise LabError(Issue("unsupported", "select", what, "the task must have validation sentences"))
+        # NaN has no order: it ranks with what diverged.
         endings[variant, seed] = _Ending(status, loss if isfinite(loss) else inf, entropies.get(run))
     return endings
 

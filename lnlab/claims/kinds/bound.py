@@ -76,7 +76,18 @@ def bound(
             sample = series_sample(observed, one_number_per_seed(observed), log=log, bounds=bounds)
             members.append(Member(statistic, sample, edge, null=null, named=() if everywhere else None))
     if probability is not None:
-        return _probable(members, allowed, probability, criterion)
+        # Whether seeds keep the bound with at least that chance. One that breaks it somewhere is represented by the
+        # number that breaks it.
+        first = members[0]
+        worst = {
+            seed: next((m.sample.numbers[seed] for m in members if m.sample.numbers[seed] not in allowed), number)
+            for seed, number in first.sample.numbers.items()
+        }
+        sample = replace(first.sample, numbers=worst)
+        if reason := reason_undecided(sample, 1, "share"):
+            finding = measured_finding(first.statistic, sample, allowed, criterion)
+            return replace(finding, reason=reason + exclusion_notes(sample))
+        return share_of_seeds_finding(first.statistic, sample, allowed, criterion, probability)
     finding = intersection_union(members, min_seeds(members[0].sample), criterion)
     finding = replace(finding, measure=finding.measure or ("ratio" if ratio else None))
     # Measured over bound means something where there is one edge and both are positive.
@@ -86,18 +97,3 @@ def bound(
         tightness = f"; tightness (measured/bound) {estimate / edges[0]:.3g}"
         finding = replace(finding, reason=finding.reason + tightness)
     return finding
-
-
-def _probable(members: list[Member], allowed: Region, probability: float, criterion: Criterion) -> Finding:
-    """Judge whether seeds keep the bound with at least that probability."""
-    # A seed that breaks the bound somewhere is represented by the number that breaks it.
-    first = members[0]
-    worst = {
-        seed: next((m.sample.numbers[seed] for m in members if m.sample.numbers[seed] not in allowed), number)
-        for seed, number in first.sample.numbers.items()
-    }
-    sample = replace(first.sample, numbers=worst)
-    if reason := reason_undecided(sample, 1, "share"):
-        finding = measured_finding(first.statistic, sample, allowed, criterion)
-        return replace(finding, reason=reason + exclusion_notes(sample))
-    return share_of_seeds_finding(first.statistic, sample, allowed, criterion, probability)

@@ -31,6 +31,7 @@ def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Fin
     sentences = []
     for spec, claim in [(spec, claim) for spec, names in evidence.items() for claim in names]:
         of_claim = pl.col("spec").eq(spec) & pl.col("profile").eq(profile) & pl.col("claim").eq(claim)
+        # A report that was not there is recorded with a reason; what was never looked for has no row at all.
         row, *_ = results.evidence.filter(of_claim).to_dicts() or [{"verdict": None, "reason": "was not read"}]
         verdicts.append(row["verdict"])
         if row["verdict"] is None:

@@ -49,6 +49,7 @@ def edges(verdicts: Sequence[Verdict], *, edges: Edges, at_most: Annotated[int, 
     decided = [pair for pair in pairs if set(pair) <= _DECIDED]
     disagreeing = sum(len(set(pair)) == 2 for pair in decided)
     n_open = len(pairs) - len(decided)
+    # Supported only if no more disagree even where every open edge were to.
     verdict: VerdictLabel = (
         "contradicted" if disagreeing > at_most else "supported" if disagreeing + n_open <= at_most else "undecided"
     )

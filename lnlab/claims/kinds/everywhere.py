@@ -67,6 +67,7 @@ def everywhere(
             runs = side.leading
             measured = side.rows.filter(pl.col("value").is_finite())["run"]
             lost = runs.filter((pl.col("status") == "diverged") & ~pl.col("run").is_in(measured.implode())).height
+            # With room for rounding: 0.8 of 5 runs are 4.
             if lost and runs.height - lost < criterion.finish * runs.height - 1e-9:
                 needed = f"a comparison of trained numbers needs that {criterion.finish:.0%} finish"
                 reason = f"{name} diverged in {lost} of {runs.height} runs; {needed}"

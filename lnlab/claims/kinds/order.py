@@ -82,6 +82,7 @@ def contrast_region(relation: str, margin: float, *, log: bool) -> Region:
     """Where a/b (or a - b) must lie for ``a relation b``."""
     null, edge = (1.0, 1 + margin) if log else (0.0, margin)
     if relation == "<":
+        # Strictly below: an interval that touches the value without a difference shows no order.
         return Region(high=math.nextafter(null, -math.inf))
     if relation == "<=":
         return Region(high=edge)

@@ -10,9 +10,8 @@ interval of the slope (a weighted mean of the local exponents) decides as usual.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, arm_names, exclu
 from lnlab.claims.sites import SiteColumns, site_conditions, statistic_at
 from lnlab.claims.student import measured_finding, unjudged_finding
 from lnlab.keys import Json
-from lnlab.select.series import SeedSeries, select_series, series_quotient
+from lnlab.select.series import select_series, series_quotient
 from lnlab.specfile.columns import COLUMNS
 from lnlab.tables import Results
 
@@ -60,7 +59,6 @@ def power_law(
     both have and paired by seed: its exponent is the difference of their exponents. With ``each: [layer, ...]`` it
     holds for every place that these columns tell apart.
     """
-    declared = {"between": between, "at_least": at_least, "at_most": at_most}
     members: list[Member] = []
     for site in site_conditions(results, of, each):
         observed = select_series(results, {**of, **site}, over)
@@ -72,50 +70,36 @@ def power_law(
             observed = series_quotient(observed, other)
         elif over not in COLUMNS:
             arms = (Arm(f"a level of {over}", len(observed.failed), observed.total),)
-        member = _member(observed, over, statistic_at("exponent", site), declared, exponent, big_o, criterion, arms)
-        if isinstance(member, Finding):
-            return member
-        members.append(member)
+
+        statistic = statistic_at("exponent", site)
+        x = numeric_levels(observed, over, positive=True)
+        near = None if exponent is None else default_exponent_region(exponent, x)
+        at_most_order = None if big_o is None else Region(high=big_o + _BIG_O_SLACK)
+        allowed = declared_region(between, at_least, at_most, exponent=near, big_o=at_most_order)
+        if reason := unfit_reason(observed, x, over, "a power law", MIN_EXPONENT_SPAN):
+            return unfit_finding(observed, statistic, reason, allowed)
+        sample, matrix = seed_statistics(observed, partial(log_log_slopes, x), log=False, arms=arms)
+        fitted = Member(statistic, sample, allowed, null=criterion.null(0.0, allowed, ratio=False))
+        unjudged = unjudged_finding(statistic, sample, allowed, _least_seeds(sample), criterion)
+        bend = None if unjudged else lack_of_fit(x, matrix, 1 - criterion.level)
+        if bend is None:
+            members.append(fitted)
+        elif trend := opposite_trend(matrix, allowed):
+            members.append(replace(fitted, remark=f"{trend} ({bend})"))
+        else:
+            exponents = local_exponents(x, matrix)
+            local = local_exponent_member(replace(fitted, remark=bend), exponents, criterion)
+            if local is None:  # no place decides while the curve of this one bends across an edge
+                outlook = f"neither all in the region ({allowed}) nor all beyond one edge of it"
+                intervals = [t_interval(column, level=1 - criterion.level) for column in exponents.T]
+                finding = measured_finding(statistic, sample, allowed, criterion)
+                reason = f"{bend}; {local_range_text(intervals)}, {outlook}"
+                return replace(finding, reason=reason + exclusion_notes(sample), tested=True)
+            members.append(local)
     finding = intersection_union(members, _least_seeds(members[0].sample), criterion)
     if big_o is None or finding.estimate is None:
         return finding
     return replace(finding, reason=f"{finding.reason}; exponent gap {finding.estimate - big_o:+.2g}")
-
-
-def _member(
-    observed: SeedSeries,
-    over: str,
-    statistic: str,
-    declared: Mapping[str, Any],
-    exponent: float | None,
-    big_o: float | None,
-    criterion: Criterion,
-    arms: tuple[Arm, ...],
-) -> Member | Finding:
-    """The exponents of one series with their region; or, where they can decide nothing, the finding that says why."""
-    x = numeric_levels(observed, over, positive=True)
-    near = None if exponent is None else default_exponent_region(exponent, x)
-    at_most_order = None if big_o is None else Region(high=big_o + _BIG_O_SLACK)
-    allowed = declared_region(**declared, exponent=near, big_o=at_most_order)
-    if reason := unfit_reason(observed, x, over, "a power law", MIN_EXPONENT_SPAN):
-        return unfit_finding(observed, statistic, reason, allowed)
-    sample, matrix = seed_statistics(observed, lambda rows: log_log_slopes(x, rows), log=False, arms=arms)
-    fitted = Member(statistic, sample, allowed, null=criterion.null(0.0, allowed, ratio=False))
-    if unjudged_finding(statistic, sample, allowed, _least_seeds(sample), criterion) is not None:
-        return fitted
-    bend = lack_of_fit(x, matrix, 1 - criterion.level)
-    if bend is None:
-        return fitted
-    if trend := opposite_trend(matrix, allowed):
-        return replace(fitted, remark=f"{trend} ({bend})")
-    exponents = local_exponents(x, matrix)
-    if (local := local_exponent_member(replace(fitted, remark=bend), exponents, criterion)) is not None:
-        return local
-    outlook = f"neither all in the region ({allowed}) nor all beyond one edge of it"
-    intervals = [t_interval(column, level=1 - criterion.level) for column in exponents.T]
-    finding = measured_finding(statistic, sample, allowed, criterion)
-    reason = f"{bend}; {local_range_text(intervals)}, {outlook}"
-    return replace(finding, reason=reason + exclusion_notes(sample), tested=True)
 
 
 def _least_seeds(sample: Sample) -> int:

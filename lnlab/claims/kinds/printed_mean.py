@@ -73,6 +73,7 @@ def printed_mean(
 def predicted_means(numbers: list[float], draws: int, level: float = 0.95) -> Region:
     """The interval that holds the mean of further draws with probability ``level``, from the logarithms of these."""
     logs = np.log(numbers)
+    # A fixed seed: the same numbers always have the same verdict.
     random = np.random.Generator(np.random.PCG64(0))
     n = logs.size
     means = np.zeros(_MEANS)

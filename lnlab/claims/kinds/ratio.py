@@ -81,6 +81,7 @@ def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries,
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
     has_ratio = pl.min_horizontal("value", "value_b") > 0
     ratio = pl.col("value") / pl.col("value_b")
+    # False sorts first: a pair without a ratio stands for its seed, which then has no logarithm.
     order = pairs.sort("seed", has_ratio, ratio, descending=[False, False, extreme == "largest"])
     extremes = order.unique("seed", keep="first", maintain_order=True).with_columns(x=pl.lit(None, pl.Float64))
     denominators = extremes.select("seed", "x", pl.col("value_b").alias("value"))

@@ -159,6 +159,7 @@ def mcnemar_finding(
     both = sorted(a.met.keys() & b.met.keys())
     seeds = {seed: (1 + a.met[seed] - b.met[seed]) / 2 for seed in both}
     k, other = (list(seeds.values()).count(x) for x in (1.0, 0.0))
+    # A seed that is still to run on one side is pending, and not unknown.
     unknown = len((a.unknown.keys() | b.unknown.keys()) - {*a.pending, *b.pending})
     contrast = f"{statement}: only with 'of' on {k} seeds, only with 'to' on {other}, alike on {len(both) - k - other}"
     finding = Finding("undecided", "share of seeds that differ", "", inside=k, n=k + other, seeds=seeds)

@@ -71,7 +71,17 @@ def table(
         raise NothingSelected(
             Issue("empty-selection", "cells", "no run has what a column says", "lnlab plan prints the runs there are")
         )
-    sample = _sample(columns)
+    # The boundary error of each seed that has all cells, and why the others have none; None: it is still to run.
+    fates: dict[int, str | None] = {}
+    for column in columns:
+        for seed, status, reason, value in column.runs.select("seed", "status", "reason", "value").iter_rows():
+            if value is None and fates.get(seed, "") is not None:
+                waits = status in (None, "interrupted")
+                fates[seed] = None if waits else ending_text(status, reason) if status != "finished" else "not measured"
+    excluded = {seed: why for seed, why in fates.items() if why is not None}
+    pending = tuple(sorted(seed for seed, why in fates.items() if why is None))
+    sample = Sample(boundary_errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
+
     allowed = Region(high=at_most)
     n_columns = len(printed_columns(cells))
     remarks = [] if len(columns) == n_columns else [f"only {len(columns)} of {n_columns} columns were run"]
@@ -88,19 +98,6 @@ def table(
     verdict, reason = boundary_verdict(sample, allowed, beyond, criterion)
     reason = "; ".join((reason + exclusion_notes(sample), *remarks))
     return replace(finding, verdict=verdict, reason=reason, tested=True)
-
-
-def _sample(columns: Sequence[ReproducedColumn]) -> Sample:
-    """Return the boundary error of each seed that has all cells, and why the others have none."""
-    fates: dict[int, str | None] = {}
-    for column in columns:
-        for seed, status, reason, value in column.runs.select("seed", "status", "reason", "value").iter_rows():
-            if value is None and fates.get(seed, "") is not None:
-                waits = status in (None, "interrupted")
-                fates[seed] = None if waits else ending_text(status, reason) if status != "finished" else "not measured"
-    excluded = {seed: why for seed, why in fates.items() if why is not None}
-    pending = tuple(sorted(seed for seed, why in fates.items() if why is None))
-    return Sample(boundary_errors(columns), log=False, trained=True, excluded=excluded, pending=pending)
 
 
 def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: Criterion) -> tuple[VerdictLabel, str]:

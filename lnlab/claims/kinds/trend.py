@@ -75,6 +75,7 @@ def trend_verdict(
     tau = float(np.median(kendall_tau(matrix)))
     null = criterion.null(1.0, allowed, ratio=True)
     verdict, detail, reason = explained_verdict(interval_of(sample, criterion), allowed, sample, criterion, null)
+    # Before the interval of the ends: a clear trend the other way contradicts whatever first and last show.
     if p_against <= criterion.tail:
         other_way: Detail | None = None if null is None else "the other way"
         return "contradicted", other_way, f"Page's test says the opposite, p = {p_against:.2g}; {reason}"
