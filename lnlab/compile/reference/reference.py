@@ -48,7 +48,7 @@ def reference(registries: Registries, examples: SpecExamples | None = None) -> s
         registries: of every kind.
         examples: of kinds, see ``shortest_examples``.
     """
-    # A kind that a third party registers has no heading of ours: it comes last, under its own name.
+    # A kind that has no heading yet comes last, under its own name.
     kinds = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
     headings = {kind: _HEADINGS.get(kind, kind) for kind in kinds}
     title, _, grammar = GRAMMAR.partition("\n")

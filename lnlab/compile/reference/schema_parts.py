@@ -118,7 +118,9 @@ def described(schema: Json, words: Mapping[str, str]) -> Json:
         key: value if key in ("enum", "default", "const") else described(value, words) for key, value in schema.items()
     }
     properties = parts.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
+    if not isinstance(properties, dict):
+        return parts
+    for name, inner in properties.items():
         if not isinstance(inner, dict):  # a schema may be true or false
             continue
         # A title that pydantic makes is text and repeats the name; a mapping is a property that is called title.

@@ -68,7 +68,8 @@ def flaws_of_reference(
             if path not in columns and not context.has(path):
                 flaws.append(context.unknown_key(path).below(SAME))
         # That no run has all of it follows from a flaw of one condition, and is said only where there is none.
-        if not columns and not key_flaws and not context.either(lambda v, c=group.conditions: bool(v.selected(c))):
+        met = context.either(lambda variants, group=group: bool(variants.selected(group.conditions)))  # type: ignore[misc]
+        if not (columns or key_flaws or met):
             sentence = ", ".join(f"{path} = {canonical(value)}" for path, value in conditions.items())
             remedy = "lnlab plan prints the runs there are"
             flaws.append(Issue("empty-selection", (), f"no run has all of {sentence}", remedy))
