@@ -1,6 +1,6 @@
 """Compute what the store lacks of a plan, on all cores, and report progress: between the spec and the verdicts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,14 +12,18 @@ from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.sources import compute_sources, with_weights
 from lnlab.app.rounds.units import RunOptions, compute_units
 from lnlab.app.run_summary import RunSummary
+from lnlab.compile.cost.memory import MemoryPlan, plan_memory
 from lnlab.compile.decisions import Decision
 from lnlab.compile.plan import Plan
+from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError, SpecError
+from lnlab.execute.devices import device_kind
 from lnlab.execute.executor import ExecutorKind
 from lnlab.execute.machine import Machines, ThisMachine
 from lnlab.record.registries import load_registries
 from lnlab.store.plans import StoredPlan
 from lnlab.store.store import Store
+from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
@@ -126,6 +130,18 @@ def compute_round(
     return compute_units(store, plan, stored, due_units, request, known, manner, where)
 
 
-def worker_count(workers: int | None) -> int:
-    """How many workers a run would have, were there memory for all."""
-    return ThisMachine(workers).workers
+def plan_here(
+    units: Sequence[Trajectory], known: "Registries", workers: int | None, memory: int | None = None
+) -> MemoryPlan:
+    """How units would be run on this machine.
+
+    Args:
+        units: what is to be done.
+        known: the registries.
+        workers: asked for; None: as many as cores.
+        memory: bytes that they may have; None: all of this machine.
+    """
+    here = ThisMachine(workers)
+    room = min(here.memory, memory or here.memory)
+    gpus = () if absent_packages() else here.gpus({device_kind(unit.setting) for unit in units})
+    return plan_memory(units, known, here.workers, room, gpus)

@@ -15,6 +15,7 @@ import torch
 
 from lnlab.compile.work import ResolvedSetting
 from lnlab.errors import LabError
+from lnlab.execute.pool import VISIBLE_GPUS
 from lnlab.issues import Issue
 from lnlab.tasks.task import Batch, Task
 
@@ -77,6 +78,17 @@ def require_devices(kinds: Collection[str]) -> None:
             known = " or ".join(word for word, there in present.items() if there)
             remedy = f"write train.device: {known}, or run it on a machine that has one"
             raise LabError(Issue("failed", "train.device", f"torch sees no {kind} device on this machine", remedy))
+
+
+def gpu_memories() -> list[int]:
+    """Bytes of each GPU that this process sees, free or not: what is free depends on the moment."""
+    return [torch.cuda.get_device_properties(number).total_memory for number in range(torch.cuda.device_count())]
+
+
+def visible_gpu(number: int) -> str:
+    """What a process that is to see this GPU alone has as CUDA_VISIBLE_DEVICES: there it has the number 0."""
+    names = [name.strip() for name in os.environ.get(VISIBLE_GPUS, "").split(",")]
+    return names[number] if names != [""] else str(number)
 
 
 def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:

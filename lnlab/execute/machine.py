@@ -1,9 +1,9 @@
 """On what numbers are computed: processor, instructions and threads, which decide their last bits, and its room."""
 
 import platform
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -11,9 +11,9 @@ import torch
 
 from lnlab.compile.cost.cost import machine_memory
 from lnlab.compile.cost.memory import MemoryPlan
-from lnlab.execute.devices import require_devices
+from lnlab.execute.devices import gpu_memories, require_devices, visible_gpu
 from lnlab.execute.executor import OpenExecutor
-from lnlab.execute.pool import cores, threads
+from lnlab.execute.pool import Workers, cores, threads
 from lnlab.execute.unit import OpenUnit
 
 _CPU_INFO = Path("/proc/cpuinfo")
@@ -59,6 +59,10 @@ class Machines(Protocol):
         """
         ...
 
+    def gpus(self, devices: Collection[str]) -> Sequence[int]:
+        """Bytes of each GPU that workers share, where units are on GPUs."""
+        ...
+
     def executor(
         self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]
     ) -> OpenExecutor | None:
@@ -90,5 +94,16 @@ class ThisMachine:
         """Refuse devices that torch does not see."""
         require_devices(devices)
 
-    def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> None:
-        """The one of this machine."""
+    def gpus(self, devices: Collection[str]) -> Sequence[int]:
+        """The memory of every GPU that torch sees."""
+        return gpu_memories() if "cuda" in devices else ()
+
+    def executor(  # the store is of no concern to it
+        self,
+        folder: Path,  # noqa: ARG002
+        open_unit: OpenUnit,  # noqa: ARG002
+        plan: MemoryPlan,
+        devices: Collection[str],
+    ) -> OpenExecutor | None:
+        """The one of this machine, each worker on its own GPU where units are on GPUs."""
+        return partial(Workers, gpus=[visible_gpu(number) for number in plan.devices]) if "cuda" in devices else None

@@ -10,10 +10,11 @@ into them: a script may call ``lnlab.run`` at its top level.
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import forkserver, get_all_start_methods, get_context, resource_tracker
 from multiprocessing.context import BaseContext, SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
@@ -28,6 +29,9 @@ START_METHOD = "forkserver" if "forkserver" in get_all_start_methods() else "spa
 
 THREADS: Final = "LNLAB_THREADS"
 """The environment variable with the threads of torch in one worker."""
+
+VISIBLE_GPUS: Final = "CUDA_VISIBLE_DEVICES"
+"""The environment variable with the GPUs that a process sees, by number or by name."""
 
 WORKER_ENVIRONMENT: Final = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits leaves its core to other workers
@@ -144,16 +148,31 @@ if sys.platform != "win32":
         Process = _ForkedWorker
 
 
+def _begin(gpu: str | None) -> None:
+    """Take signals, and see one GPU alone; torch, imported by its origin, reads the variable at its first use."""
+    listen()
+    if gpu is not None:
+        os.environ[VISIBLE_GPUS] = gpu
+
+
 @dataclass
 class Workers:
-    """The executor of this machine: a number of processes, each replaced when it dies."""
+    """The executor of this machine: a number of processes, each replaced when it dies.
+
+    Attributes:
+        count: how many.
+        ahead: as of every executor.
+        gpus: by worker the GPU that it alone sees, as CUDA names it; none: all workers see every GPU.
+    """
 
     count: int
     ahead: float = 0.0
+    gpus: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         warm()
-        self._workers = [ProcessWorker(worker_context(), listen) for _ in range(self.count)]
+        gpus = self.gpus or [None] * self.count
+        self._workers = [ProcessWorker(worker_context(), partial(_begin, gpu)) for gpu in gpus[: self.count]]
 
     def ready(self) -> Collection[int]:
         """All of them."""

@@ -163,11 +163,11 @@ def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_mem
     if machine is None:
         peaks = []
         for size in (2**40, 2e8):
-            monkeypatch.setattr("lnlab.compile.cost.cost.machine_memory", lambda size=size: int(size))
+            monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda size=size: int(size))
             peaks.append(lnlab("plan", *given, "--json").json["peak_bytes"])
         assert peaks[1] < peaks[0]
         machine = 2 * (sum(peaks) / 2 + LIBRARIES) / SHARE
-    monkeypatch.setattr("lnlab.compile.cost.cost.machine_memory", lambda: int(machine))
+    monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda: int(machine))
     (line,) = [line for line in lnlab("plan", *given).out.splitlines() if line.startswith("memory: ")]
     assert re.search(words, line)
 

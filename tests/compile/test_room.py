@@ -3,7 +3,7 @@
 import pytest
 
 from lnlab.compile.cost.cost import CURVATURE_MARGIN, cost
-from lnlab.compile.cost.memory import LIBRARIES, SHARE, plan_memory
+from lnlab.compile.cost.memory import LIBRARIES, OF_GPU_WORKER, SHARE, plan_memory, share_devices
 from lnlab.compile.work import Measurement, Trajectory
 
 HELD = {True: 6 * 2**30, False: 2**30}
@@ -98,3 +98,37 @@ def test_the_bound_alone_decides(lab):
     assert kept == sorted(kept)
     assert (kept[0], kept[-1]) == (0, 3)
     assert plan_memory(units, registries, 2, 2**34) == plan_memory(units, registries, 2, 2**34)
+
+
+@pytest.mark.parametrize(
+    ("memories", "needed", "workers", "devices"),
+    [
+        ((100,), 20, 9, (0, 0, 0, 0)),  # 15 % of each stays free
+        ((100, 100), 20, 9, (0, 1, 0, 1, 0, 1, 0, 1)),
+        ((100, 100), 20, 3, (0, 1, 0)),
+        ((100, 100, 100), 60, 9, (0, 1, 2)),  # a unit a device
+        ((30, 100), 20, 9, (1, 0, 1, 1, 1)),
+        ((10, 100), 20, 9, (1, 1, 1, 1)),  # one that has no room for the largest unit gets none
+        ((10, 10), 20, 9, ()),
+    ],
+)
+def test_workers_are_shared_among_devices_in_turn_as_long_as_a_unit_fits(memories, needed, workers, devices):
+    assert share_devices(memories, needed, workers) == devices
+
+
+def test_units_on_gpus_are_planned_by_the_memory_of_gpus(lab):
+    setting, registries = lab
+    units = [unit(setting, WIDE, key=str(n)) for n in range(9)]
+    host, gpu = 2**40, machine(2, 8 * 2**30)
+    here = plan_memory(units, registries, 8, host, [gpu, gpu])
+    least = plan_memory(units, registries, 1, machine(1, 0)).peak + LIBRARIES  # of a unit that keeps no graph
+    assert here.workers == len(here.devices) == min(8, 2 * (int(SHARE * gpu) // least))
+    assert sorted(set(here.devices)) == [0, 1]
+    most = max(here.devices.count(device) for device in (0, 1))
+    assert most * (here.peak + LIBRARIES) <= SHARE * gpu
+    assert plan_memory(units, registries, 2, host, [gpu, gpu]).frugal == 0, "each has one for itself"
+    assert plan_memory(units[:2], registries, 8, host, [gpu, gpu]).frugal == 0, "as two of eight workers work"
+    assert plan_memory(units, registries, 2, host, [gpu]).devices == (0, 0)
+    assert plan_memory(units, registries, 8, 3 * OF_GPU_WORKER, [gpu] * 8).workers == 2, "the machine has memory, too"
+    small = plan_memory(units, registries, 8, host, [2**28, 2**29])
+    assert (small.devices, small.memory, small.fits) == ((1,), 2**29, False)

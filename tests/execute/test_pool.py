@@ -66,3 +66,15 @@ def test_threads_are_a_sensible_number(monkeypatch, text):
         threads()
     monkeypatch.setenv("LNLAB_THREADS", "")
     assert threads() == 1
+
+
+def test_each_worker_sees_the_gpu_that_it_was_given_also_once_it_was_replaced():
+    workers = Workers(3, gpus=["2", "GPU-5f1", "2"])
+    try:
+        seen = lambda n: workers.submit(os.getenv, "CUDA_VISIBLE_DEVICES", worker=n).result(timeout=60)  # noqa: E731
+        assert [seen(n) for n in (1, 2, 3)] == ["2", "GPU-5f1", "2"]
+        os.kill(workers.submit(process_of, 0, worker=2).result(), signal.SIGKILL)
+        assert seen(2) == "GPU-5f1"
+    finally:
+        workers.stop()
+    assert "CUDA_VISIBLE_DEVICES" not in os.environ

@@ -8,17 +8,22 @@ from collections import Counter
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
+import torch
 from toy_pieces import load
 
+from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import CorpusError, StoreError
 from lnlab.execute.interrupts import exit_name
+from lnlab.execute.machine import ThisMachine
 from lnlab.execute.pool import Workers
 from lnlab.execute.scheduler import sweep
 from lnlab.execute.worker import work
 from lnlab.issues import Issue
 from lnlab.store.records.records import read_trajectory
+from lnlab.store.store import Store
 
 COUNT = 2
 
@@ -221,3 +226,30 @@ def test_units_that_another_process_computed_meanwhile_are_not_counted_as_comput
     second, _ = run(units)  # as of a process that planned its work before the first had done its own
     assert (first.ended.total(), first.elsewhere) == (3, 0)
     assert (second.ended.total(), second.elsewhere) == (4, 3)
+
+
+@pytest.mark.parametrize(("visible", "named"), [("", ["0", "1", "0"]), ("3, GPU-7a", ["3", "GPU-7a", "3"])])
+def test_units_are_shared_among_the_gpus_of_a_machine_and_rows_do_not_tell_which(
+    run, store, unit_of, tmp_path, monkeypatch, visible, named
+):
+    """Two GPUs of which the first has room for two units and the second for one; the units themselves need none."""
+    memories = [int(2.1 * LIBRARIES / 0.85), int(1.1 * LIBRARIES / 0.85)]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda n: SimpleNamespace(total_memory=memories[n]))
+    machine = ThisMachine(8)
+    assert machine.gpus({"cpu"}) == ()
+    assert machine.executor(tmp_path, store.open_unit, plan_memory([], {}, 8, 2**40), {"cpu"}) is None
+    plan = plan_memory([], {}, machine.workers, 2**40, machine.gpus({"cuda"}))
+    open_executor = machine.executor(tmp_path, store.open_unit, plan, {"cuda"})
+    executor = open_executor(plan.workers)
+    try:
+        seen = [executor.submit(os.getenv, "CUDA_VISIBLE_DEVICES", worker=n + 1) for n in range(plan.workers)]
+        assert [future.result(timeout=60) for future in seen] == named
+    finally:
+        executor.stop()
+    units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(12)]
+    assert run(units, workers=plan.workers, open_executor=open_executor)[0].ended == {"finished": 12}
+    elsewhere = Store(tmp_path / "one device")
+    sweep(units, elsewhere.open_unit, load, workers=1)
+    assert payloads(store, units) == payloads(elsewhere, units)

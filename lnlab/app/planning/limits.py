@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lnlab.app.compute import worker_count
+from lnlab.app.compute import plan_here
 from lnlab.app.formats import format_duration
 from lnlab.app.planning.pace import Pace, elapsed, expected_pace, no_pace
 from lnlab.app.planning.stages import judged_plan, next_plan
 from lnlab.app.request import Request, compile_request
-from lnlab.compile.cost.cost import machine_memory
-from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.work import Trajectory
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -45,7 +43,7 @@ def within_minutes(
     plan = judged_plan(request, known, following)
     stages = (following, plan) if following.undecided else (plan,)
     pending = [unit for stage in stages for unit, _ in store.pending(stage)]
-    planned = plan_memory(pending, known, worker_count(workers), min(machine_memory(), memory or machine_memory()))
+    planned = plan_here(pending, known, workers, memory)
     pace = expected_pace(store, plan, known)
     if pace is None:
         what = f"how long a run takes is {no_pace(plan).split(':')[0]}"

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count
 from lnlab.app.planning.machine_speed import machine_speed
-from lnlab.compile.cost.cost import cost, machine_memory
+from lnlab.compile.cost.cost import cost
 from lnlab.compile.cost.duration import REFERENCE_SPEED, Speed
-from lnlab.compile.cost.memory import plan_memory
 from lnlab.compile.plan import Plan
 from lnlab.compile.work import Trajectory
 from lnlab.execute.machine import ThisMachine
@@ -99,6 +98,7 @@ def measured_pace(
 
     The run of another spec that it begins with is computed first where the store lacks it, and does not count.
     """
+    from lnlab.app.compute import plan_here
     from lnlab.app.rounds.sources import compute_sources, with_weights
     from lnlab.app.rounds.units import RunOptions
     from lnlab.consoles import stderr_console
@@ -108,7 +108,7 @@ def measured_pace(
     middle_unit = sorted(units, key=lambda unit: seconds[unit.key])[len(units) // 2]
     options = RunOptions(1, retry_failed=False, quiet=True, save_every=SAVE_EVERY, console=stderr_console())
     compute_sources(store, plan, [middle_unit], request, known, options, ThisMachine(1))
-    (unit,) = plan_memory(with_weights(store, plan, [middle_unit]), known, 1, machine_memory()).units
+    (unit,) = plan_here(with_weights(store, plan, [middle_unit]), known, 1).units
     events: list[Event] = []
     sweep(
         [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append

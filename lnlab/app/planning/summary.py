@@ -193,11 +193,11 @@ def plan_request(
     Raises:
         LabError: what is wrong with the spec, or a corpus that is absent.
     """
-    from lnlab.app.compute import worker_count
+    from lnlab.app.compute import plan_here
     from lnlab.app.planning.analysis import analyzed_units
     from lnlab.app.planning.pace import expected_pace, measured_pace, no_pace
-    from lnlab.compile.cost.cost import cost, machine_memory
-    from lnlab.compile.cost.memory import plan_memory
+    from lnlab.compile.cost.cost import cost
+    from lnlab.execute.machine import ThisMachine
 
     known = load_registries(request.plugins)
     plan = next_plan(request, known, store)
@@ -205,8 +205,8 @@ def plan_request(
     pace = (missing and measured_pace(store, plan, request, missing, known)) or expected_pace(store, plan, known)
     pending = store.pending(plan)
     units = [unit for unit, _ in pending]
-    wanted_workers = worker_count(workers)
-    memory_plan = plan_memory(units or plan.trajectories, known, wanted_workers, machine_memory())
+    wanted_workers = ThisMachine(workers).workers
+    memory_plan = plan_here(units or plan.trajectories, known, workers)
     judged = judged_plan(request, known, plan)
     later = judged.trajectories if plan.undecided else ()
     all_costs = [cost(unit.setting, unit.measurements, known) for unit in plan.trajectories]

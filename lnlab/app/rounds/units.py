@@ -82,7 +82,8 @@ def compute_units(
     devices = {device_kind(unit.setting) for unit in due_units}
     where.require(devices)
     limit = manner.memory
-    memory_plan = plan_memory(due_units, known, where.workers, min(where.memory, limit or where.memory))
+    memory = min(where.memory, limit or where.memory)
+    memory_plan = plan_memory(due_units, known, where.workers, memory, where.gpus(devices))
     if not memory_plan.fits:
         raise LabError(memory_problem(memory_plan, limit))
     if limit and memory_plan.workers < min(where.workers, len(due_units)):

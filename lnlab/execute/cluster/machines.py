@@ -50,6 +50,10 @@ class RayCluster:
             remedy = "write train.device: cpu, or start a node with ray start --num-gpus"
             raise LabError(Issue("unreachable", "train.device", "no node of the cluster has a GPU", remedy))
 
+    def gpus(self, devices: Collection[str]) -> tuple[()]:  # noqa: ARG002
+        """None that workers share: Ray gives each worker its own."""
+        return ()
+
     def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor:
         """Workers that take a core each, the memory of the largest unit, and a GPU where one is wanted."""
         needed = plan.peak + LIBRARIES
