@@ -171,7 +171,7 @@ class Workers:
 
     def __post_init__(self) -> None:
         warm()
-        gpus = self.gpus or [None] * self.count
+        gpus: Sequence[str | None] = self.gpus or [None] * self.count
         self._workers = [ProcessWorker(worker_context(), partial(_begin, gpu)) for gpu in gpus[: self.count]]
 
     def ready(self) -> Collection[int]:
