@@ -1,7 +1,6 @@
 """Runs in TensorBoard's event files; the package ``tensorboard`` reads them."""
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,14 +57,11 @@ def read_event_run(folder: Path, name: str) -> TrackedFolder:
     settings: dict[str, Json] = {}
     with suppress(KeyError):
         content = events.PluginTagToContent(metadata.PLUGIN_NAME)[metadata.SESSION_START_INFO_TAG]
-        settings |= dict(_hyperparameters(metadata.parse_session_start_info_plugin_data(content)))
+        for word, value in metadata.parse_session_start_info_plugin_data(content).hparams.items():
+            kind = value.WhichOneof("kind")
+            number = getattr(value, kind) if kind else None
+            # The protocol knows no whole numbers, which float64 has exactly up to 2^53.
+            whole = isinstance(number, float) and number.is_integer() and abs(number) < 2**53
+            settings[word] = int(number) if whole else number  # type: ignore[arg-type]
     frame = pl.DataFrame(points, schema={"name": pl.String, "step": pl.Int64, "value": pl.Float64}, orient="row")
     return TrackedFolder(name, settings, frame, files)
-
-
-def _hyperparameters(started: Any) -> Iterator[tuple[str, Json]]:
-    for name, value in started.hparams.items():
-        kind = value.WhichOneof("kind")
-        number = getattr(value, kind) if kind else None
-        # The protocol knows no whole numbers.
-        yield name, int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number

@@ -143,6 +143,7 @@ class RunFolder:
         return rows.filter(~(pl.col("source").eq("hook update_to_weight") & pl.col("step").is_in(of_probe.implode())))
 
     def _part_paths(self) -> list[Path]:
+        # By length first, as part-10 comes after part-9.
         return sorted(self.path.glob("part-*.parquet"), key=lambda path: (len(path.name), path.name))
 
     def _parts(self) -> list[pl.DataFrame]:

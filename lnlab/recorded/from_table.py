@@ -60,7 +60,10 @@ def runs_of_table(
         rows = rows.with_columns(_whole_numbers(rows, step, "step"))
     keys = [*axes, seed]
     told = [*keys, *([step] if step else [])]
-    measured = list(values or _measured(rows, keys, {*told, status}, over_steps=step is not None))
+    measured = list(values or [n for n, k in rows.schema.items() if k.is_numeric() and n not in {*told, status}])
+    if not values and step is not None:  # what is the same at every step of every run is a setting
+        counts = rows.group_by(keys).agg(pl.col(name).drop_nulls().n_unique() for name in measured)
+        measured = [name for name in measured if int(counts[name].max() or 0) > 1]  # type: ignore[arg-type]
     if not measured:
         _refuse("no column has numbers that vary", "name those that were measured in values=")
     for name in measured:
@@ -72,13 +75,27 @@ def runs_of_table(
     for group in rows.partition_by(keys, maintain_order=True):
         first = group.row(0, named=True)
         settings = nested_settings({path: _plain(first[path]) for path in axes})
-        curves = pl.concat([_curve(group, name, step, split or {}) for name in measured])
-        ended, reason = _ending(group, status)
+        at = pl.lit(0, pl.Int64) if step is None else pl.col(step).cast(pl.Int64)
+        curves = []
+        for name in measured:
+            of_split, quantity = (split[name], name) if split and name in split else split_and_quantity(name)
+            columns = {"split": pl.lit(of_split), "quantity": pl.lit(quantity), "value": pl.col(name).cast(pl.Float64)}
+            points = group.filter(pl.col(name).is_not_null()).select(at.alias("step"), **columns)
+            points = points.with_columns(trajectory=pl.lit(None, pl.String))
+            curves.append(points.select("step", *(column for column in table_schema("curves") if column != "step")))
+        ended, reason = "finished", None
+        if status is not None:
+            words = group[status].drop_nulls().unique(maintain_order=True).to_list()
+            if len(words) != 1 or str(words[0]).lower() not in STATUSES:
+                shown = ", ".join(map(str, words)) or "nothing"
+                _refuse(f"the column '{status}' has {shown} for one run", f"write one of {', '.join(STATUSES)}")
+            ended = STATUSES[str(words[0]).lower()]
+            reason = None if words[0] in STATUSES.values() else str(words[0])
         run = RecordedRun(
             name=", ".join(f"{key} {value_label(_plain(first[key]))}" for key in keys),
             settings=settings,
             seed=first[seed],
-            tables={"curves": curves},
+            tables={"curves": pl.concat(curves)},
             steps=0 if step is None else steps,
             trained=step is None,
             done=0 if step is None else int(group[step].max()),  # type: ignore[arg-type]
@@ -124,15 +141,6 @@ def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
     return column.cast(pl.Int64).alias(name)
 
 
-def _measured(rows: pl.DataFrame, keys: Sequence[str], others: set[str | None], *, over_steps: bool) -> list[str]:
-    """Columns with numbers that are none of the others, and vary within runs where there are steps."""
-    numeric = [name for name, kind in rows.schema.items() if kind.is_numeric() and name not in others]
-    if not over_steps:
-        return numeric
-    counts = rows.group_by(keys).agg(pl.col(name).drop_nulls().n_unique() for name in numeric)
-    return [name for name in numeric if int(counts[name].max() or 0) > 1]  # type: ignore[arg-type]
-
-
 def _refuse_doubles(rows: pl.DataFrame, told: Sequence[str], measured: Sequence[str]) -> None:
     """Refuse two numbers of one column for a run and step; rows that fill one another's gaps are one."""
     counts = rows.group_by(told, maintain_order=True).agg(pl.col(name).drop_nulls().len() for name in measured)
@@ -151,25 +159,6 @@ def _refuse_doubles(rows: pl.DataFrame, told: Sequence[str], measured: Sequence[
         what = f"two rows have {where}, and differ in {differing[0]} alone"
         _refuse(what, "add a column that tells them apart, and name it in axes=")
     _refuse(f"two rows have {where}, and are the same", "leave one of them out")
-
-
-def _curve(group: pl.DataFrame, name: str, step: str | None, split: Mapping[str, str]) -> pl.DataFrame:
-    of_split, quantity = (split[name], name) if name in split else split_and_quantity(name)
-    at = pl.lit(0, pl.Int64) if step is None else pl.col(step).cast(pl.Int64)
-    columns = {"split": pl.lit(of_split), "quantity": pl.lit(quantity), "value": pl.col(name).cast(pl.Float64)}
-    present = group.filter(pl.col(name).is_not_null())
-    rows = present.select(at.alias("step"), **columns).with_columns(trajectory=pl.lit(None, pl.String))
-    return rows.select("step", *(column for column in table_schema("curves") if column != "step"))
-
-
-def _ending(group: pl.DataFrame, status: str | None) -> tuple[str, str | None]:
-    if status is None:
-        return "finished", None
-    words = group[status].drop_nulls().unique(maintain_order=True).to_list()
-    if len(words) != 1 or str(words[0]).lower() not in STATUSES:
-        shown = ", ".join(map(str, words)) or "nothing"
-        _refuse(f"the column '{status}' has {shown} for one run", f"write one of {', '.join(STATUSES)}")
-    return STATUSES[str(words[0]).lower()], None if words[0] in STATUSES.values() else str(words[0])
 
 
 def _plain(value: Any) -> Json:

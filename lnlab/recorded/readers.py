@@ -93,7 +93,8 @@ def read_tables(
     names = None if runs is None else RunNames(runs)
     frames: list[pl.DataFrame] = []
     digests: dict[str, str] = {}
-    for path in _whole_folders(paths):
+    # A run that was resumed has several event files: the folder of one stands in its place.
+    for path in dict.fromkeys(path.parent if MARK in path.name and path.is_file() else path for path in paths):
         if path.is_dir() or MARK in path.name:
             for run in _tracked_runs(path):
                 digests |= {file.as_posix(): digest_bytes(content) for file, content in run.files}
@@ -125,11 +126,6 @@ def read_tables(
         raise LabError(
             Issue("unreadable", shown, "have columns of different kinds", "give them one set of columns")
         ) from error
-
-
-def _whole_folders(paths: Sequence[Path]) -> list[Path]:
-    """The paths, with the folder of an event file in its place: a run that was resumed has several."""
-    return list(dict.fromkeys(path.parent if MARK in path.name and path.is_file() else path for path in paths))
 
 
 def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:

@@ -146,9 +146,19 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
     left: dict[str, list[RecordedRun]] = {}
     for run in sorted(runs, key=lambda run: run.seed):  # so that arms which are compared in pairs keep the same seed
         variant = digest(run.settings)
-        numbers = {name: _sorted(rows) for name, rows in run.tables.items() if not rows.is_empty()}
+        # Sorted, as two runs may have written the same rows in another order.
+        numbers = {
+            name: rows.sort(
+                [column for column, kind in rows.schema.items() if not kind.is_nested()], maintain_order=True
+            )
+            for name, rows in run.tables.items()
+            if not rows.is_empty()
+        }
         former = kept.setdefault(variant, [])
-        if _can_tell(numbers) and any(_same_tables(numbers, other) for _, other in former):
+        if _can_tell(numbers) and any(
+            numbers.keys() == other.keys() and all(rows.equals(other[name]) for name, rows in numbers.items())
+            for _, other in former
+        ):
             left.setdefault(variant, []).append(run)
         else:
             former.append((run, numbers))
@@ -161,14 +171,6 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
     places = {run.key: i for i, run in enumerate(runs)}
     once.sort(key=lambda run: places[run.key])
     return once, [run for of_variant in left.values() for run in of_variant]
-
-
-def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort([name for name, kind in rows.schema.items() if not kind.is_nested()], maintain_order=True)
-
-
-def _same_tables(one: Mapping[str, pl.DataFrame], other: Mapping[str, pl.DataFrame]) -> bool:
-    return one.keys() == other.keys() and all(rows.equals(other[name]) for name, rows in one.items())
 
 
 def _can_tell(numbers: Mapping[str, pl.DataFrame]) -> bool:

@@ -87,17 +87,14 @@ def exported_values(
         elif block["table"] == "sites":
             for i, row in enumerate(rows):
                 site = tuple(row.get(name) for name in ("stack", "layer", "sublayer", "tensor"))
-                place = parameters[i] if "addresses" in block else names.get(site) or _words(site)
+                written = ".".join(str(part) for part in site if part is not None) or "all"
+                place = parameters[i] if "addresses" in block else names.get(site) or written
                 index = "" if row.get("index") is None else f"[{row['index']}]"
                 if row["value"] is not None:
                     values[f"{row['quantity']}/{place}{index}"] = row["value"]
             norms = [
                 row["value"] for row in rows if row["quantity"] == "step_gradient_norm" and row["value"] is not None
             ]
-            if norms:
+            if norms:  # of the whole gradient: squares of norms add up over parameters
                 values["train/step_gradient_norm"] = sqrt(fsum(norm * norm for norm in norms))
     return values
-
-
-def _words(site: tuple[object, ...]) -> str:
-    return ".".join(str(part) for part in site if part is not None) or "all"

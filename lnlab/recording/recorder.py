@@ -37,7 +37,6 @@ from lnlab.nn.site import TokenMask
 from lnlab.own_model.measuring import check_gradient, check_precision, measured_rows, probe_choice
 from lnlab.own_model.subject import Subject
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
-from lnlab.probes.probe import State
 from lnlab.randomness import Draw
 from lnlab.recorded.folder import WEIGHTS_FILE, Block, RunFolder, block_of_rows
 from lnlab.recorded.settings import differing_settings, nested_settings, split_and_quantity
@@ -281,7 +280,15 @@ class Recorder:
             gathered = self._gather(subject.module) if from_start else None
             start = None if gathered is None else gathered.structure
         if self._writes and start is not None:
-            self._keep_start(start, step)
+            # The weights at step 0, where a probe reads them.
+            needs = [c["kind"] for c in self._probes if REGISTRIES["probe"][c["kind"]].facts.initial]
+            path = self.folder.path / WEIGHTS_FILE
+            if needs and step and not path.is_file():
+                what = f"{needs[0]} needs the weights at step 0, and {self.folder.path} has none"
+                _refuse("attach", what, "leave it out of probes=")
+            if needs and not step:
+                # Cloned, as safetensors refuses tensors that share memory.
+                save_file({name: p.detach().contiguous().clone() for name, p in start.named_parameters()}, path)
         return self
 
     def _continue_from(self, step: int) -> None:
@@ -295,17 +302,6 @@ class Recorder:
             self._facts["cuts"] = [*self._facts["cuts"], [self.folder.number, step]]
             self._measured_at = {source: min(at, step) for source, at in self._measured_at.items()}
             self._last_recorded = step
-
-    def _keep_start(self, module: nn.Module, step: int) -> None:
-        """Write the weights at step 0 where a probe reads them."""
-        needs = [c["kind"] for c in self._probes if REGISTRIES["probe"][c["kind"]].facts.initial]
-        path = self.folder.path / WEIGHTS_FILE
-        if not needs or (step and path.is_file()):
-            return
-        if step:
-            what = f"{needs[0]} needs the weights at step 0, and {self.folder.path} has none"
-            _refuse("attach", what, "leave it out of probes=")
-        save_file({name: p.detach().contiguous().clone() for name, p in module.named_parameters()}, path)
 
     def _subject_of(self, model: Any) -> Subject:
         """The module below what wraps it, with its addresses; the same as before if it is the same module."""
@@ -350,7 +346,20 @@ class Recorder:
         if self._closed:
             _refuse("rec", "the recorder is closed", "make another one")
         began = time.perf_counter()
-        step = self._checked_step(step)
+        count = self._updates.count if self._updates is not None else None
+        if step is None:
+            if count is None:
+                _refuse("rec", "nothing counts the updates", "call rec.attach(model, optimizer) first, or give a step")
+            step = count
+        elif count is not None and step != count:
+            what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
+            _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
+        elif self._step < 0 and count is None and self._writes and step <= self._last_recorded and self._last_recorded:
+            # A loop without hooks resumes: its first step is the first that it has made again.
+            self._continue_from(max(0, step - 1))
+        elif step < self._step:
+            _refuse("rec", f"step is {step} after step {self._step}", "count updates upwards")
+        step = int(step)
         module, attached = unwrapped(model), self._attached
         if attached is not None and module is not attached:
             parameters = {id(p) for p in attached.parameters()}
@@ -366,7 +375,27 @@ class Recorder:
         self._write_waiting()
         if self._writes:
             named = {name: value for name, value in {"loss": loss, **scalars}.items() if value is not None}
-            self._write_scalars(step, named)
+            tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
+            for name, tensor in tensors.items():
+                if tensor.numel() != 1:
+                    what = f"'{name}' is a tensor of shape {tuple(tensor.shape)}"
+                    _refuse("rec", what, "give one number: its mean, or its sum")
+            # All at once, as each number that is read from a GPU waits for it.
+            read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
+            blocks = []
+            for name, given in named.items():
+                try:
+                    value = read[name][0] if name in read else float(given)
+                except (TypeError, ValueError):
+                    _refuse("rec", f"'{name}' is {type(given).__name__}", "give a number")
+                split, quantity = split_and_quantity(name)
+                blocks.append(_curve(quantity, split, value))
+                if quantity == "loss" and not math.isfinite(value) and self._ended is None:
+                    self._ended = "diverged", f"{split} loss is {value} at step {step}"
+                elif (split, quantity) == ("train", "loss") and math.isfinite(value):
+                    self._last_finite_loss = value
+            if blocks:
+                self._append(step, blocks)
             self._add_time("records", time.perf_counter() - began)
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
@@ -400,21 +429,6 @@ class Recorder:
             self._plain.module.train(module.training)
         self._add_time("gathering", time.perf_counter() - began)
         return self._plain
-
-    def _checked_step(self, step: int | None) -> int:
-        count = self._updates.count if self._updates is not None else None
-        if step is None:
-            if count is None:
-                _refuse("rec", "nothing counts the updates", "call rec.attach(model, optimizer) first, or give a step")
-            return count
-        if count is not None and step != count:
-            what = f"step is {step} after {count} {'update' if count == 1 else 'updates'}"
-            _refuse("rec", what, "count updates: enumerate(loader, 1), or leave step out")
-        if self._step < 0 and count is None and self._writes and step <= self._last_recorded and self._last_recorded:
-            self._continue_from(max(0, step - 1))
-        elif step < self._step:
-            _refuse("rec", f"step is {step} after step {self._step}", "count updates upwards")
-        return int(step)
 
     def _write_waiting(self) -> None:
         """Read the numbers of updates that wait, and write them."""
@@ -450,29 +464,6 @@ class Recorder:
         sites = self._facts["addresses"].get("parameters", ())
         self._export.put(step, exported_values(blocks, [names[tuple(site)] for site in sites], names))
 
-    def _write_scalars(self, step: int, named: Mapping[str, Any]) -> None:
-        tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
-        for name, tensor in tensors.items():
-            if tensor.numel() != 1:
-                what = f"'{name}' is a tensor of shape {tuple(tensor.shape)}"
-                _refuse("rec", what, "give one number: its mean, or its sum")
-        # All at once, as each number that is read from a GPU waits for it.
-        read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
-        blocks = []
-        for name, given in named.items():
-            try:
-                value = read[name][0] if name in read else float(given)
-            except (TypeError, ValueError):
-                _refuse("rec", f"'{name}' is {type(given).__name__}", "give a number")
-            split, quantity = split_and_quantity(name)
-            blocks.append(_curve(quantity, split, value))
-            if quantity == "loss" and not math.isfinite(value) and self._ended is None:
-                self._ended = "diverged", f"{split} loss is {value} at step {step}"
-            elif (split, quantity) == ("train", "loss") and math.isfinite(value):
-                self._last_finite_loss = value
-        if blocks:
-            self._append(step, blocks)
-
     def _due(self, step: int) -> list[dict[str, Json]]:
         """The probes that are due."""
         due: list[dict[str, Json]] = []
@@ -504,10 +495,20 @@ class Recorder:
                     self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return
                 self._checked = True
+            path, updates = self.folder.path / WEIGHTS_FILE, self._updates
+            device = str(next(subject.module.parameters()).device)
+            in_training = with_training(
+                subject,
+                step=step,
+                optimizer=self._optimizer,
+                initial=(lambda: load_file(path, device=device)) if path.is_file() else None,
+                last_update=updates.last_update if updates is not None and updates.last_step == step else None,
+                last_rate=0.0 if updates is None else updates.last_rate,
+            )
             for choice in due:
                 began = time.perf_counter()
                 try:
-                    rows = measured_rows(choice, subject, task, Draw(self._seed), self._in_training(subject, step))
+                    rows = measured_rows(choice, subject, task, Draw(self._seed), in_training)
                 except NotFiniteError as error:
                     self._ended = "diverged", f"{error.issues[0].what} at step {step}"
                     return
@@ -516,7 +517,17 @@ class Recorder:
                 self._measured_at[choice["kind"]] = step
                 seconds = time.perf_counter() - began
                 self._add_time(choice["kind"], seconds)
-                self._warn_if_costly(choice["kind"], seconds, step)
+                # Once a probe, where it takes more than a fifth of the time, another rhythm is proposed.
+                kind = choice["kind"]
+                steps = step - self._first_step() if updates is not None else step
+                if steps < _MIN_TIMED_STEPS or kind in self._warned or seconds < 1.0:
+                    continue
+                seconds_per_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
+                count = seconds / seconds_per_step
+                if count > 0.2 * self._every[kind]:
+                    self._warned.add(kind)
+                    proposed = _rounded_up(count / COSTLY)
+                    _log(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {proposed}}}")
 
     def _reads_update(self, step: int) -> bool:
         """Whether a probe reads the update that leads to a step."""
@@ -524,23 +535,6 @@ class Recorder:
             step % self._every[choice["kind"]] == 0 or step == self._steps
             for choice in self._probes
             if REGISTRIES["probe"][choice["kind"]].facts.update
-        )
-
-    def _in_training(self, subject: Subject, step: int) -> Callable[[State], State]:
-        updates = self._updates
-        path = self.folder.path / WEIGHTS_FILE
-
-        def initial() -> Mapping[str, Tensor]:
-            device = str(next(subject.module.parameters()).device)
-            return load_file(path, device=device)
-
-        return with_training(
-            subject,
-            step=step,
-            optimizer=self._optimizer,
-            initial=initial if path.is_file() else None,
-            last_update=updates.last_update if updates is not None and updates.last_step == step else None,
-            last_rate=0.0 if updates is None else updates.last_rate,
         )
 
     @property
@@ -620,18 +614,6 @@ class Recorder:
 
     def _add_time(self, what: str, seconds: float) -> None:
         self._spent[what] = self._spent.get(what, 0.0) + seconds
-
-    def _warn_if_costly(self, kind: str, seconds: float, step: int) -> None:
-        """Propose another rhythm, once a probe, where it takes more than a fifth of the time."""
-        steps = step - self._first_step() if self._updates is not None else step
-        if steps < _MIN_TIMED_STEPS or kind in self._warned or seconds < 1.0:
-            return
-        seconds_per_step = (time.perf_counter() - self._began - sum(self._spent.values())) / steps
-        count = seconds / seconds_per_step
-        if count > 0.2 * self._every[kind]:
-            self._warned.add(kind)
-            every = _rounded_up(count / COSTLY)
-            _log(f"{kind} took {seconds:.2g} s, {count:.0f} steps: give it {{'every': {every}}}")
 
     def _first_step(self) -> int:
         return int(self._facts["cuts"][-1][1]) if self._facts.get("cuts") else 0
@@ -724,6 +706,7 @@ def _parameter_block(quantity: str, values: Sequence[float | None]) -> Block:
 
 
 def _sharded(module: nn.Module) -> bool:
+    # By the method of a DTensor, whose module need not be there in every build of torch.
     return any(hasattr(p, "to_local") for p in module.parameters())
 
 
@@ -735,6 +718,7 @@ def _rounded_up(number: float) -> int:  # to one digit that is not 0
 
 
 def _log(text: str) -> None:
+    # As the inside of a JSON string, so that no control character of a name reaches the terminal.
     Console(stderr=True).print(
         json.dumps(text, ensure_ascii=False)[1:-1], markup=False, highlight=False, soft_wrap=True
     )

@@ -96,7 +96,19 @@ class UpdateHooks:
             optimizer.register_step_post_hook(self._after_step),
         ]
         if "activations" in self.kinds:
-            self._watch_activations(module, points)
+            # The stream where it is known, else what each module with parameters of its own returns.
+            places = dict(points) or {
+                Site(None, None, path or None, "out"): StreamPoint(path)
+                for path, part in module.named_modules()
+                if any(True for _ in part.parameters(recurse=False))
+            }
+            for site, point in places.items():
+                part = module.get_submodule(point.path)
+                if point.at_input:
+                    handle: Any = part.register_forward_pre_hook(lambda m, x, site=site: self._record_norm(m, site, x))
+                else:
+                    handle = part.register_forward_hook(lambda m, _x, y, site=site: self._record_norm(m, site, y))
+                self._handles.append(handle)
 
     def remove(self) -> None:
         """Take all hooks away."""
@@ -181,23 +193,9 @@ class UpdateHooks:
             return [x.detach() for x in tensors]
         return [x.to_local().detach() if hasattr(x, "to_local") else x.detach() for x in tensors]
 
-    def _watch_activations(self, module: nn.Module, points: Mapping[Site, StreamPoint]) -> None:
-        """The stream where it is known, else what each module with parameters of its own returns."""
-        places = dict(points) or {
-            Site(None, None, path or None, "out"): StreamPoint(path)
-            for path, part in module.named_modules()
-            if any(True for _ in part.parameters(recurse=False))
-        }
-        for site, point in places.items():
-            part = module.get_submodule(point.path)
-            if point.at_input:
-                handle: Any = part.register_forward_pre_hook(lambda m, x, site=site: self._record_norm(m, site, x))
-            else:
-                handle = part.register_forward_hook(lambda m, _x, y, site=site: self._record_norm(m, site, y))
-            self._handles.append(handle)
-
     @torch.no_grad()
     def _record_norm(self, module: nn.Module, site: Site, value: Any) -> None:
+        # An evaluation between two updates is no part of either.
         if not module.training or not self._due(self.count + 1):
             return
         began = time.perf_counter()
