@@ -22,12 +22,12 @@ def _inputs(roots: Roots, choice: Choice) -> list[Path]:
     return [path] if path else []
 
 
-def _fingerprint(roots: Roots, choice: Choice) -> str:
-    """The content of the file, or that it is absent."""
-    return content_of(_inputs(roots, choice) or None)
-
-
-@labelled.register("labelled_table", fingerprint=_fingerprint, inputs=_inputs, local=True)
+@labelled.register(
+    "labelled_table",
+    fingerprint=lambda roots, choice: content_of(_inputs(roots, choice) or None),
+    inputs=_inputs,
+    local=True,
+)
 def labelled_table(
     roots: Roots,
     *,

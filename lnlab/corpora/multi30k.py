@@ -6,7 +6,7 @@ from lnlab.corpora.corpus import Corpus, RemoteFile, corpora
 from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.parallel import parallel_corpus
 from lnlab.keys import digest
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 _ORIGIN = "https://github.com/multi30k/dataset/raw/master/data/task1/raw/"
 _FOLDER = "multi30k/"
@@ -27,18 +27,14 @@ def _locate(roots: Roots) -> list[Path] | None:
     return paths if len(paths) == len(FILES) else None
 
 
-def _fingerprint(_roots: Roots, _choice: Choice) -> str:
-    """The pinned checksums: nothing else is ever read, so the key is the same before and after the download."""
-    return digest({name: remote.sha256 for name, remote in FILES.items()})
-
-
 @corpora.register(
     "multi30k",
     licence="research use (captions of Flickr30k photographs)",
     citation="Elliott et al. 2016, Multi30K: Multilingual English-German Image Descriptions",
     files=FILES,
     locate=_locate,
-    fingerprint=_fingerprint,
+    # The pinned checksums: nothing else is ever read, so that the key is the same before and after the download.
+    fingerprint=lambda _roots, _choice: digest({name: remote.sha256 for name, remote in FILES.items()}),
 )
 def multi30k(roots: Roots) -> Corpus:
     """``task 1, raw``: captions, German to English, 29,000 / 1,014 / 1,000 pairs (Elliott et al., 2016).

@@ -106,8 +106,19 @@ def budget_spectrum(
     if products < 6:
         raise ValueError(f"found products={products}, expected at least 6: two steps of each run, and two draws")
     n = operator.size
-    if n <= products:
-        return _exact(eigenvalues(dense(operator.matvec, n, operator.device)))
+    if n <= products:  # the whole matrix costs no more, and has no error
+        whole = eigenvalues(dense(operator.matvec, n, operator.device))
+        trace, square = float(whole.nodes.sum()), float(whole.nodes.square().sum())
+        return BudgetSpectrum(
+            size=n,
+            density=whole,
+            trace=Estimate(trace, 0.0, 1),
+            squared_norm=Estimate(square, 0.0, 1),
+            traces=torch.tensor([trace], dtype=torch.float64),
+            squared_norms=torch.tensor([square], dtype=torch.float64),
+            products=n,
+            orthogonality_loss=None,
+        )
     steps = lanczos_steps(products, relative_error=relative_error, vectors=vectors)
     first = _start(operator, generator(0), [])
     (outer,) = lanczos(operator.matvec, first[None], steps, basis=True)
@@ -146,21 +157,6 @@ def budget_spectrum(
         squared_norms=torch.tensor(squares, dtype=torch.float64),
         products=spent,
         orthogonality_loss=max(losses),
-    )
-
-
-def _exact(density: Quadrature) -> BudgetSpectrum:
-    n = len(density.nodes)
-    trace, square = float(density.nodes.sum()), float(density.nodes.square().sum())
-    return BudgetSpectrum(
-        size=n,
-        density=density,
-        trace=Estimate(trace, 0.0, 1),
-        squared_norm=Estimate(square, 0.0, 1),
-        traces=torch.tensor([trace], dtype=torch.float64),
-        squared_norms=torch.tensor([square], dtype=torch.float64),
-        products=n,
-        orthogonality_loss=None,
     )
 
 

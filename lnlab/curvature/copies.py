@@ -34,8 +34,11 @@ def module_copy(model: nn.Module, memo: Mapping[int, Any] | None = None) -> nn.M
             if isinstance(x, Tensor):
                 if x.grad_fn is not None:
                     stand_ins[id(x)] = x.detach().clone().requires_grad_()
-            elif not _can_be_copied(x):
-                stand_ins[id(x)] = x
+            elif not (isinstance(x, (nn.Module, *_CONTAINERS)) or hasattr(x, "__deepcopy__")):
+                try:
+                    x.__reduce_ex__(4)  # by which a deep copy takes any other object apart
+                except Exception:  # whatever it is, it cannot be copied
+                    stand_ins[id(x)] = x
         if not stand_ins:
             raise
         return _deep_copy(model, known | stand_ins)
@@ -92,14 +95,3 @@ def _reached(model: nn.Module, known: Mapping[int, Any]) -> Iterator[Any]:
             slots = (name for owner in type(x).__mro__ for name in getattr(owner, "__slots__", ()))
             waiting += [getattr(x, name, None) for name in slots if isinstance(name, str)]
             waiting += getattr(x, "__dict__", {}).values()
-
-
-def _can_be_copied(x: Any) -> bool:
-    """Whether a deep copy could take an object apart."""
-    if isinstance(x, (nn.Module, *_CONTAINERS)) or hasattr(x, "__deepcopy__"):
-        return True
-    try:
-        x.__reduce_ex__(4)
-    except Exception:  # whatever it is, it cannot
-        return False
-    return True

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from lnlab.curvature.guards import CurvatureError
-from lnlab.curvature.operators import Linearized, Loss, Products, Sharded, summed_loss, vector_jacobian_products
+from lnlab.curvature.operators import Linearized, Loss, Sharded, summed_loss, vector_jacobian_products
 
 
 def ggn(
@@ -39,18 +39,7 @@ def linearized_ggn(model: nn.Module, loss: Loss, batch: Any, parameters: Sequenc
     forward = vector_jacobian_products(back, [u])
     output_hessian = vector_jacobian_products(slope, [z])
     backward = vector_jacobian_products([z], parameters)
-    return Linearized(total, count, _chain(forward, output_hessian, backward))
-
-
-def _chain(*factors: Products) -> Products:
-    """One product after another."""
-
-    def product(rows: Sequence[Tensor]) -> list[Tensor]:
-        for factor in factors:
-            rows = factor(rows)
-        return list(rows)
-
-    return product
+    return Linearized(total, count, lambda rows: backward(output_hessian(forward(rows))))
 
 
 class _RecordedModel(nn.Module):

@@ -66,6 +66,7 @@ def measure_converged(tolerance: float, back: int = 5) -> Until:
 
     def until(run: Tridiagonal) -> bool:
         steps = len(run.alphas)
+        # Not at every step, as each comparison diagonalizes two matrices.
         if steps <= back or steps % back:
             return False
         now = gauss(run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Generator
 
-from lnlab.curvature.lanczos import Tridiagonal, Until, lanczos
+from lnlab.curvature.lanczos import Tridiagonal, lanczos
 from lnlab.curvature.operators import Operator
 from lnlab.curvature.quadrature import gauss
 from lnlab.curvature.starts import start
@@ -48,20 +48,15 @@ def lanczos_sharpness(
         ValueError: as ``lanczos``.
     """
     first = start(operator.size, generator)[None].to(operator.device)
-    (run,) = lanczos(operator.matvec, first, steps, until=_converged(tolerance))
-    quadrature = gauss(run)
-    return Sharpness(float(quadrature.nodes[-1]), float(quadrature.residuals[-1]), len(run.alphas))
 
-
-def _converged(tolerance: float) -> Until:
-    """Whether the largest Ritz value has a residual of at most ``tolerance`` times itself, and no longer moves."""
-
-    def until(run: Tridiagonal) -> bool:
-        steps = len(run.alphas)
-        if steps <= BACK:
+    def converged(run: Tridiagonal) -> bool:
+        done = len(run.alphas)
+        if done <= BACK:
             return False
-        now, before = gauss(run), gauss(run, steps - BACK)
+        now, before = gauss(run), gauss(run, done - BACK)
         allowed = tolerance * abs(float(now.nodes[-1]))
         return float(now.residuals[-1]) <= allowed and float(now.nodes[-1] - before.nodes[-1]) <= allowed
 
-    return until
+    (run,) = lanczos(operator.matvec, first, steps, until=converged)
+    quadrature = gauss(run)
+    return Sharpness(float(quadrature.nodes[-1]), float(quadrature.residuals[-1]), len(run.alphas))

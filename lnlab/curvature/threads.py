@@ -24,7 +24,13 @@ def map_in_order(f: Callable[[Item], Result], items: Iterable[Item], threads: in
     """
     if threads == 1:
         for item in items:
-            yield _on_one_core(f, item)
+            before = torch.get_num_threads()
+            torch.set_num_threads(1)
+            try:
+                result = f(item)
+            finally:  # before the result is handed out, as what the caller does with it may take every core
+                torch.set_num_threads(before)
+            yield result
         return
     remaining = iter(items)
     with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
@@ -36,14 +42,3 @@ def map_in_order(f: Callable[[Item], Result], items: Iterable[Item], threads: in
         finally:
             for future in waiting:
                 future.cancel()
-
-
-def _on_one_core(f: Callable[[Item], Result], item: Item) -> Result:
-    before = torch.get_num_threads()
-    if before == 1:
-        return f(item)
-    torch.set_num_threads(1)
-    try:
-        return f(item)
-    finally:
-        torch.set_num_threads(before)

@@ -68,18 +68,18 @@ class _Profile:
 
     def follow(self, hooks: ExitStack) -> None:
         """Watch the stack at work until the hooks are taken off."""
+
+        def read(_stack: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            self.present = inputs[0] != PAD_TOKEN
+
+        def enter(_placement: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            x, *sublayers = inputs
+            return x, *(partial(self._through, f) for f in sublayers)  # what a pre-hook returns are the new arguments
+
         self.omegas[0].fill_(1)
-        hooks.callback(self.stack.register_forward_pre_hook(self._read).remove)
+        hooks.callback(self.stack.register_forward_pre_hook(read).remove)
         for placement in _placements(self.stack):
-            hooks.callback(placement.register_forward_pre_hook(self._enter).remove)
-
-    def _read(self, _stack: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        self.present = inputs[0] != PAD_TOKEN
-
-    def _enter(self, _placement: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The placement's arguments, its sublayers watched."""
-        x, *sublayers = inputs
-        return x, *(partial(self._through, f) for f in sublayers)
+            hooks.callback(placement.register_forward_pre_hook(enter).remove)
 
     def _through(self, f: Sublayer, x: Tensor) -> Tensor:
         """The branch f(x); its variance and that of the scaled skip make the next omega."""

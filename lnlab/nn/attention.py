@@ -68,7 +68,7 @@ class DotProductAttention(nn.Module, ABC):
         v = self.in_heads("v", memory)
         rate = self.dropout if self.training else 0.0
         gathered = scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate, scale=self.scale)
-        mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))
+        mixed: Tensor = self.o(gathered.transpose(1, 2).flatten(2))  # heads side by side: (batch, queries, width)
         return mixed
 
     @torch.no_grad()

@@ -4,7 +4,7 @@ A branch and its input pass the module of its sublayer. The sum passes a module 
 it, or where it leaves the layer; elsewhere it stands inside a placement's formula.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor, nn
@@ -48,27 +48,24 @@ def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
     for name, stack in stacks(model).items():
         by_site[Site(name, None, "embedding", "out")] = Boundary(stack.embedding, at_input=False)
         for number, layer in enumerate(stack.layers, 1):
-            if isinstance(layer, Layer):
-                by_site |= dict(_layer_boundaries(name, number, layer))
+            if not isinstance(layer, Layer):
+                continue
+            norm_after = stream_norms(layer)
+            # The sum of the last sublayer leaves the layer; any other passes a module only where a norm follows it.
+            for sublayer, module in layer.sublayers.items():
+                leaves = Boundary(layer, at_input=False) if sublayer == tuple(layer.sublayers)[-1] else None
+                norm = norm_after.get(sublayer)
+                passing = {
+                    "in": Boundary(module, at_input=True),
+                    "branch": Boundary(module, at_input=False),
+                    "sum": leaves if norm is None else Boundary(norm, at_input=True),
+                    "out": leaves if norm is None else Boundary(norm, at_input=False),
+                }
+                by_site |= {Site(name, number, sublayer, tensor): boundary for tensor, boundary in passing.items()}
         if stack.final_norm is not None:
             by_site[Site(name, None, "final_norm", "in")] = Boundary(stack.final_norm, at_input=True)
             by_site[Site(name, None, "final_norm", "out")] = Boundary(stack.final_norm, at_input=False)
     return by_site
-
-
-def _layer_boundaries(stack: str, number: int, layer: Layer) -> Iterator[tuple[Site, Boundary | None]]:
-    after = stream_norms(layer)
-    # The sum of the last sublayer leaves the layer; any other passes a module only where a norm follows it.
-    for name, sublayer in layer.sublayers.items():
-        leaves = Boundary(layer, at_input=False) if name == tuple(layer.sublayers)[-1] else None
-        norm = after.get(name)
-        passing = {
-            "in": Boundary(sublayer, at_input=True),
-            "branch": Boundary(sublayer, at_input=False),
-            "sum": leaves if norm is None else Boundary(norm, at_input=True),
-            "out": leaves if norm is None else Boundary(norm, at_input=False),
-        }
-        yield from ((Site(stack, number, name, tensor), boundary) for tensor, boundary in passing.items())
 
 
 def stream_norms(layer: Layer) -> dict[str, nn.Module]:

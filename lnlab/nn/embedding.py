@@ -82,10 +82,11 @@ def sinusoids(length: int, width: int) -> Tensor:
 
     They are cached, as every forward pass needs them: not to be changed in place.
     """
+    # On the CPU: a device need not have float64, and the default one may be another at the next call.
     time = torch.arange(length, dtype=torch.float64, device="cpu")
     even = torch.arange(0, width, 2, dtype=torch.float64, device="cpu")
     angle = time[:, None] * LONGEST_WAVE ** (-even / width)
-    return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :width]
+    return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)[:, :width]  # an odd width ends with a sine
 
 
 @lru_cache(maxsize=64)

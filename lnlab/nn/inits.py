@@ -137,7 +137,7 @@ def fill(
             fill_parameter(p, draw, site, matrix(site))
         elif site.tensor.startswith("scale"):
             p.fill_(1)
-        elif site.tensor.startswith(("shift", "b")):
+        elif site.tensor.startswith(("shift", "b")):  # b1, bq, ...; gates and gains keep what their module gave them
             p.zero_()
     run_post_init_hooks(model)
 

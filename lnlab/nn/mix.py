@@ -1,4 +1,4 @@
-"""Post-LN in the first layers of a stack and Pre-LN in the others (Li, Yin and Liu, 2025)."""
+"""``norm(x + f(x))`` in the first layers of a stack and ``x + f(norm(x))`` in the others (Li, Yin and Liu, 2025)."""
 
 import math
 from typing import Annotated

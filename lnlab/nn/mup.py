@@ -48,6 +48,7 @@ class MupAttention(DotProductAttention):
         dropout: DropoutRate = 0.0,
     ) -> None:
         super().__init__(width, heads, linear, dropout=dropout)
+        # sqrt(base) / (width / heads), with base = base_width / heads.
         self.scale = math.sqrt(base_width * heads) / width
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

@@ -100,6 +100,7 @@ class NGPTAttention(RotaryAttention):
 
     def __init__(self, width: int, heads: int, linear: LinearBuilder = nn.Linear) -> None:
         super().__init__(width, heads, linear)
+        # Times the root, not over it: products of unit vectors have the size 1 / √d_h.
         self.scale = math.sqrt(width // heads)
         self.root = math.sqrt(width)
         self.gain_qk = nn.Parameter(torch.full((width,), 1 / self.root))
@@ -154,4 +155,5 @@ def unit_rows(
 def to_unit_rows(model: nn.Module) -> None:
     """Each row of a matrix or table, and each column of o and w2, at length 1; a row of zeros, padding's, stays."""
     for site, p in weights(model):
+        # A weight is (fan_out, fan_in), so that o and w2 write to the stream by columns.
         p.copy_(normalize(p, dim=0 if site.tensor in WRITERS else -1))

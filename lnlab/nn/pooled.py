@@ -1,4 +1,4 @@
-"""Norms whose statistics are of many tokens, and how they get the mask of padding.
+"""``(x - mean) / sqrt(var + eps)`` with statistics of many tokens, and how such a norm gets the mask of padding.
 
 A placement calls ``norm(x)``, whatever the norm, and only a stack knows its padding. So a stack sets the mask on those
 of its norms that pool, for the time of its own forward pass and no longer.
@@ -61,8 +61,10 @@ def masked_moments(x: Tensor, present: Tensor | None, dims: tuple[int, ...]) -> 
         present: (batch, length), or None for all.
         dims: what is pooled.
     """
+    # The mask gets an axis for each further one of x, whose coordinates all count at a token.
     mask = torch.ones_like(x) if present is None else present.to(x.dtype)[(...,) + (None,) * (x.dim() - 2)].expand_as(x)
-    number = mask.sum(dims, keepdim=True).clamp(min=1)
+    number = mask.sum(dims, keepdim=True).clamp(min=1)  # of a sentence of padding alone
     mean = (x * mask).sum(dims, keepdim=True) / number
+    # Of differences from the mean: E x² - mean² would cancel.
     variance = ((x - mean).square() * mask).sum(dims, keepdim=True) / number
     return mean, variance, number

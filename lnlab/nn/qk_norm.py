@@ -1,4 +1,7 @@
-"""Queries and keys normed in each head before they meet, so that no weight can make the logits large."""
+"""``g cos(q, k)`` and ``norm(q)ᵀ norm(k)``: queries and keys normed in each head before they meet.
+
+So no weight can make the logits large (Henry et al., 2020; Dehghani et al., 2023).
+"""
 
 import math
 from typing import Annotated
@@ -21,7 +24,7 @@ class QKNormAttention(DotProductAttention):
     ``length``. No logit exceeds g.
     """
 
-    scale = 1.0
+    scale = 1.0  # the learned gain stands in the place of 1 / sqrt(width / heads)
 
     def __init__(
         self,

@@ -1,4 +1,9 @@
-"""Placements of language models of 2025: LayerNorm Scaling, the reordered norm of OLMo 2, and HybridNorm."""
+"""Placements of recent language models, with N the norm, f a branch and l the layer, from 1.
+
+x + f(N(x) / √l)                        LayerNorm Scaling (Sun et al., 2025)
+x + N(f(x))                             the reordered norm of OLMo 2 (2024)
+N(x + attention(x)), then x + f(x)      HybridNorm (Zhuo et al., 2025)
+"""
 
 import math
 from typing import Literal

@@ -49,6 +49,7 @@ class SigmaLinear(nn.Linear, PostInitHook):
             u = normalize(self.weight.T.mv(v), dim=0)
             if self.training:
                 self.u.copy_(u)
+        # Outside of no_grad, so that the weight has a gradient, and u and v have none.
         return v @ (self.weight @ u)
 
     def forward(self, x: Tensor) -> Tensor:

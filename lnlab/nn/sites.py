@@ -69,6 +69,7 @@ def parameter_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
 
 def first_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
     """Every parameter once, a tied one by the first of its sites."""
+    # Reversed, as the last entry of a key stays.
     return list({id(p): (site, p) for site, p in reversed(parameter_uses(model))}.values())
 
 
@@ -196,6 +197,7 @@ def norms_stream(layer: Layer) -> bool:
 
 def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
     """Every norm that a layer's placement owns, with the name of the sublayer that it stands beside."""
+    # Not strict: a list of parameters holds no norm, and HybridNorm's ends before the feed-forward network.
     owned = [zip(layer.sublayers, norms.children(), strict=False) for norms in layer.placement.children()]
     return [pair for pairs in owned for pair in pairs]
 
@@ -207,29 +209,22 @@ def _site(model: nn.Module, name: str) -> Site | None:
             return Site(None, None, "output", tensor)
         case [stack, *_] if stack not in _STACKS:
             return None
-        case [stack, "layers", number, "placement", *path] if number.isdecimal() and path:
-            return _site_of_placement(model, stack, int(number), path)
+        case [stack, "layers", number, "placement", tensor] if number.isdecimal():
+            return Site(stack, int(number) + 1, None, tensor)  # of the whole layer, such as ReZero's `alpha`
+        case [stack, "layers", number, "placement", group, place, *path] if number.isdecimal():
+            # `norms.1.weight` is the second sublayer's scale, `outer.1.weight` its scale_outer, `omega.1` its omega.
+            layer = model.get_submodule(f"{stack}.layers.{number}")
+            sublayers = tuple(layer.sublayers) if isinstance(layer, Layer) else ()
+            if not place.isdecimal() or int(place) >= len(sublayers):
+                return None
+            tensor = _AFFINE.get(path[-1], path[-1]) if path else group
+            named = tensor if group in ("norms", tensor) else f"{tensor}_{group}"
+            return Site(stack, int(number) + 1, sublayers[int(place)], named)
         case [stack, "layers", number, sublayer, *path] if number.isdecimal() and path:
             return Site(stack, int(number) + 1, sublayer, _tensor(path))
         case [stack, "embedding" | "final_norm" as sublayer, *_, tensor]:
             return Site(stack, None, sublayer, _AFFINE.get(tensor, tensor))
     return None
-
-
-def _site_of_placement(model: nn.Module, stack: str, number: int, path: list[str]) -> Site | None:
-    """``norms.1.weight`` is the second sublayer's scale, ``outer.1.weight`` its scale_outer, ``omega.1`` its omega.
-
-    A parameter that stands in no list, such as ReZero's ``alpha``, is the layer's.
-    """
-    if len(path) == 1:
-        return Site(stack, number + 1, None, path[0])
-    layer = model.get_submodule(f"{stack}.layers.{number}")
-    sublayers = tuple(layer.sublayers) if isinstance(layer, Layer) else ()
-    if not path[1].isdecimal() or int(path[1]) >= len(sublayers):
-        return None
-    tensor = path[0] if len(path) == 2 else _AFFINE.get(path[-1], path[-1])
-    named = tensor if path[0] in ("norms", tensor) else f"{tensor}_{path[0]}"
-    return Site(stack, number + 1, sublayers[int(path[1])], named)
 
 
 def _tensor(path: list[str]) -> str:

@@ -76,6 +76,7 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
     for name in names:
         stack = setting[name]
         layers = stack["layers"]
+        # As text, by which the cache finds them; one layer stands for all.
         parts = canonical(stack | {"layers": 1})
         made_of = canonical({word: model.get(word, "relu") for word in ("linear", "feed_forward")})
         layer, matrices, after = _stack(parts, made_of, width, model["heads"], model["d_ff"])

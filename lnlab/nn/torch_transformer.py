@@ -49,6 +49,7 @@ def _biases(model: nn.Module, draw: Draw) -> None:
     for site, p in parameter_uses(model):
         if site.tensor in MATRIX:
             width = fan_in[replace(site, tensor=MATRIX[site.tensor])]
+            # By the address of the first layer, of which torch's other layers are copies.
             fill_parameter(p, draw, replace(site, layer=1), uniform_within(width**-0.5))
 
 

@@ -1,4 +1,4 @@
-"""``U(a, b)``, whatever the shape of the matrix: the scale that no theory chose."""
+"""``U(a, b)``, whatever the shape of the matrix: the scale that no theory chose (as Zaremba et al., 2014, begin)."""
 
 from torch import Generator, Tensor, nn
 

@@ -1,4 +1,7 @@
-"""Uniform attention at first: the assumption under which the gradients of Post-LN and Pre-LN have been bounded."""
+"""``q = k = 0``, uniform attention at first: the assumption of the bounds on the gradients of Post-LN and Pre-LN.
+
+Theorem 1 of Xiong et al. (2020) has it.
+"""
 
 from collections.abc import Callable
 from typing import Annotated

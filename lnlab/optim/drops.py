@@ -1,4 +1,4 @@
-"""``factor^k``: a rate that is constant but for sudden drops."""
+"""``factor^k``: a rate that is constant between sudden drops (He et al., 2016)."""
 
 from typing import Annotated
 
@@ -39,5 +39,6 @@ def step(
     if epochs and epoch is None:
         what = "this task has no epochs: its data have no end"
         raise LabError(Issue("unsupported", "schedule.epochs", what, "give the drops in updates, as at: [...]"))
+    # Before update t there have been t - 1, and a drop after n updates is the first thing that update n + 1 sees.
     drops = [*at, *(e * (epoch or 0.0) - _ROUNDING for e in epochs)]
     return lambda t: warmup_factor(t, warmup_steps) * factor ** sum(t - 1 >= drop for drop in drops)

@@ -1,4 +1,4 @@
-"""Adam whose v begins at the square of the first gradient instead of at 0: GI-Adam (Kalra and Barkeshli, 2024)."""
+"""``v_0 = g_0²``: Adam whose v begins at the square of the first gradient, GI-Adam (Kalra and Barkeshli, 2024)."""
 
 from torch import Tensor
 from torch.optim.optimizer import ParamsT

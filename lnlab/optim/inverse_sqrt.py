@@ -1,4 +1,7 @@
-"""``t^-1/2``: schedules that fall as the inverse square root of the update, whatever the length of the run."""
+"""``t^-1/2``: schedules that fall as the inverse square root of the update (Vaswani et al., 2017).
+
+They do not depend on the length of the run.
+"""
 
 from typing import Annotated, Literal
 

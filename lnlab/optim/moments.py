@@ -59,5 +59,6 @@ def update_second_moment(memory: Memory, gradient: Tensor, group: Group) -> None
 def apply_adam_step(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
     """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, with the bias of m corrected for ``first`` updates, of v for ``second``."""
     beta1, beta2 = group["betas"]
+    # eps joins the corrected root, as in torch.optim.Adam; in RAdam it joins sqrt(v) before the correction.
     root = (memory["exp_avg_sq"].sqrt() / (1 - beta2**second) ** 0.5).add_(group["eps"])
     parameter.addcdiv_(memory["exp_avg"], root, value=-group["lr"] / (1 - beta1**first))

@@ -33,11 +33,12 @@ HIDDEN = "hidden"
 
 
 def newton_schulz(matrix: Tensor, steps: int = 5) -> Tensor:
-    """``U p⁵(S / ‖S‖) Vᵀ`` of a matrix U S Vᵀ, nearly orthogonal (Jordan et al., 2024)."""
+    """``U p⁵(S / ‖S‖) Vᵀ`` of a matrix U S Vᵀ (rows, columns), nearly orthogonal (Jordan et al., 2024)."""
     a, b, c = COEFFICIENTS
+    # The shorter side first, so that A = X Xᵀ is the smaller of the two products.
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.mT if tall else matrix
-    x = x / (torch.linalg.matrix_norm(x) + 1e-7)
+    x = x / (torch.linalg.matrix_norm(x) + 1e-7)  # a momentum of zeros stays one
     for _ in range(steps):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x

@@ -41,6 +41,7 @@ def _as_it_is(method: Callable[..., Any]) -> Callable[..., Any]:
 def take_step(optimizer: Optimizer) -> None:
     """``optimizer.step()``, without an import of torch's compiler, which torch's own optimizers do at every step."""
     step = type(optimizer).step
+    # torch wraps `step` in functions of its own file; below them is what the optimizer itself does.
     wrappers = []
     while getattr(step, "__code__", None) and step.__code__.co_filename == _MODULE.__file__:
         wrappers.append(step.__code__.co_name)
@@ -55,5 +56,6 @@ def take_step(optimizer: Optimizer) -> None:
     if _COMPILER in sys.modules or "_use_grad" not in wrappers or replaced or any(hooks):
         optimizer.step()
         return
+    # All that the wrapper `_use_grad` does beside asking the compiler to leave the step alone.
     with torch.set_grad_enabled(optimizer.defaults["differentiable"]):
         step(optimizer)

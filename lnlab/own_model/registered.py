@@ -86,7 +86,11 @@ def register_model(
             module = build(size, **choice)
             try:
                 points = stream_points(module, stream or {})
-                patterns = _written_out(sites or {}, choice)
+                try:
+                    patterns = {pattern: address.format_map(choice) for pattern, address in (sites or {}).items()}
+                except (KeyError, ValueError, IndexError) as error:
+                    what = f"an address in sites= names a parameter that the model does not have: {error}"
+                    raise LabError(Issue("unsupported", "", what, f"choose from {listed(choice)}")) from error
                 own, _ = addressed_copy(module, parameter_addresses(module, patterns), points)
             except LabError as error:
                 raise LabError(*(replace(issue, place=f"model '{name}'") for issue in error.issues)) from error
@@ -108,19 +112,6 @@ def register_model(
         return build
 
     return register
-
-
-def _written_out(sites: Mapping[str, str], choice: Mapping[str, Any]) -> dict[str, str]:
-    """The addresses with the values of the model's parameters.
-
-    Raises:
-        LabError: there is no such parameter.
-    """
-    try:
-        return {pattern: address.format_map(choice) for pattern, address in sites.items()}
-    except (KeyError, ValueError, IndexError) as error:
-        what = f"an address in sites= names a parameter that the model does not have: {error}"
-        raise LabError(Issue("unsupported", "", what, f"choose from {listed(choice)}")) from error
 
 
 @lru_cache(maxsize=1024)

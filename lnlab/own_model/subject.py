@@ -62,11 +62,17 @@ class Subject:
         if both := next((site for site in points if site in paths), None):
             what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
             refuse(what, "call the tensor of the parameter something else")
+        given = mask  # of the user's: an error in it is one line, as in a loss
+
+        def guarded_mask(batch: Any) -> Any:
+            with guarded("the mask of a batch", "call mask(batch) without lnlab: it fails there, too"):
+                return None if given is None else given(batch)
+
         return cls(
             module=module,
             addresses=addresses,
             points=points,
-            mask=None if mask is None else _guarded_mask(mask),
+            mask=None if mask is None else guarded_mask,
             structure=structure,
         )
 
@@ -91,14 +97,6 @@ class Subject:
         clear_hooks(own, forward=not self.hooked)
         own.remembered = self.remembered
         return own
-
-
-def _guarded_mask(mask: TokenMask) -> TokenMask:
-    def read(batch: Any) -> Any:
-        with guarded("the mask of a batch", "call mask(batch) without lnlab: it fails there, too"):
-            return mask(batch)
-
-    return read
 
 
 def forward_hooks(module: nn.Module) -> bool:

@@ -58,6 +58,7 @@ def equal_batches(rows: Tensor, size: int, generator: torch.Generator, lengths: 
 
 def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
     """Rows by target length, then by source length, rising among even targets and falling among odd ones."""
+    # Shuffled and then sorted stably, so that equal pairs stand in random order.
     rows = torch.randperm(len(target), generator=generator)
     longest = int(source.max())
     key = target * (longest + 1) + torch.where(target % 2 == 0, source, longest - source)
@@ -68,8 +69,8 @@ def batch_numbers(lengths: Tensor, budget: int) -> Tensor:
     """The number of each sentence's batch, of a sorted sequence: (sentences,), not falling; some may stay empty."""
     total = int(lengths.sum())
     cumulative = lengths.cumsum(0)
-    twice_middle = 2 * cumulative - lengths
-    number = -(-total // budget)
+    twice_middle = 2 * cumulative - lengths  # twice, as the middle of an odd length is no whole number
+    number = -(-total // budget)  # rounded up: with fewer batches some would exceed the budget
     while True:
         batch = twice_middle * number // (2 * total)
         if int(torch.bincount(batch, lengths.double()).max()) <= budget:

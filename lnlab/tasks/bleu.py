@@ -60,4 +60,5 @@ def sentence_bleu(hypothesis: str, reference: str, *, words: Words = "13a", lowe
 def _metric(words: Words, lowercase: bool, *, alone: bool) -> Any:
     """Imported at the first use, as few programs compute BLEU."""
     sacrebleu = import_module("sacrebleu.metrics.bleu")
+    # `force` spares the warning that text looks split into words already, as that of `words: none` does.
     return sacrebleu.BLEU(tokenize=words, lowercase=lowercase, effective_order=alone, force=True)

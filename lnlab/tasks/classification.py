@@ -144,7 +144,7 @@ class Classification(TokenizedTask):
                 source = self.text.repeated(chosen, self.pad or int(self.text.lengths[chosen].max()))
             else:
                 source = self.text.padded(chosen, self.pad)
-            yield Batch(source, source[:, :0], self.answers[chosen])
+            yield Batch(source, source[:, :0], self.answers[chosen])  # no decoder reads anything
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
         """The label-smoothed cross-entropy of a batch: its sum in nats, and the number of sentences."""

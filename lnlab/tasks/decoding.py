@@ -100,7 +100,7 @@ def beam_search(model: Translator, source: Tensor, search: Search) -> list[Hypot
     while beams.positions:
         values, parents, tokens = _best_extensions(beams, model)
         complete = (tokens == EOS) & (values > -math.inf)
-        complete[:, search.beam :] = False
+        complete[:, search.beam :] = False  # an end ranked below the beam is no hypothesis, as in fairseq
         _keep_best(best, beams, complete, values, parents, search)
         beams = _next_beams(beams, complete.sum(1), values, parents, tokens)
     return best

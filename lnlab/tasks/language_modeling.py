@@ -70,7 +70,7 @@ class LanguageModeling(TextTask):
         order = torch.randperm(len(windows), generator=generator)
         for chosen in order.tensor_split(-(-len(windows) // self.windows)):
             rows = windows[chosen]
-            yield Batch(rows[:, :0], rows[:, :-1], rows[:, 1:])
+            yield Batch(rows[:, :0], rows[:, :-1], rows[:, 1:])  # no encoder reads anything
 
     @cached_property
     def epoch_batches(self) -> int:

@@ -88,6 +88,7 @@ class MaskedLanguageModeling:
 def hidden_words(source: Tensor, share: float, generator: Generator) -> Tensor:
     """Draw the words to hide: ``share`` of those of each sentence, rounded up; (batch, length), booleans."""
     words = _words(source)
+    # 2 is above every draw, so that what is no word comes last; the second argsort makes ranks of the order.
     priority = torch.rand(source.shape, generator=generator).masked_fill(~words, 2)
     number = (words.sum(1, keepdim=True) * share).ceil()
     return (priority.argsort(1).argsort(1) < number) & words
@@ -97,8 +98,8 @@ def _words(source: Tensor) -> Tensor:
     """What stands between the begin and the end mark of each sentence: (batch, length), booleans."""
     present = source != PAD
     following = torch.cat([present[:, 1:], torch.zeros_like(present[:, :1])], 1)
-    words = present & following
-    words[:, 0] = False
+    words = present & following  # the end mark is the last token, which no token follows
+    words[:, 0] = False  # the begin mark
     return words
 
 

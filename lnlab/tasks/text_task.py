@@ -66,4 +66,5 @@ class TextTask(TokenizedTask):
 
     def _loss_of(self, logits: Tensor, batch: Batch) -> Tensor:
         loss = token_cross_entropy(logits, batch.target_out, self.label_smoothing)
+        # Left out and not multiplied by 0, as log Z costs another pass over the logits.
         return loss + self.z_loss * squared_log_partition(logits, batch.target_out) if self.z_loss else loss

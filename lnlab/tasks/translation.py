@@ -159,6 +159,7 @@ class Translation(TextTask):
 def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
     """Make a batch of some pairs; the decoder reads its targets one position late."""
     target_out = target.padded(rows)
+    # Of a sentence that is not the longest the end mark moves to a place of padding, which the mask below restores.
     target_in = pad(target_out[:, :-1], (1, 0), value=BOS)
     return Batch(source.padded(rows), torch.where(target_out != PAD, target_in, PAD), target_out)
 

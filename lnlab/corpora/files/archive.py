@@ -42,7 +42,7 @@ class _Bounded(RawIOBase):
 
     def read(self, size: int = _BLOCK) -> bytes:
         """At most ``size`` bytes; none at the end."""
-        block = self._file.read(min(size, self._left + 1))
+        block = self._file.read(min(size, self._left + 1))  # one byte beyond the limit shows that there is more
         self._left -= len(block)
         if self._left < 0:
             raise CorpusError(_too_large(self._where))
@@ -81,6 +81,7 @@ def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, C
     try:
         with gzip.open(path) as file:
             stream = _Bounded(file, str(path))
+            # `|` is for a stream without seeking, so that the limit holds for all that is unfolded.
             with tarfile.open(fileobj=stream, mode="r|") as tar:
                 for member in tar:
                     name = select(_inside(member.name, path).name)

@@ -41,6 +41,7 @@ def open_url(url: str) -> IO[bytes]:
     Raises:
         URLError: the address cannot be reached, answers with an error, or leads to another scheme.
     """
+    # Not `build_opener`, which would open file:, ftp: and data: addresses as well.
     director = OpenerDirector()
     handlers = (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, SameScheme, HTTPErrorProcessor)
     for handler in handlers:

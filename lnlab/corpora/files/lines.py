@@ -52,6 +52,7 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
         CorpusError: the file is too large, or is not UTF-8.
     """
     number = total = 0
+    # One byte beyond a limit shows that there is more.
     while raw := file.readline(min(_LONGEST, _LARGEST - total) + 1):
         number, total = number + 1, total + len(raw)
         if number == 1 and not raw.endswith(NEWLINE) and raw.rstrip(b"\r").count(b"\r") > 1:

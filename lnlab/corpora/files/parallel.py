@@ -66,7 +66,7 @@ def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Co
 
 def unit_hash(sentence: str) -> float:
     """A number in [0, 1) that the sentence alone decides."""
-    return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:6]) / 2**48
+    return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:6]) / 2**48  # 48 bits, which a float has exactly
 
 
 def states_of(paths: Iterable[Path]) -> States:

@@ -13,7 +13,7 @@ from lnlab.corpora.files.fetch import file_below, verified_file
 from lnlab.corpora.files.lines import read_lines
 from lnlab.corpora.vocabulary.tokenizers import Tokenizer, tokenizers
 from lnlab.corpora.vocabulary.wordpiece import WordPieces
-from lnlab.registry import Choice, Roots
+from lnlab.registry import Roots
 
 VOCABULARY_FILE = "bert_base_uncased/vocab.txt"
 REMOTE = RemoteFile(
@@ -30,18 +30,13 @@ def _locate(roots: Roots) -> list[Path] | None:
     return [path] if path else None
 
 
-def _fingerprint(_roots: Roots, _choice: Choice) -> str:
-    """The pinned checksum: nothing else is ever read."""
-    return REMOTE.sha256
-
-
 @tokenizers.register(
     "bert_base_uncased",
     licence="Apache-2.0",
     citation="Devlin et al. 2019, BERT: Pre-training of Deep Bidirectional Transformers (the vocabulary alone)",
     files={VOCABULARY_FILE: REMOTE},
     locate=_locate,
-    fingerprint=_fingerprint,
+    fingerprint=lambda _roots, _choice: REMOTE.sha256,  # the pinned one: nothing else is ever read
     declares={"vocabulary": ENTRIES},
 )
 def bert_base_uncased(_texts: Iterable[str], _size: int, roots: Roots) -> Tokenizer:

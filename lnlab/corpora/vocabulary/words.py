@@ -20,6 +20,7 @@ def words(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokeni
     for text in texts:
         normal = steps.normalizer.normalize_str(text)
         counts.update(word for word, _ in steps.pre_tokenizer.pre_tokenize_str(normal))
+    # The special tokens have numbers already, the first ones.
     most_frequent = sorted(counts.keys() - set(SPECIAL), key=lambda word: (-counts[word], word))[: size - len(SPECIAL)]
     numbers = {word: number for number, word in enumerate((*SPECIAL, *most_frequent))}
     return BytePairs(untrained(models.WordLevel(numbers, unk_token=SPECIAL[UNK]), lowercase=lowercase))
