@@ -7,7 +7,10 @@ from pathlib import Path
 
 import lnlab
 from lnlab.errors import LabError
-from lnlab.execute.pool import cores
+from lnlab.execute import pool
+
+# A worker for each of these short runs would take longer to import lnlab than to do its units.
+pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
 
 
 def smoke(spec: str) -> tuple[str, list[str]]:
@@ -27,8 +30,8 @@ def smoke(spec: str) -> tuple[str, list[str]]:
 
 if __name__ == "__main__":
     wrong = []
-    with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(smoke, spec) for spec in sys.argv[1:]]):
+    with ProcessPoolExecutor(pool.cores(), mp_context=get_context("spawn")) as processes:
+        for future in as_completed([processes.submit(smoke, spec) for spec in sys.argv[1:]]):
             done, problems = future.result()
             wrong += problems
             print(done, flush=True)

@@ -1,5 +1,6 @@
 """The real corpora, where they are at hand: as the environment names them before any test changes it."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 sys.path += [str(Path(__file__).parent / "torture"), str(Path(__file__).parent / "compile")]
 from forking import Server
 
+from lnlab.execute import pool
+
 # Scripts and wrong calls that tests read; they are no modules with examples.
 collect_ignore = ["fixtures/fake_slurm/slurm.py", "fixtures/wrong_calls.py"]
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
@@ -21,6 +24,17 @@ FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", ""
 # Children inherit what a parent ignores, and whoever started this may ignore signals that tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+# Workers that tests start have imported lnlab already, which takes longer than what they do. Polars, which comes with
+# it, starts threads that a fork does not copy; lnlab itself therefore lets each worker import it.
+pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
+
+
+def pytest_collection_finish() -> None:
+    """The collector of garbage need not go through modules and tests again and again: none of them is ever freed."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

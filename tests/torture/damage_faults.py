@@ -27,7 +27,7 @@ OF_LONGER = 512
 FLIPS = 10_000
 OTHERS = 1_500
 LOCKS = ("lock", ".lock")
-OF_THE_SUITE = 30
+OF_THE_SUITE = 16
 HEALED = 40
 """One damage in so many is followed by a rerun; all are read."""
 
@@ -145,7 +145,7 @@ def damaged(folder: Path, full: bool, draw: Any) -> Tally:
         number, changes = portion
         place = folder / str(number)
         losses = pool.answer(
-            "damage_faults:damaged_job", str(place), str(undamaged), expected, changes, HEALED if full else 12
+            "damage_faults:damaged_job", str(place), str(undamaged), expected, changes, HEALED if full else 6
         )
         shutil.rmtree(place)
         return losses

@@ -13,7 +13,7 @@ from power import crashes
 
 GROUP = "The process and the disk"
 PROMISE = "the store opens, nothing committed is lost or computed again, a rerun has the rows of an undisturbed run"
-OF_THE_SUITE = 10
+OF_THE_SUITE = 6
 """Points of a session at which the suite tries what the full size tries at all."""
 
 

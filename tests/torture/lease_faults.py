@@ -29,7 +29,7 @@ AGES = (0.0, 1.0, 20.0, 60.0, HOUR, DAY, YEAR, -1.0, -20.0, -60.0, -HOUR, -DAY, 
 """Seconds since a lease's last sign of life by the file system's clock; negative: it was set back since."""
 PERIODS = (LEASE_PERIOD, 1e9, 1e300, float("inf"), float("nan"), 0.0, -5.0, "soon", None, True)
 JUMPS = (-YEAR, -DAY, -HOUR, -40.0, 40.0, HOUR, DAY, YEAR, -(50 * YEAR))
-OF_THE_SUITE = 40
+OF_THE_SUITE = 16
 UNIT = PLAN.trajectories[0]
 
 Case = tuple[str, bytes, float, bool | None]
@@ -158,7 +158,7 @@ def jumping_clock(folder: Path, full: bool) -> Tally:
     pool = servers()
     expected, changes = pool.answer("session:undisturbed_job", str(folder / "undisturbed"))
     sessions = [
-        [(rng.randrange(1, len(changes)), rng.choice(JUMPS)) for _ in range(3)] for _ in range(200 if full else 8)
+        [(rng.randrange(1, len(changes)), rng.choice(JUMPS)) for _ in range(3)] for _ in range(200 if full else 4)
     ]
 
     def live_through(numbered: tuple[int, list[tuple[int, float]]]) -> list[str]:

@@ -23,7 +23,7 @@ PROMISE = (
 )
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 SUGGESTED = 0.95
-OF_THE_SUITE, PORTION = 40, 40
+OF_THE_SUITE, PORTION = 12, 40
 _NAMING = ("methods", "guesses", "lines", "published", "profiles", "sweep", "nodes", "parts")
 NAMES_BELOW = tuple((word,) for word in _NAMING)
 """What stands right below these is called as its author likes, or by the names that a model's parts have."""

@@ -28,7 +28,7 @@ from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
 
 PROMISE = "what the published schema refuses is refused at the changed value, with cause and remedy"
 SCHEMA = Path(__file__).parents[2] / "specs" / "experiment.schema.json"
-INPUTS, OF_THE_SUITE, PORTION = 2_000, 40, 20
+INPUTS, OF_THE_SUITE, PORTION = 2_000, 16, 20
 WORD = "zzqx"
 """A word of no vocabulary."""
 
