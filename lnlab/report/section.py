@@ -6,7 +6,7 @@ words, so that captions, alternative texts and notebooks speak of a statistic in
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
@@ -17,7 +17,7 @@ from lnlab.registry import Registry
 from lnlab.report.charts.vega_lite import unchecked
 from lnlab.report.data.downsample import thin_points
 from lnlab.report.data.figure import FigureData
-from lnlab.report.table import Grid
+from lnlab.report.table import Grid, reader_grid
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.statistic import GEOMETRIC_MEAN, Statistic
 
@@ -101,19 +101,45 @@ class Figure(ABC):
 
 @dataclass(frozen=True)
 class Table:
-    """A table that stands in the page by itself.
+    """A table that stands in the page by itself, as typed data: its caption is written as that of a figure is.
 
     Attributes:
         rows: exact, for machines: one row an entry.
         headings: as in ``Figure``.
-        caption: what, units, the statistic and its n.
+        subject: the first sentences of the caption, without the last full stop: what, and units.
         grid: how readers see it (its caption is not read), where that is not ``rows`` as they are.
+        statistics: each with the entries that it was taken for.
+        replicate: what a replicate is, in the singular.
+        marks: which cells hold the statistic, where not all do.
+        notes: sentences of the caption after that of the statistics.
     """
 
     rows: pl.DataFrame
     headings: Mapping[str, str]
-    caption: str
+    subject: str
     grid: Grid | None = None
+    statistics: tuple[tuple[Statistic, pl.DataFrame], ...] = ()
+    replicate: str = "seed"
+    marks: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def caption(self) -> str:
+        """What, units, each statistic and its n, and what else a reader has to know."""
+        over = [
+            statistic.sentence(entries, self.marks, "in brackets", of=self.replicate)
+            for statistic, entries in self.statistics
+            if not entries.is_empty()  # nothing was taken
+        ]
+        return " ".join(filter(None, (f"{self.subject}.", *over, *self.notes)))
+
+    def numbered(self, number: int) -> Grid:
+        """The table as readers see it, with its number on the page and the name of its file."""
+        stem, caption = f"table-{number}", f"Table {number}. {self.caption}"
+        file = f"tables/{stem}.csv"
+        if self.grid is None:  # the caption then says how many rows are not shown
+            return reader_grid(self.rows, self.headings, caption, file, stem)
+        return replace(self.grid, caption=caption, file=file, stem=stem)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import NOTEBOOK_FILE, parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
-from lnlab.report.page.figures import DrawnPart
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.page.latex import booktabs_table
 from lnlab.report.page.notebook import notebook_text
@@ -201,7 +200,17 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         files[NOTEBOOK_FILE] = notebook_text(facts, verdicts, sections).encode()
         for figure in numbered:
             files |= figures.figure_files(figure, png=drawing.png)
-        files |= _tables(drawn_parts, verdicts)
+        for drawn in drawn_parts:  # the tables for papers (TeX) and spreadsheets (CSV)
+            tables = drawn.part.section.tables if drawn.part.section else ()
+            for table, grid in zip(tables, drawn.tables, strict=True):
+                files[f"tables/{grid.stem}.csv"] = csv_bytes(table.rows, table.headings)
+                files[f"tables/{grid.stem}.tex"] = booktabs_table(grid, f"tab:{grid.stem}").encode()
+        if verdicts:
+            frame = verdict_frame(verdicts)
+            marked = pl.col("verdict").replace_strict(VERDICT_SYMBOLS, default="?") + " " + pl.col("verdict")
+            shown = reader_grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
+            files["tables/verdicts.csv"] = csv_bytes(frame, _VERDICT_HEADINGS)
+            files["tables/verdicts.tex"] = booktabs_table(shown, "tab:verdicts").encode()
     for path, content in shared.items():  # before the page that reads them; a name says what the file holds
         try:
             if not path.is_file() or path.read_bytes() != content:
@@ -238,20 +247,3 @@ def _drop_unused(assets: Path) -> None:
         for path in shared:
             if not any(path.name.encode() in page for page in pages):
                 path.unlink(missing_ok=True)
-
-
-def _tables(drawn_parts: Sequence[DrawnPart], verdicts: Sequence[Verdict]) -> dict[str, bytes]:
-    """The tables for papers (TeX) and spreadsheets (CSV)."""
-    files = {}
-    for drawn in drawn_parts:
-        tables = drawn.part.section.tables if drawn.part.section else ()
-        for table, view in zip(tables, drawn.tables, strict=True):
-            files[f"tables/{view.stem}.csv"] = csv_bytes(table.rows, table.headings)
-            files[f"tables/{view.stem}.tex"] = booktabs_table(view, f"tab:{view.stem}").encode()
-    if verdicts:
-        frame = verdict_frame(verdicts)
-        marked = pl.col("verdict").replace_strict(VERDICT_SYMBOLS, default="?") + " " + pl.col("verdict")
-        readable = reader_grid(frame.with_columns(marked.alias("verdict")), _VERDICT_HEADINGS, "Claims and verdicts.")
-        files["tables/verdicts.csv"] = csv_bytes(frame, _VERDICT_HEADINGS)
-        files["tables/verdicts.tex"] = booktabs_table(readable, "tab:verdicts").encode()
-    return files

@@ -51,7 +51,7 @@ def ledger(results, *, quantity: str, where: dict | None = None):
     """``a number per run``: nothing else."""
     rows = select_measured_rows(results, {**(where or {}), "quantity": quantity})
     headings = {"seed": "seed", "value": quantity_name(quantity)}
-    table = Table(rows.select("seed", "value"), headings, "Ledger.")
+    table = Table(rows.select("seed", "value"), headings, "Ledger")
     stored = source_rows_of(results, quantity, rows)
     return Section(f"The {quantity_name(quantity)} was written down", (), (table,), "", stored)
 

@@ -120,7 +120,22 @@ def training_curve_chart(
         # a halo keeps the name readable where a curve goes through it
         halo = named.mark_text(**place, stroke=PAPER_COLOUR, strokeWidth=3, strokeJoin="round", aria=False)
         layers += [halo, named.mark_text(**place, color=MUTED_COLOUR)]
-    main = alt.layer(*layers, *_marks(base, y, style, x, splits, hover=hover)).properties(width=_WIDTH, height=_HEIGHT)
+    # the shape of each series at the ends of its lines, where no other mark hides it
+    tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
+    tooltips += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
+    tooltips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
+    last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
+        "datum.x === datum.last"
+    )
+    if len(style.series) > 1:  # a layer that nobody sees, which the legend reads
+        legend_marks = last.mark_point(opacity=0, size=1)
+        layers.append(legend_marks.encode(y=_y("estimate", y), shape=legend_shape(style, dashes=not splits)))
+    end_marks = last.mark_point(clip=True)
+    layers.append(end_marks.encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tooltips))
+    if hover:  # the pointer meets the marks that come last
+        hover_points = base.mark_point(size=120, opacity=0, clip=True)
+        layers.append(hover_points.encode(y=_y("estimate", y), tooltip=tooltips))
+    main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     if not overlays.rates:
         return vega_lite(main)
     chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=_GAP, bounds="flush")
@@ -150,24 +165,6 @@ def _dashes(splits: Sequence[str], style: SeriesStyle) -> alt.StrokeDash:
 
 def _y(field: str, y: Axis) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
-
-
-def _marks(base: Any, y: Axis, style: SeriesStyle, x: Axis, splits: Sequence[str], *, hover: bool) -> list[Any]:
-    """The shape of each series at the ends of its lines; where there are few points, each of them tells its numbers."""
-    tooltips = [alt.Tooltip("series:N", title="of"), *([alt.Tooltip("panel:N", title="split")] if splits else [])]
-    tooltips += [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
-    tooltips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
-    last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
-        "datum.x === datum.last"
-    )
-    end_marks = last.mark_point(clip=True).encode(y=_y("estimate", y), shape=mark_shape(style), tooltip=tooltips)
-    if len(style.series) > 1:
-        legend = legend_shape(style, dashes=not splits)
-        marks_of_legend = [last.mark_point(opacity=0, size=1).encode(y=_y("estimate", y), shape=legend)]
-    else:
-        marks_of_legend = []
-    hover_points = base.mark_point(size=120, opacity=0, clip=True).encode(y=_y("estimate", y), tooltip=tooltips)
-    return [*marks_of_legend, end_marks, *([hover_points] if hover else [])]
 
 
 def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:

@@ -81,7 +81,17 @@ def collect_table_cells(
     Raises:
         ReportError: a seed has more than one number in a cell.
     """
-    _refuse_several(results, selected_rows, paths)
+    # seeds are averaged over, and nothing else: two numbers of one seed in a cell are a mistake of the selection
+    place = pl.struct(*paths, "seed")
+    duplicates = selected_rows.filter(place.is_duplicated())
+    if not duplicates.is_empty():
+        first = duplicates.filter(place == place.first())
+        several = {name: words for name, words in varying_columns(results, first).items() if len(words) > 1}
+        differing = [f"{name} ({join_words(words)})" for name, words in several.items() if name not in paths]
+        row, column, seed = first.select(*paths, "seed").row(0)
+        place_text = f"{_spec_text(row)}, {_spec_text(column)}"
+        what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
+        raise ReportError(Issue("duplicate", "where", what, "select one of each"))
     finite = selected_rows.filter(pl.col("value").is_finite())
     groups = finite.group_by(*paths, maintain_order=True).agg("value")
     counts = unfinished_places(results, selected_rows, paths, selection or {})
@@ -164,19 +174,3 @@ def agrees_with_printed(interval: Interval, printed: str) -> bool:
 def _spec_text(label: CellLabel) -> str:
     """How a spec writes a value."""
     return label if isinstance(label, str) else f"{label:g}"
-
-
-def _refuse_several(results: Results, selected_rows: pl.DataFrame, paths: tuple[str, str]) -> None:
-    """Refuse to average over anything but seeds."""
-    place = pl.struct(*paths, "seed")
-    duplicates = selected_rows.filter(place.is_duplicated())
-    if duplicates.is_empty():
-        return
-    first = duplicates.filter(place == place.first())
-    differing = [
-        f"{k} ({join_words(v)})" for k, v in varying_columns(results, first).items() if len(v) > 1 and k not in paths
-    ]
-    row, column, seed = first.select(*paths, "seed").row(0)
-    place_text = f"{_spec_text(row)}, {_spec_text(column)}"
-    what = f"seed {seed} has {first.height} numbers at {place_text}: {'; '.join(differing) or 'twice'}"
-    raise ReportError(Issue("duplicate", "where", what, "select one of each"))

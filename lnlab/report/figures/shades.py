@@ -69,13 +69,13 @@ class ValueMatrix(Figure):
     """Numbers on shades, rows by columns.
 
     Attributes:
-        rows: names, downwards.
-        columns: names, to the right.
+        row_names: downwards.
+        column_names: to the right.
         title: of the columns.
     """
 
-    rows: Sequence[str]
-    columns: Sequence[str]
+    row_names: Sequence[str]
+    column_names: Sequence[str]
     title: str
 
     @property
@@ -85,4 +85,6 @@ class ValueMatrix(Figure):
 
     def drawing(self) -> dict[str, Json]:
         """As ``charts.value_matrix.matrix_chart``."""
-        return matrix_chart(self.rows, self.columns, self.title, self.points["estimate"].drop_nulls().to_list())
+        return matrix_chart(
+            self.row_names, self.column_names, self.title, self.points["estimate"].drop_nulls().to_list()
+        )

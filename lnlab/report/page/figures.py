@@ -57,15 +57,8 @@ def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
                 behind = f"What figure {n} shows."
                 grid = reader_grid(chart.points, chart.headings, behind, f"tables/{stem}.csv", stem)
                 figures.append(DrawnFigure(n, stem, chart=chart, spec=spec, svg=render.to_svg(spec), table=grid))
-            grids: list[Grid] = []
-            for n, table in enumerate(tables, n_tables):
-                stem, caption = f"table-{n}", f"Table {n}. {table.caption}"
-                file = f"tables/{stem}.csv"
-                if table.grid is None:  # the caption then says how many rows are not shown
-                    grids.append(reader_grid(table.rows, table.headings, caption, file, stem))
-                else:
-                    grids.append(replace(table.grid, caption=caption, file=file, stem=stem))
-            drawn.append(DrawnPart(part, tuple(figures), tuple(grids)))
+            grids = tuple(table.numbered(n) for n, table in enumerate(tables, n_tables))
+            drawn.append(DrawnPart(part, tuple(figures), grids))
         except (LabError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as error:
             drawn.append(DrawnPart(replace(part, section=None, error=error_line(error))))
     return drawn

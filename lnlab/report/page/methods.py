@@ -201,13 +201,21 @@ _NAMES_OF_PIECES = {
 
 def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], by_method: Sequence[str]) -> str:
     """The model and its stacks; of pieces that differ by method, a table says the rest."""
-    stacks = {
-        stack: _stack(settings, by_path, stack, by_method)
-        for stack in ("encoder", "decoder")
-        if f"{stack}.layers" in by_path
-    }
     if "model" not in by_path:
         return ""
+    stacks: dict[str, str] = {}
+    for stack in ("encoder", "decoder"):
+        if f"{stack}.layers" not in by_path:
+            continue
+        attention, norm, placement = (
+            "" if _differs(by_method, f"{stack}.{piece}") else _choice(settings, f"{stack}.{piece}", noun)
+            for piece, noun in (("attention", "attention"), ("norm", "norm"), ("placement", ""))
+        )
+        depths = by_path[f"{stack}.layers"]
+        layers = f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
+        built = ", ".join(filter(None, (layers, join_words(filter(None, (attention, norm))))))
+        placed = _values_in_words(by_path, f"{stack}.placement") if placement else ""
+        stacks[stack] = f"{built}, placed as {placed}" if placed else built
     if len(stacks) > 1 and len(set(stacks.values())) == 1:
         stacks_text = f"Each stack has {stacks['encoder']}."
     else:
@@ -223,20 +231,6 @@ def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Js
         of_stack = f"the {path_name(rest.split('.')[0])}" if stack in STACKS else path
         names[_NAMES_OF_PIECES.get(piece, of_stack)] = None
     return f"{text} Methods differ in {join_words(names)} (see the table)." if names else text
-
-
-def _stack(
-    settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], stack: str, by_method: Sequence[str]
-) -> str:
-    attention, norm, placement = (
-        "" if _differs(by_method, f"{stack}.{piece}") else _choice(settings, f"{stack}.{piece}", noun)
-        for piece, noun in (("attention", "attention"), ("norm", "norm"), ("placement", ""))
-    )
-    depths = by_path[f"{stack}.layers"]
-    layers = f"{join_words(map(format_value, depths), 'or')} {'layer' if depths == [1] else 'layers'}"
-    text = ", ".join(filter(None, (layers, join_words(filter(None, (attention, norm))))))
-    placed = _values_in_words(by_path, f"{stack}.placement") if placement else ""
-    return f"{text}, placed as {placed}" if placed else text
 
 
 def _choice(settings: Sequence[Mapping[str, Json]], path: str, noun: str = "") -> str:

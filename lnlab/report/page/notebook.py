@@ -161,7 +161,31 @@ def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: 
         cells.append(_code("verdicts", _VERDICTS, _text(verdict_frame(verdicts).select(_VERDICT_COLUMNS))))
     by_id = {v.claim: v for v in verdicts}
     for drawn in drawn_parts:
-        cells += _section(drawn, [by_id[c] for c in drawn.part.claims if c in by_id])
+        part = drawn.part
+        kicker = escape_markdown(part.title) if part.title else ""
+        note = part.error or (part.section.missing if part.section else "")
+        claim_items = [
+            f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(verdict_label(v))}**: "
+            f"{escape_markdown(v.says)} ({escape_markdown(statistic_text(v))})"
+            for v in (by_id[claim] for claim in part.claims if claim in by_id)
+        ]
+        body = (f"## {escape_markdown(part.head)}", kicker, escape_markdown(note), "\n".join(claim_items))
+        cells.append(_markdown(f"section-{part.number}", "\n\n".join(filter(None, body))))
+        for figure in drawn.figures:
+            caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
+            kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
+            output = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
+            source = _FIGURE.format(stem=figure.stem, points=_points_call(figure))
+            cells.append(_markdown(f"{figure.stem}-caption", caption))
+            cells.append(_code(f"{figure.stem}-figure", source, output))
+            if lines := notebook_lab.draw_call(figure):
+                cells.append(_code(f"{figure.stem}-lines", lines))
+        tables = part.section.tables if part.section else ()
+        for table, grid in zip(tables, drawn.tables, strict=True):
+            # as the cell prints it, which reads the file: exact numbers, and not what the page makes of them
+            exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
+            cells.append(_markdown(f"{grid.stem}-caption", escape_markdown(grid.caption)))
+            cells.append(_code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact)))
     cells += _lab(facts, verdicts, drawn_parts)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
@@ -246,35 +270,6 @@ def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]
         elif isinstance(value, list):
             waiting += value
     return {claim: stated[base] for claim in claims if (base := claim.partition("[")[0]) in stated}
-
-
-def _section(drawn: DrawnPart, verdicts: Sequence[Verdict]) -> list[Any]:
-    part = drawn.part
-    head = escape_markdown(part.head)
-    kicker = f"{escape_markdown(part.title)}\n\n" if part.title else ""
-    claim_items = [
-        f"- {VERDICT_SYMBOLS.get(v.verdict, '?')} **{escape_markdown(verdict_label(v))}**: "
-        f"{escape_markdown(v.says)} ({escape_markdown(statistic_text(v))})"
-        for v in verdicts
-    ]
-    note = escape_markdown(part.error) if part.error else escape_markdown(part.section.missing) if part.section else ""
-    body = "\n\n".join(p for p in (f"## {head}", kicker.strip(), note, "\n".join(claim_items)) if p)
-    cells = [_markdown(f"section-{part.number}", body)]
-    for figure in drawn.figures:
-        caption = f"**Figure {figure.number}.** {escape_markdown(figure.chart.caption)}"
-        kind = next((name for key, name in _KINDS.items() if key in figure.spec), "LayerChart")
-        output = {"image/svg+xml": figure.svg, "text/plain": f"alt.{kind}(...)"}
-        source = _FIGURE.format(stem=figure.stem, points=_points_call(figure))
-        cells.append(_markdown(f"{figure.stem}-caption", caption))
-        cells.append(_code(f"{figure.stem}-figure", source, output))
-        if lines := notebook_lab.draw_call(figure):
-            cells.append(_code(f"{figure.stem}-lines", lines))
-    tables = part.section.tables if part.section else ()
-    for table, grid in zip(tables, drawn.tables, strict=True):
-        exact = pl.read_csv(BytesIO(csv_bytes(table.rows, table.headings)))
-        cells.append(_markdown(f"{grid.stem}-caption", escape_markdown(grid.caption)))
-        cells.append(_code(grid.stem, f'pl.read_csv("{grid.file}")', _text(exact)))
-    return cells
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from lnlab.claims.claim import Verdict
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.report.compose import build_parts
-from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, write_files
-from lnlab.report.page.figures import DrawnPart, draw_parts
+from lnlab.report.page.figures import draw_parts
 from lnlab.report.page.latex import escape_latex
 from lnlab.report.paper.drawing import Width, drawn_pdf
 from lnlab.report.paper.numbers import number_definitions, sentence_with_numbers
-from lnlab.report.paper.references import Reference, bibtex, cite, cited_references
+from lnlab.report.paper.references import bibtex, cite, cited_references
 from lnlab.report.paper.tables import section_table, verdict_tables
 from lnlab.report.words.answer_text import answers_of_profile
 
@@ -65,55 +63,42 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
     references = cited_references(chain.from_iterable(texts))
     files: dict[str, bytes] = {}
     bodies = []
-    for report in reports:
-        contents, body = _spec_files(*report, references, style)
-        files |= contents
-        bodies.append(body)
+    for facts, verdicts, parts in reports:
+        name = facts.name
+        files[f"{name}-numbers.tex"] = number_definitions(name, verdicts).encode()
+        answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
+        head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
+        body = ["\n\n".join(head)]
+        for drawn in parts:
+            section = drawn.part.section
+            heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
+            for figure in drawn.figures:
+                stem = f"{name}-{figure.stem}"
+                files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, style.width, serif=style.serif)
+                text = _FIGURE.format(
+                    environment="figure" if width == "column" else "figure*",
+                    file=stem,
+                    headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
+                    caption=escape_latex(figure.chart.caption),
+                    label=f"fig:{name}:{figure.number}",
+                )
+                files[f"{stem}.tex"] = text.encode()
+                body.append(rf"\input{{{stem}}}")
+            for grid in drawn.tables:
+                if (table := section_table(name, grid)) is not None:
+                    files[f"{name}-{grid.stem}.tex"] = table.encode()
+                    body.append(rf"\input{{{name}-{grid.stem}}}")
+        judged = [verdict for verdict in verdicts if verdict.primary or not style.primary]
+        tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
+        if tables:
+            files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
+            body.append(rf"\input{{{name}-verdicts}}")
+        bodies.append("\n".join([*body, r"\clearpage"]))  # figures that float stay in the section of their spec
     inputs = "\n".join(rf"\input{{{name}-numbers}}" for name in names)
     article = _ARTICLE.format(inputs=inputs, body="\n".join(bodies))
     return write_files(
         out, {"article.tex": article.encode(), "references.bib": bibtex(references).encode(), **files}, ()
     )
-
-
-def _spec_files(
-    facts: ReportFacts,
-    verdicts: Sequence[Verdict],
-    parts: Sequence[DrawnPart],
-    references: Sequence[Reference],
-    style: PaperStyle,
-) -> tuple[dict[str, bytes], str]:
-    """The files of a spec, and its section of the article."""
-    name = facts.name
-    files = {f"{name}-numbers.tex": number_definitions(name, verdicts).encode()}
-    answers = [sentence_with_numbers(str(a["says"]), name, verdicts) for a in answers_of_profile(facts)]
-    head = (rf"\section{{{escape_latex(facts.title)}}}", escape_latex(facts.question), *answers)
-    body = ["\n\n".join(head)]
-    for drawn in parts:
-        section = drawn.part.section
-        heading = (drawn.part.heading or (section.finding if section else "")).strip().rstrip(".")
-        for figure in drawn.figures:
-            stem = f"{name}-{figure.stem}"
-            files[f"{stem}.pdf"], width = drawn_pdf(figure.spec, style.width, serif=style.serif)
-            text = _FIGURE.format(
-                environment="figure" if width == "column" else "figure*",
-                file=stem,
-                headline=rf"\textbf{{{escape_latex(heading)}.}} " if heading else "",
-                caption=escape_latex(figure.chart.caption),
-                label=f"fig:{name}:{figure.number}",
-            )
-            files[f"{stem}.tex"] = text.encode()
-            body.append(rf"\input{{{stem}}}")
-        for grid in drawn.tables:
-            if (table := section_table(name, grid)) is not None:
-                files[f"{name}-{grid.stem}.tex"] = table.encode()
-                body.append(rf"\input{{{name}-{grid.stem}}}")
-    judged = [verdict for verdict in verdicts if verdict.primary or not style.primary]
-    tables = list(verdict_tables(facts, judged, cite(facts.source.get("cite", ""), references)))
-    if tables:
-        files[f"{name}-verdicts.tex"] = "\n".join(tables).encode()
-        body.append(rf"\input{{{name}-verdicts}}")
-    return files, "\n".join([*body, r"\clearpage"])
 
 
 _FIGURE = r"""\begin{{{environment}}}[tp]

@@ -103,14 +103,10 @@ def candidates(
     how_many = f"{near} of {count_noun(len(complete), 'candidate')} {verb}" if near else "No candidate is"
     within = f"{how_many} within {format_value(at_most)} steps of the grid of the published boundaries"
     finding = f"{within}; nearest comes “{complete[0].name}” with {format_short(complete[0].error)}"
-    return Section(finding, tables=(_table(ranked),), missing=missing_note, rows=rows)
-
-
-def _table(scores: Sequence[CandidateScore]) -> Table:
-    headings = list(dict.fromkeys(_heading(column.printed) for score in scores for column in score.columns))
+    headings = list(dict.fromkeys(_heading(column.printed) for score in ranked for column in score.columns))
     entries: list[tuple[object, ...]] = []
     body: list[tuple[Cell, ...]] = []
-    for score in scores:
+    for score in ranked:
         agree, cells = score.agreeing
         errors = list(score.errors.values())
         leading = (score.name, score.error, *_bounds(errors), len(errors), agree, cells)
@@ -124,18 +120,21 @@ def _table(scores: Sequence[CandidateScore]) -> Table:
         off = nonbreaking(format_interval(score.error, *_bounds(errors)))
         counted = f"{agree} of {cells}".replace(" ", "\u00a0")
         body.append(((score.name, False), *((text, True) for text in (off, counted, *texts))))
-    rows = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
-    caption = (
+    exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
+    table = Table(
+        exact,
+        dict(zip(_SCHEMA, _WORDS, strict=True)),
         "Candidates, the nearest first. Steps off: how far their boundaries of convergence lie from the published ones "
         "on average over columns, in steps of the grid of learning rates. Cells: how many are as published by the "
         f"majority of seeds. The other columns: how many steps a boundary lies above (+) or below ({MINUS}) the "
-        "published one, on average over the tables that have such a column; without a bracket all seeds agree. "
-        f"{MEAN.sentence(rows, '', 'in brackets')}"
+        "published one, on average over the tables that have such a column; without a bracket all seeds agree",
+        Grid("", ("candidate", "steps off", "cells", *headings), tuple(body)),
+        statistics=((MEAN, exact),),
+        notes=()
+        if all(score.whole for score in ranked)
+        else ("Those of which fewer columns were run stand last, whatever their distance.",),
     )
-    if not all(score.whole for score in scores):
-        caption += " Those of which fewer columns were run stand last, whatever their distance."
-    grid = Grid("", ("candidate", "steps off", "cells", *headings), tuple(body))
-    return Table(rows, dict(zip(_SCHEMA, _WORDS, strict=True)), caption, grid)
+    return Section(finding, tables=(table,), missing=missing_note, rows=rows)
 
 
 def _bounds(numbers: Sequence[float]) -> tuple[float, float] | tuple[None, None]:

@@ -18,7 +18,6 @@ from lnlab.report.data.basin_runs import choices_sentences
 from lnlab.report.data.convergence_cells import (
     AGREEMENT_MARKS,
     OUTCOME_LETTERS,
-    CellAddress,
     ConvergenceCell,
     boundary_error_text,
     cell_description,
@@ -41,6 +40,9 @@ from lnlab.report.words.wording import format_value, in_variant, join_words, two
 from lnlab.tables import Results
 
 _STYLES = {"own": "own", "agrees": "supported", "differs": "contradicted", "half": "undecided", "missing": "not"}
+_NOT_IN_GRID = MatrixCell(
+    printed="", ours="", seeds="", mark="", style=_STYLES["own"], says="not in the grid", target=""
+)
 _SHARE = {"low": pl.Float64, "high": pl.Float64}
 _SCHEMA = {"table": pl.String, "rate": pl.Float64, "column": pl.String, "published": pl.String, "here": pl.String}
 _SCHEMA |= {"k": pl.Int64, "n": pl.Int64, **_SHARE, "agreement": pl.String, "time": pl.Float64, "others": pl.String}
@@ -81,14 +83,41 @@ def convergence_table(
     blocks = []
     for name, table_cells in _by_table(reproduced_cells):
         heads = list(dict.fromkeys(cell.word for cell in table_cells))
-        by_place = {(cell.rate, cell.word): cell for cell in table_cells}
-        # columns may have grids of their own, or one chosen rate each
-        grid = tuple(
-            (format_value(rate), tuple(_cell(by_place.get((rate, head)), stems) for head in heads))
+        # columns may have grids of their own, or one chosen rate each: the others have nothing at that rate
+        lines = {
+            rate: dict.fromkeys(heads, _NOT_IN_GRID)
             for rate in sorted({cell.rate for cell in table_cells}, reverse=True)
-        )
-        blocks.append(MatrixTable(name, tuple(map(norm_name, heads)), grid))
-    details = tuple(_details(results, reproduced_cells, stems)) if curves else ()
+        }
+        for cell in table_cells:
+            lines[cell.rate][cell.word] = MatrixCell(
+                printed=_printed_letter(cell),
+                ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
+                seeds=f"{cell.k}/{cell.n}" if cell.judged else "",
+                mark=AGREEMENT_MARKS[cell.state],
+                style=_STYLES[cell.state],
+                says=cell_description(cell),
+                target=stems.get(cell.place, ""),
+                shade=round(4 * cell.k / cell.n) if cell.judged else None,
+            )
+        of_rates = tuple((format_value(rate), tuple(line.values())) for rate, line in lines.items())
+        blocks.append(MatrixTable(name, tuple(map(norm_name, heads)), of_rates))
+    # the losses of every cell: of the training batches, thinned, and of the validation split
+    details = []
+    if curves:
+        traces = {
+            "train": _lines(thinned_losses(results)),
+            "validation": _lines(loss_rows(results, "nll", "validation")),
+        }
+        for cell in reproduced_cells:
+            runs = {course.run: judged.converged for _, course, judged in cell.judged}
+            drawn = [
+                Trace(finite_prefix(traces[split].get(run, [])), split, converged)
+                for run, converged in runs.items()
+                for split in traces
+            ]
+            entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
+            drawing = draw_traces(drawn, max(entropies, default=None))
+            details.append(CellDetails(stems[cell.place], cell_name(cell), cell_sentences(cell), drawing))
     notes = []
     if cells is not None and printed is not None:
         notes.append(f"Agreement: {'; '.join(agreement_remarks(printed))}.")
@@ -101,8 +130,16 @@ def convergence_table(
             some = f"the {n_run} printed cells that were run, of {n_printed}"
             which = f"all {n_printed} printed cells" if n_run == n_printed else some
             notes.append(f"Of {which}, trivial rules get right: {score_list}.")
-    notes.append(_rule_note(criterion))
-    matrix = Matrix(tuple(blocks), tuple(notes), details, compared=printed is not None)
+    rule = convergences[criterion["rule"]]  # in words: when a run has converged
+    formula = rule.summary.replace("``", "").rstrip(".")
+    mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
+    parameters = ", ".join(f"{name} {format_value(p.default)}" for name, p in rule.keywords.items())
+    notes.append(
+        f"The rule, “{rule.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. "
+        "L_e is the loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the "
+        "majority of the seeds, each judged alone."
+    )
+    matrix = Matrix(tuple(blocks), tuple(notes), tuple(details), compared=printed is not None)
     shown_runs = pl.concat([column.runs.select("run") for column in columns]).unique()
     choices = choices_sentences(decisions, results, shown_runs, RATE_PATH, "learning rates")
     if printed is None:
@@ -111,7 +148,46 @@ def convergence_table(
         agree = sum(cell.state == "agrees" for cell in reproduced_cells)
         off = boundary_error_text(printed, boundary_errors(printed))
         finding = f"{agree} of {len(reproduced_cells)} cells are as published{f'; {off}' if off else ''}"
-    table = _table(reproduced_cells, matrix, choices)
+    entries: list[tuple[object, ...]] = []
+    for cell in reproduced_cells:
+        low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
+        letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
+        ours = (cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
+        entries.append((cell.table, cell.rate, cell.word, *letters, *ours))
+    exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
+    if matrix.compared:
+        subject = (
+            "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
+            "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not"
+        )
+    else:
+        at_rates = "" if choices else " at each learning rate"
+        subject = f"How many of the seeds converge{at_rates}. C: most do. N: most do not"
+        named = [] if any(cell.table for cell in reproduced_cells) else ["table"]
+        exact = exact.drop("published", "agreement", *named)
+    # for papers: a row for each rate of each table, in each column all of a cell
+    heads = list(dict.fromkeys(cell.word for cell in reproduced_cells))
+    body: list[tuple[Cell, ...]] = []
+    for name, group in _by_table(reproduced_cells):
+        by_place = {(cell.rate, cell.word): cell for cell in group}
+        for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
+            texts = []
+            for there in (by_place.get((rate, head)) for head in heads):
+                here = f"{OUTCOME_LETTERS[there.majority]} {there.k}/{there.n} " if there and there.judged else ""
+                if there is None or there.printed is None:
+                    texts.append(here.strip() or "–")
+                else:
+                    texts.append(f"{_printed_letter(there)}, {here}{AGREEMENT_MARKS[there.state]}")
+            body.append(
+                (("" if index else name, False), (format_value(rate), True), *((text, False) for text in texts))
+            )
+    table = Table(
+        exact,
+        {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in exact.columns},
+        subject,
+        Grid("", ("table", "learning rate", *map(norm_name, heads)), tuple(body), view=matrix),
+        notes=(choices,) if choices else (),
+    )
     return Section(finding, tables=(table,), missing=unjudged_runs(results, columns), rows=rows)
 
 
@@ -119,56 +195,9 @@ def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[Converge
     return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.table)]
 
 
-def _cell(cell: ConvergenceCell | None, stems: Mapping[CellAddress, str]) -> MatrixCell:
-    if cell is None:
-        return MatrixCell(
-            printed="", ours="", seeds="", mark="", style=_STYLES["own"], says="not in the grid", target=""
-        )
-    return MatrixCell(
-        printed=_printed_letter(cell),
-        ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
-        seeds=f"{cell.k}/{cell.n}" if cell.judged else "",
-        mark=AGREEMENT_MARKS[cell.state],
-        style=_STYLES[cell.state],
-        says=cell_description(cell),
-        target=stems.get(cell.place, ""),
-        shade=round(4 * cell.k / cell.n) if cell.judged else None,
-    )
-
-
-def _details(results: Results, cells: Sequence[ConvergenceCell], stems: Mapping[CellAddress, str]) -> list[CellDetails]:
-    """The losses of every cell: of the training batches, thinned, and of the validation split."""
-    traces = {"train": _lines(thinned_losses(results)), "validation": _lines(loss_rows(results, "nll", "validation"))}
-    details = []
-    for cell in cells:
-        outcomes = {course.run: judged.converged for _, course, judged in cell.judged}
-        lines = [
-            Trace(finite_prefix(traces[name].get(run, [])), name, converged)
-            for run, converged in outcomes.items()
-            for name in traces
-        ]
-        entropies = [course.curve.entropy for _, course, _ in cell.judged if course.curve.entropy is not None]
-        drawing = draw_traces(lines, max(entropies, default=None))
-        details.append(CellDetails(stems[cell.place], cell_name(cell), cell_sentences(cell), drawing))
-    return details
-
-
 def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:
     groups = rows.sort("step", maintain_order=True).group_by("run", maintain_order=True).agg("step", "value")
     return {run: list(zip(steps, values, strict=True)) for run, steps, values in groups.iter_rows()}
-
-
-def _rule_note(criterion: Mapping[str, str]) -> str:
-    """When a run has converged."""
-    entry = convergences[criterion["rule"]]
-    formula = entry.summary.replace("``", "").rstrip(".")
-    mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
-    parameters = ", ".join(f"{name} {format_value(p.default)}" for name, p in entry.keywords.items())
-    return (
-        f"The rule, “{entry.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. L_e is the "
-        "loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the majority of the seeds, "
-        "each judged alone."
-    )
 
 
 def _chosen_finding(columns: Sequence[RatesColumn]) -> str:
@@ -201,43 +230,6 @@ def _own_finding(columns: Sequence[RatesColumn]) -> str:
     if len(set(rates)) == 1:
         clauses = [f"{rates[0]} with {'both' if len(rates) == 2 else f'all {len(rates)}'}"]
     return f"The largest learning rate at which most seeds converge is {two_at_most(clauses, sentences=False)}"
-
-
-def _table(cells: Sequence[ConvergenceCell], matrix: Matrix, choices: str) -> Table:
-    entries: list[tuple[object, ...]] = []
-    for cell in cells:
-        low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
-        letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
-        ours = (cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
-        entries.append((cell.table, cell.rate, cell.word, *letters, *ours))
-    frame = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
-    if matrix.compared:
-        caption = "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
-        caption += "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not."
-    else:
-        caption = "How many of the seeds converge at each learning rate. C: most do. N: most do not."
-        if choices:
-            caption = "How many of the seeds converge. C: most do. N: most do not."
-        frame = frame.drop("published", "agreement", *([] if any(cell.table for cell in cells) else ["table"]))
-    headings = {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in frame.columns}
-    # for papers: a row for each rate of each table, in each column all of a cell
-    columns = list(dict.fromkeys(cell.word for cell in cells))
-    rows: list[tuple[Cell, ...]] = []
-    for name, group in _by_table(cells):
-        by_place = {(cell.rate, cell.word): cell for cell in group}
-        for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
-            texts = []
-            for there in (by_place.get((rate, column)) for column in columns):
-                here = f"{OUTCOME_LETTERS[there.majority]} {there.k}/{there.n} " if there and there.judged else ""
-                if there is None or there.printed is None:
-                    texts.append(here.strip() or "–")
-                else:
-                    texts.append(f"{_printed_letter(there)}, {here}{AGREEMENT_MARKS[there.state]}")
-            rows.append(
-                (("" if index else name, False), (format_value(rate), True), *((text, False) for text in texts))
-            )
-    grid = Grid("", ("table", "learning rate", *map(norm_name, columns)), tuple(rows), view=matrix)
-    return Table(frame, headings, " ".join(filter(None, (caption, choices))), grid)
 
 
 def _printed_letter(cell: ConvergenceCell) -> str:

@@ -49,9 +49,9 @@ def evidence(results: Results, verdicts: Sequence[Verdict]) -> Section:
         reason=pl.when(missing).then("reason"),
         file=pl.col("sha256").str.slice(0, 12),
     )
-    caption = (
+    subject = (
         "Verdicts that were read from the reports of other experiments. Estimates have the interval, the statistic and "
-        "the number of seeds of their own page; the file of the table has them, and the digest of what was read."
+        "the number of seeds of their own page; the file of the table has them, and the digest of what was read"
     )
     body: list[tuple[Cell, ...]] = []
     for row in rows.iter_rows(named=True):
@@ -62,5 +62,5 @@ def evidence(results: Results, verdicts: Sequence[Verdict]) -> Section:
         texts = (row["citing"], row["spec"], row["says"] or row["claim"], nonbreaking(f"{symbol} {verdict}"))
         seeds = "–" if row["n"] is None else str(row["n"])
         body.append((*((text, False) for text in texts), (interval, True), (seeds, True)))
-    table = Table(rows.select(*_HEADINGS), _HEADINGS, caption, Grid("", _COLUMNS, tuple(body)))
+    table = Table(rows.select(*_HEADINGS), _HEADINGS, subject, Grid("", _COLUMNS, tuple(body)))
     return Section(finding, tables=(table,))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -39,6 +39,7 @@ _MEAN_QUANTITIES = ("curvature_trace", "frobenius_norm", "negative_mass")
 """What is a mean over start vectors, and so has a standard error."""
 _OUTLIER_QUANTITIES = ("outliers", "bulk_radius")
 OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
+_MEAN_THAT_JUDGES = replace(MEAN, spread=f"{MEAN.spread}, the only one that judges a difference between variants")
 _SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
 _SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _HEADINGS = dict(
@@ -94,8 +95,59 @@ def extremes(
         return Section("No spectrum has been measured yet", missing=missing_runs_sentence(runs), rows=stored_rows)
     selected = Results(results.runs, results.axes, {**results.tables, "spectra": rows.drop("series", "line")})
     entries = [entry for name in names for entry in _variant_entries(name, selected, labels)]
-    of_matrix = ([e for e in entries if e.matrix == name] for name in dict.fromkeys(e.matrix for e in entries))
-    tables = tuple(_table(group, first=not index) for index, group in enumerate(of_matrix))
+    tables: list[Table] = []
+    for matrix in dict.fromkeys(e.matrix for e in entries):
+        group = [e for e in entries if e.matrix == matrix]
+        texts_by_entry = {(e.variant, e.statistic, e.number): e.text for e in group}
+        columns = [
+            quantity
+            for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES, *_OUTLIER_QUANTITIES)
+            if any(e.number == quantity for e in group)
+        ]
+        grid_rows: list[tuple[Cell, ...]] = []
+        for variant in dict.fromkeys(e.variant for e in group):
+            head = variant
+            for statistic in (OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS):
+                texts = [texts_by_entry.get((variant, statistic, quantity)) for quantity in columns]
+                if any(texts):
+                    grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
+                    head = ""  # the variant stands once, beside its first line
+        exact = pl.DataFrame([vars(e) for e in group], schema=_SCHEMA, orient="row")
+        grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
+        if tables:
+            tables.append(Table(exact, _HEADINGS, f"{matrix}, in the same way", grid))
+            continue
+        vectors, parts = (
+            max((e.n for e in group if e.statistic == spread), default=0)
+            for spread in (OVER_START_VECTORS, OVER_BATCH_PARTS)
+        )
+        notes = []
+        if any(e.statistic == RESIDUAL for e in group):
+            notes.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
+        if vectors:
+            notes.append(
+                f"Vectors: the standard error over {vectors} start vectors within a seed, an error of the estimate."
+            )
+        if parts:
+            notes.append(f"Batches: the standard deviation over {parts} parts of the data within a seed.")
+        if any(e.number == "outliers" for e in group):
+            notes.append(
+                "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else "
+                "reaches; neither is reported for a run whose vectors were not kept orthogonal, as ghosts would be "
+                "counted."
+            )
+        tables.append(
+            Table(
+                exact,
+                _HEADINGS,
+                f"{matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the share of "
+                "eigenvalues below zero, float32's rounding left out",
+                grid,
+                statistics=((_MEAN_THAT_JUDGES, exact.filter(statistic=OVER_SEEDS)),),
+                marks="Seeds",
+                notes=tuple(notes),
+            )
+        )
     # how large the largest eigenvalue of the first matrix is, and how far the ends may be off
     first = entries[0].matrix
     maxima = [e for e in entries if (e.matrix, e.number, e.statistic) == (first, "largest_eigenvalue", OVER_SEEDS)]
@@ -103,7 +155,7 @@ def extremes(
     finding = f"The largest eigenvalue of the {first} is {by_variant}"
     if residuals := [e.estimate for e in entries if (e.matrix, e.statistic) == (first, RESIDUAL)]:
         finding += f"; an eigenvalue lies within {format_short(max(residuals))} of each end"
-    return Section(finding, tables=tables, missing=missing_runs_sentence(runs), rows=stored_rows)
+    return Section(finding, tables=tuple(tables), missing=missing_runs_sentence(runs), rows=stored_rows)
 
 
 def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> Iterator[_Entry]:
@@ -151,55 +203,3 @@ def _spreads(quantities: Sequence[str], rows: pl.DataFrame, over: str) -> Iterat
             variance = variances["value"] / variances["n"] if over == "draw" else variances["value"]
             size = math.sqrt(max(0.0, float(variance.mean())))  # type: ignore[arg-type]
             yield quantity, size, int(variances["n"].max())  # type: ignore[arg-type]
-
-
-def _table(entries: Sequence[_Entry], *, first: bool) -> Table:
-    """Of one matrix."""
-    texts_by_entry = {(e.variant, e.statistic, e.number): e.text for e in entries}
-    columns = [
-        quantity
-        for quantity in (*_RESIDUAL_OF_END, *_MEAN_QUANTITIES, *_OUTLIER_QUANTITIES)
-        if any(e.number == quantity for e in entries)
-    ]
-    grid_rows: list[tuple[Cell, ...]] = []
-    for variant in dict.fromkeys(e.variant for e in entries):
-        head = variant
-        for statistic in (OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS):
-            texts = [texts_by_entry.get((variant, statistic, quantity)) for quantity in columns]
-            if any(texts):
-                grid_rows.append(((head, False), (statistic, False), *((text or "–", True) for text in texts)))
-                head = ""
-    rows = pl.DataFrame([vars(e) for e in entries], schema=_SCHEMA, orient="row")
-    grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
-    caption = _caption(entries, rows) if first else f"{entries[0].matrix}, in the same way."
-    return Table(rows, _HEADINGS, caption, grid)
-
-
-def _caption(entries: Sequence[_Entry], rows: pl.DataFrame) -> str:
-    n = {
-        statistic: max((e.n for e in entries if e.statistic == statistic), default=0)
-        for statistic in (OVER_START_VECTORS, OVER_BATCH_PARTS)
-    }
-    over_seeds = rows.filter(statistic=OVER_SEEDS)
-    sentences = [
-        f"{entries[0].matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the "
-        "share of eigenvalues below zero, float32's rounding left out. "
-        + MEAN.sentence(
-            over_seeds, "Seeds", "in brackets", note=", the only one that judges a difference between variants"
-        )
-    ]
-    if any(e.statistic == RESIDUAL for e in entries):
-        sentences.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
-    if n[OVER_START_VECTORS]:
-        sentences.append(
-            f"Vectors: the standard error over {n[OVER_START_VECTORS]} start vectors within a seed, "
-            "an error of the estimate."
-        )
-    if n[OVER_BATCH_PARTS]:
-        sentences.append(f"Batches: the standard deviation over {n[OVER_BATCH_PARTS]} parts of the data within a seed.")
-    if any(e.number == "outliers" for e in entries):
-        sentences.append(
-            "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else reaches; "
-            "neither is reported for a run whose vectors were not kept orthogonal, as ghosts would be counted."
-        )
-    return " ".join(sentences)

@@ -1,7 +1,7 @@
 """What became of every run: a table of how many finished, diverged and learned, and where they ended."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -61,14 +61,6 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
     if runs["status"].null_count() == runs.height:
         return Section("No run has ended yet", missing=missing_runs_sentence(runs), rows=rows)
     columns = [q for q in quantities if q != _LEARNED and any(variant.numbers[q] for variant in variants)]
-    table = _table(variants, quantities, columns, selection)
-    return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
-
-
-def _table(
-    variants: Sequence[SeriesOutcome], quantities: Sequence[str], columns: Sequence[str], where: Mapping[str, Json]
-) -> Table:
-    """Exact, one row an entry, and for readers one row per variant."""
     learned = _LEARNED in quantities
     others = any(variant.others for variant in variants)
     body: list[tuple[Cell, ...]] = []
@@ -81,34 +73,38 @@ def _table(
             f"{variant.finished}/{n}{stopped}",
             f"{len(variant.diverged)}/{n}{f' at step {steps}' if steps else ''}",
         )
-        numbers = [f"{_learned(variant)}/{n}"] if learned else []
-        numbers += [median_with_range(variant.numbers[quantity]) for quantity in columns]
-        numbers += [str(variant.others)] if others else []
-        body.append((*((text, False) for text in (variant.name, *texts)), *((text, True) for text in numbers)))
+        cells = [f"{_learned(variant)}/{n}"] if learned else []
+        cells += [median_with_range(variant.numbers[quantity]) for quantity in columns]
+        cells += [str(variant.others)] if others else []
+        body.append((*((text, False) for text in (variant.name, *texts)), *((text, True) for text in cells)))
         counts = {"finished": variant.finished, "diverged": len(variant.diverged), "missing": variant.others}
         counts |= {"learned": _learned(variant)} if learned else {}
         entries += [(variant.name, name, float(count), None, None, n) for name, count in counts.items()]
         entries += [
-            (variant.name, quantity_name(quantity), median_or_none(values), *(values[:1] or (None,)),
-             *(values[-1:] or (None,)), len(values))
-            for quantity, values in variant.numbers.items()
+            (variant.name, quantity_name(quantity), median_or_none(ranked), *(ranked[:1] or (None,)),
+             *(ranked[-1:] or (None,)), len(ranked))
+            for quantity, ranked in variant.numbers.items()
         ]  # fmt: skip
-    rows = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
-    sentences = [
-        "How the runs of each variant ended: how many of all finished, how many diverged and after which update."
-    ]
+    exact = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
+    subject = "How the runs of each variant ended: how many of all finished, how many diverged and after which update"
     if learned:
-        best = reference_text({**where, "quantity": _LEARNED})
+        best = reference_text({**selection, "quantity": _LEARNED})
         scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
-        sentences.append(f"A run has learned if its learned fraction is above 0.9: {scale}.")
+        subject += f". A run has learned if its learned fraction is above 0.9: {scale}"
     if columns:
-        what = "; ".join(map(quantity_with_unit, columns))
-        of_columns = rows.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
-        over_runs = MEDIAN_AND_RANGE.sentence(of_columns, "", "in brackets", of="run")
-        sentences.append(f"Columns: {what}. {over_runs} A run that diverged ranks worst.")
+        subject += f". Columns: {'; '.join(map(quantity_with_unit, columns))}"
+    of_columns = exact.filter(pl.col("what").is_in([quantity_name(column) for column in columns]))
     heads = ("variant", "finished", "diverged", *(["learned"] if learned else []), *map(quantity_name, columns))
-    grid = Grid("", (*heads, *(["missing"] if others else [])), tuple(body))
-    return Table(rows, OUTCOME_HEADINGS, " ".join(sentences), grid)
+    table = Table(
+        exact,
+        OUTCOME_HEADINGS,
+        subject,
+        Grid("", (*heads, *(["missing"] if others else [])), tuple(body)),
+        statistics=((MEDIAN_AND_RANGE, of_columns),),
+        replicate="run",
+        notes=("A run that diverged ranks worst.",) if columns else (),
+    )
+    return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
 
 
 def median_with_range(values: Sequence[float], infinite: str = _DIVERGED) -> str:

@@ -9,7 +9,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.axes import logarithmic_axis
 from lnlab.report.data.figure import estimate_headings
-from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, Profiles, collect_profiles
+from lnlab.report.data.profiles import MAX_PROFILE_POINTS, LineEnd, collect_profiles
 from lnlab.report.figures.lines import value_axis
 from lnlab.report.figures.multiples import SmallMultiples, lines_beyond, multiples_finding
 from lnlab.report.section import Section, Table, empty_section, sections
@@ -80,19 +80,10 @@ def small_multiples(
             **estimate_headings(name),
         },
     )
-    return figure.section(_table(profiles, name, panel, line, place))
-
-
-def _table(profiles: Profiles, name: str, panel: str, line: str, place: str) -> Table:
-    """Last over first of every line: exact, one row a line, and for readers a panel a row."""
+    # last over first of every line: exact, one row a line, and for readers a panel a row
     entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in profiles.line_ends.items()]
-    rows = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
-    caption = (
-        f"The {name} of the last {place} over that of the first, by {panel} and {line}. "
-        f"{GEOMETRIC_MEAN.sentence(profiles.points, '', 'in brackets')}"
-    )
     body: list[tuple[Cell, ...]] = []
     for of_panel in profiles.panels:
         texts = []
@@ -105,7 +96,14 @@ def _table(profiles: Profiles, name: str, panel: str, line: str, place: str) -> 
             of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
             texts.append(nonbreaking(format_interval(estimate, low, high)) + of)
         body.append(((of_panel, False), *((text, True) for text in texts)))
-    return Table(rows, headings, caption, Grid("", (panel, *profiles.names), tuple(body)))
+    table = Table(
+        pl.DataFrame(entries, schema=_SCHEMA, orient="row"),
+        headings,
+        f"The {name} of the last {place} over that of the first, by {panel} and {line}",
+        Grid("", (panel, *profiles.names), tuple(body)),
+        statistics=((GEOMETRIC_MEAN, profiles.points),),
+    )
+    return figure.section(table)
 
 
 def _numbers(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:

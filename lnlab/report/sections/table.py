@@ -1,7 +1,6 @@
 """A quantity as a table, settings by settings: estimates over seeds, and below them what a source prints."""
 
 import math
-from collections.abc import Sequence
 
 import polars as pl
 
@@ -74,64 +73,55 @@ def table(
         return Section(finding, missing=missing_note)
     cells = collect_table_cells(results, selected, (rows, columns), requested, published or {}, selection)
     finding = _finding(cells, quantity, requested[0])
-    charts = (_matrix(cells, selected, quantity, requested[0], finding),) if matrix else ()
+    row_name, column_name = path_name(rows), path_name(columns)
+    charts: tuple[ValueMatrix, ...] = ()
+    if matrix:
+        names = {label: _row(cells, label) for label in cells.rows}
+        places = list(cells.columns)
+        placed = selected.filter(pl.col("value").is_finite()).with_columns(
+            panel=pl.lit(None, pl.String),
+            series=pl.col(rows).replace_strict(names, return_dtype=pl.String),
+            line=pl.col(rows).replace_strict(list(names), range(len(names)), return_dtype=pl.Int32),
+            x=pl.col(columns).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
+        )
+        seeds = as_seeds(placed).sort("line", "x", "seed")
+        drawn = _STATISTICS[requested[0]]
+        points = median_points(seeds) if drawn == MEDIAN else mean_points(seeds, log=drawn == GEOMETRIC_MEAN)
+        figure = ValueMatrix(
+            data=FigureData(seeds=seeds, points=points, missing="", rows={}),
+            row_names=[*names.values()],
+            column_names=[*cells.columns.values()],
+            title=column_name,
+            statistic=drawn,
+            subject=f"{quantity_definition(quantity)} by {row_name} and {column_name}",
+            notes=("The larger, the more a cell stands out from the page.",),
+            shows=f"Matrix of the {quantity_with_unit(quantity)}, {row_name} by {column_name}",
+            finding=finding,
+            headings={
+                "series": row_name,
+                "x": f"column, {column_name}",
+                **estimate_headings(quantity_name(quantity), "low", "high"),
+            },
+        )
+        charts = (figure,)
     stored_rows = source_rows_of(results, quantity, selected)
-    exact_table = _table(cells, quantity, requested)
-    return Section(finding, charts, (exact_table,), missing=missing_note, rows=stored_rows)
-
-
-def _matrix(cells: TableCells, selected: pl.DataFrame, quantity: str, name: StatisticName, finding: str) -> ValueMatrix:
-    """Rows by columns as a figure."""
-    row, column = map(path_name, cells.paths)
-    names = {label: _row(cells, label) for label in cells.rows}
-    places = list(cells.columns)
-    placed = selected.filter(pl.col("value").is_finite()).with_columns(
-        panel=pl.lit(None, pl.String),
-        series=pl.col(cells.paths[0]).replace_strict(names, return_dtype=pl.String),
-        line=pl.col(cells.paths[0]).replace_strict(list(names), range(len(names)), return_dtype=pl.Int32),
-        x=pl.col(cells.paths[1]).replace_strict(places, range(len(places)), return_dtype=pl.Float64),
-    )
-    seeds = as_seeds(placed).sort("line", "x", "seed")
-    statistic = _STATISTICS[name]
-    points = median_points(seeds) if name == "median" else mean_points(seeds, log=statistic == GEOMETRIC_MEAN)
-    return ValueMatrix(
-        data=FigureData(seeds=seeds, points=points, missing="", rows={}),
-        rows=[*names.values()],
-        columns=[*cells.columns.values()],
-        title=column,
-        statistic=statistic,
-        subject=f"{quantity_definition(quantity)} by {row} and {column}",
-        notes=("The larger, the more a cell stands out from the page.",),
-        shows=f"Matrix of the {quantity_with_unit(quantity)}, {row} by {column}",
-        finding=finding,
-        headings={
-            "series": row,
-            "x": f"column, {column}",
-            **estimate_headings(quantity_name(quantity), "low", "high"),
-        },
-    )
-
-
-def _table(cells: TableCells, quantity: str, statistics: Sequence[StatisticName]) -> Table:
-    """The exact table, one row an entry, and the one that readers see: a line a statistic, and one for the print."""
-    row_name, column_name = map(path_name, cells.paths)
-    has_names = len(statistics) > 1 or bool(cells.printed)  # a column says which line is of which statistic
+    has_names = len(requested) > 1 or bool(cells.printed)  # a column says which line is of which statistic
     entries: list[tuple[object, ...]] = []
     body: list[tuple[Cell, ...]] = []
     for label in cells.rows:
         row = _row(cells, label)
-        places = [(label, column) for column in cells.columns]
-        for place in places:
-            names = (row, cells.columns[place[1]])
-            for statistic in statistics:
+        of_row = [(label, column) for column in cells.columns]
+        for place in of_row:
+            named = (row, cells.columns[place[1]])
+            for statistic in requested:
                 if ci := cells.intervals.get((place, statistic)):
-                    entries.append((*names, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
+                    entries.append((*named, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
             if place in cells.printed:
-                entries.append((*names, _PUBLISHED, float(cells.printed[place]), None, None, None))
+                entries.append((*named, _PUBLISHED, float(cells.printed[place]), None, None, None))
         lines: dict[str, list[str]] = {}
-        for statistic in statistics:
+        for statistic in requested:
             texts = lines.setdefault(_STATISTICS[statistic].centre, [])
-            for place in places:
+            for place in of_row:
                 ci = cells.intervals.get((place, statistic))
                 if place in cells.unfinished or ci is None:
                     texts.append(cells.unfinished.get(place, "–"))
@@ -139,27 +129,29 @@ def _table(cells: TableCells, quantity: str, statistics: Sequence[StatisticName]
                     texts.append(nonbreaking(format_short(ci.estimate)))
                 else:
                     texts.append(nonbreaking(format_interval(ci.estimate, *_bounds(ci))))
-        if any(place in cells.printed for place in places):
-            lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in places]
+        if any(place in cells.printed for place in of_row):
+            lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in of_row]
         for index, (name, texts) in enumerate(lines.items()):
             head: tuple[Cell, ...] = (("" if index else row, False), *([(name, False)] if has_names else []))
             body.append((*head, *((text, True) for text in texts)))
     exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
-    of_statistics = [(_STATISTICS[name], exact.filter(statistic=_STATISTICS[name].centre)) for name in statistics]
-    sentences = [f"{quantity_definition(quantity)} by {row_name} and {column_name}."]
-    sentences += [statistic.sentence(rows, "", "in brackets") for statistic, rows in of_statistics if rows.height]
-    if cells.printed:
-        sentences.append("Published: what the source prints.")
+    notes = ["Published: what the source prints."] if cells.printed else []
     if cells.strays:
         verb = "has" if cells.strays == 1 else "have"
-        sentences.append(f"{count_noun(cells.strays, 'published number')} {verb} no cell here.")
+        notes.append(f"{count_noun(cells.strays, 'published number')} {verb} no cell here.")
     if cells.dropped:
         verb = "is" if cells.dropped == 1 else "are"
-        sentences.append(f"{count_noun(cells.dropped, 'number')} {verb} left out: not finite.")
+        notes.append(f"{count_noun(cells.dropped, 'number')} {verb} left out: not finite.")
     headings = {"row": row_name, "column": column_name, "statistic": "statistic"}
-    headings |= estimate_headings(quantity_name(quantity))
-    grid = Grid("", (row_name, *([""] if has_names else []), *cells.columns.values()), tuple(body))
-    return Table(exact, headings, " ".join(sentences), grid)
+    table = Table(
+        exact,
+        headings | estimate_headings(quantity_name(quantity)),
+        f"{quantity_definition(quantity)} by {row_name} and {column_name}",
+        Grid("", (row_name, *([""] if has_names else []), *cells.columns.values()), tuple(body)),
+        statistics=tuple((_STATISTICS[name], exact.filter(statistic=_STATISTICS[name].centre)) for name in requested),
+        notes=tuple(notes),
+    )
+    return Section(finding, charts, (table,), missing=missing_note, rows=stored_rows)
 
 
 def _bounds(ci: Interval) -> tuple[float | None, float | None]:

@@ -76,13 +76,17 @@ def time_to_target(
                 summary = (median_or_none(ranked), ranked[0], ranked[-1], len(ranked))
                 entries.append((variant.name, _TIME_UNITS[word], *summary))
     exact = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
-    caption = (
-        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
-        f"than {level}. {MEDIAN_AND_RANGE.sentence(exact, '', 'in brackets', of='run')} A run that diverged or never "
-        "gets there takes longer than all others."
-    )
     heads = ("variant", "reached", *(_TIME_UNITS[word] for word in numbers))
-    table = Table(exact, OUTCOME_HEADINGS, caption, Grid("", heads, tuple(body)))
+    table = Table(
+        exact,
+        OUTCOME_HEADINGS,
+        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
+        f"than {level}",
+        Grid("", heads, tuple(body)),
+        statistics=((MEDIAN_AND_RANGE, exact),),
+        replicate="run",
+        notes=("A run that diverged or never gets there takes longer than all others.",),
+    )
     return Section(_finding(variants), tables=(table,), missing=missing_note, rows=rows)
 
 

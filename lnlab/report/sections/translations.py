@@ -69,20 +69,10 @@ def translations(
     states = texts.select(_STATE_AND_INDEX).unique()
     scored = results.tables["sites"].filter(quantity=_SCORE)
     scores = scored.join(states, on=_STATE_AND_INDEX, how="semi", maintain_order="left")
-    for table, probe in ((texts, "translations"), (scores, "bleu")):
-        if table.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
+    for rows_of, probe in ((texts, "translations"), (scores, "bleu")):
+        if rows_of.select(*_STATE_AND_INDEX, "quantity").is_duplicated().any():
             what = f"a sentence has several rows at one state: the probe '{probe}' stands there more than once"
             raise ReportError(Issue("ambiguous", "probes", what, "ask once, or at different steps"))
-    translated = _translations_of(results, texts, scores)
-    if not translated:
-        return Section("No translation has been kept yet", missing=missing_note)
-    rows = {"texts": texts, "sites": scores}
-    stored_rows = {name: frame for name, frame in rows.items() if frame.height}
-    return Section(_finding(translated), tables=(_table(translated, texts),), missing=missing_note, rows=stored_rows)
-
-
-def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame) -> list[TranslatedSentence]:
-    """By sentence and in the order of the plan."""
     runs = results.runs.filter(pl.col("run").is_in(texts["run"].unique().implode()))
     names, _, labels = label_series(results, runs, "")
     name = dict(labels.select("run", "series").iter_rows())
@@ -107,11 +97,10 @@ def _translations_of(results: Results, texts: pl.DataFrame, scores: pl.DataFrame
         )
         for (run, step, index), entry in texts_by_state.items()
     ]
-    return sorted(translated, key=lambda translation: (translation.sentence, names.index(translation.name)))
-
-
-def _table(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> Table:
-    """Source and reference, where they may be shown, and a line for each model, sentence by sentence."""
+    translated.sort(key=lambda translation: (translation.sentence, names.index(translation.name)))
+    if not translated:
+        return Section("No translation has been kept yet", missing=missing_note)
+    # source and reference, where they may be shown, and a line for each model, sentence by sentence
     withheld = all(translation.hypothesis is None for translation in translated)
     # variants with another corpus have another sentence of the same number
     by_sentence: dict[tuple[Any, ...], list[TranslatedSentence]] = {}
@@ -122,7 +111,7 @@ def _table(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> Tab
     for (number, source, reference), group in by_sentence.items():
         originals = (("source", source), ("reference", reference))
         lines += [(number, word, None, None, text, None) for word, text in originals if text is not None]
-        lines += [(s.sentence, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in group]
+        lines += [(number, _name(s), s.seed, s.step, s.hypothesis, s.bleu) for s in group]
     shown = [name for name in ("sentence", "line", "text", "bleu") if not (withheld and name == "text")]
     body = []
     for line, before in zip(lines, [None, *lines], strict=False):
@@ -138,11 +127,17 @@ def _table(translated: Sequence[TranslatedSentence], texts: pl.DataFrame) -> Tab
     after = f"after {join_words(map(str, steps))} updates, seed {join_words(map(str, seeds))}"
     signatures = texts.filter(quantity="signature")["text"].drop_nulls().unique().sort()
     named = join_words(without_control_characters(text) for text in signatures)
-    scored = f" (sacreBLEU {named})" if len(signatures) else ""
-    caption = f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored}."
-    caption += " The text of this corpus may not be shown." if withheld else ""
-    frame = pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row")
-    return Table(frame, _HEADINGS, caption, Grid("", tuple(_HEADINGS[name] for name in shown), tuple(body)))
+    scored_by = f" (sacreBLEU {named})" if len(signatures) else ""
+    table = Table(
+        pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row"),
+        _HEADINGS,
+        f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored_by}",
+        Grid("", tuple(_HEADINGS[name] for name in shown), tuple(body)),
+        notes=("The text of this corpus may not be shown.",) if withheld else (),
+    )
+    rows = {"texts": texts, "sites": scores}
+    stored_rows = {name: frame for name, frame in rows.items() if frame.height}
+    return Section(_finding(translated), tables=(table,), missing=missing_note, rows=stored_rows)
 
 
 def _name(translation: TranslatedSentence) -> str:

@@ -20,9 +20,7 @@ class Statistic:
     centre: str
     spread: str
 
-    def sentence(
-        self, points: pl.DataFrame, marks: str, shown: str = "", *, of: str = "seed", among: str = "", note: str = ""
-    ) -> str:
+    def sentence(self, points: pl.DataFrame, marks: str, shown: str = "", *, of: str = "seed", among: str = "") -> str:
         """The sentence of a caption: ``Lines: geometric mean over 10 seeds; band: 95 % Student interval``.
 
         Args:
@@ -31,14 +29,13 @@ class Statistic:
             shown: what shows the spread, in the singular; nothing where nothing does.
             of: a replicate, in the singular.
             among: of what the replicates are, with a space in front.
-            note: what else holds of the spread.
         """
         counted = f"{self.centre} over {replicates(points, of)}{among}"
         if points["n"].max() == 1:  # the mean of one number is that number
             counted = f"one {of}{among}"
         if shown:
             absent = f", no {_ABSENT.get(shown, shown)}"
-            counted += f"; {shown}: {self.spread}{note}" if points["low"].count() else absent
+            counted += f"; {shown}: {self.spread}" if points["low"].count() else absent
         return f"{marks}: {counted}." if marks else f"{counted[:1].upper()}{counted[1:]}."
 
 
