@@ -101,7 +101,9 @@ def draw_traces(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
     drawable = [trace for trace in traces if trace.points]
     starts = [trace.points[0][1] for trace in drawable] or [1.0]
     highest = max((y for trace in drawable for _, y in trace.points), default=1.0)
+    # the level of the labels has to be inside; 1 where every loss is 0
     top = max(min(highest, _HIGHEST * max(starts)), 1.2 * (entropy or 0.0)) or 1.0
+    # a run that ended at its start has one point
     last = max((trace.points[-1][0] for trace in drawable), default=0) or 1
 
     def x(step: int) -> int:

@@ -76,6 +76,7 @@ def build_all_parts(
         verdicts: of all claims.
         root: the path of the folder of all reports as the page names it; None: the page links to no other.
     """
+    # single claims may be judged on further seeds, which no figure shows
     own_results = results_of_seeds(results, facts.seeds)
     supplied = {
         "results": own_results,

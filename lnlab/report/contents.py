@@ -22,6 +22,7 @@ LARGEST_FACTS = 64 * 1024 * 1024
 MOST_FILES = 100_000
 """Files of a report."""
 EXPERIMENT_FILE = "data/experiment.json"
+# 0 where a system has none of these: there each step is looked at by its path (_open_by_path)
 _DIRECTORY, _NO_FOLLOW, _NO_WAIT, _BINARY = (
     getattr(os, name, 0) for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
@@ -67,6 +68,7 @@ def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> by
             if status.st_size > largest:
                 what = f"has {status.st_size:,} bytes; a file of a report has at most {largest:,}"
                 raise ReportError(Issue("too-large", where, what, _REMEDY))
+            # it may grow while it is read
             return opened.read(largest)
     except FileNotFoundError:
         return None

@@ -63,6 +63,7 @@ def with_default_sections(
         section = {"title": None, "heading": None, "claims": candidate.claims, **candidate.section}
         resolved = FRAME_REGISTRIES["section"].resolve({k: v for k, v in candidate.section.items() if k != "title"})
         whole = {**resolved, **{name: section[name] for name in ("title", "heading", "claims")}}
+        # whether there is something to draw is known by drawing it
         parts = build_parts(replace(facts, sections=(whole,)), results, verdicts)
         if parts and not parts[0].error:
             chosen.append(whole)
@@ -165,6 +166,7 @@ def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
             yield from _at_steps(of_place, profile, {"stack": stack, "sublayer": sublayer})
     alone = rows.filter(~layered)
     shared, listed = "tensor", "sublayer"
+    # a row for each of what there are more of
     if alone["tensor"].n_unique() > alone["sublayer"].n_unique():
         shared, listed = listed, shared
     axis = next(iter(_varying_axes(results)), "seed")

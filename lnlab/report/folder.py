@@ -81,6 +81,7 @@ def report_data(
     for section, rows in read:
         beside = set() if section in drawn else curves_beyond(tables, rows)
         names |= {name for name in beside if not has_long_curves(results, [name])}
+    # what a section reads beyond the rows that are kept by name is kept by the section that reads it
     tables = whole = rows_of_quantities(results, names)
     for section, rows in read:
         with_section = with_rows(results, whole, rows)

@@ -195,10 +195,12 @@ def _sorted_words(words: Iterable[str]) -> list[str]:
 
 def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
     """The first drawing that lies beside the page; none where the report has tables only."""
+    # by number, as figure-10 would come before figure-2 by name
     numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
     for path in (folder / "figures" / f"figure-{number}.svg" for number in numbers):
         with suppress(ReportError):
             drawing = read_file(folder, f"figures/{path.name}") or b""
+            # the size stands in the first tag, before any data
             if size := _SIZE.search(drawing[:2048]):
                 return Thumbnail(_address(path.relative_to(root)), int(size[1]), int(size[2]))
     return None

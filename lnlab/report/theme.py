@@ -54,6 +54,7 @@ THEME: Mapping[str, Json] = {
     "axisY": {
         "domain": False,
         "ticks": False,
+        # above the axis and level, to be read without turning the head
         "titleAlign": "left",
         "titleAnchor": "end",
         "titleAngle": 0,
@@ -66,6 +67,7 @@ THEME: Mapping[str, Json] = {
         "labelFontSize": 13,
         "labelLimit": 420,
         "orient": "top",
+        # the title of the y-axis stands between legend and panel
         "offset": 34,
         "symbolSize": 90,
         "symbolStrokeWidth": 2,

@@ -40,6 +40,7 @@ def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
     rows = _rows(results, name)
     columns = rows.collect_schema().names()
     # values that the spec writes without a point are whole numbers
+    # axes hold floats, which have fifteen digits
     whole = results.axes.group_by("axis").agg(pl.col("value").str.contains(r"^-?\d{1,15}$").all()).filter("value")
     wide = wide_axes(results.axes).with_columns(pl.col(axis).cast(pl.Int64) for axis in whole["axis"])
     names = {axis: f"{AXIS_PREFIX}{axis}" if axis in columns else axis for axis in wide.columns if axis != "run"}

@@ -155,6 +155,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     """
     folders = html.template_folders(drawing.templates)
     facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)
+    # the folder of all reports, two above that of a profile (report_folder)
     reports = out.parent.parent if out.name == facts.profile else out.parent
     root = None if drawing.single_file else _seen_from(out, reports)
     all_parts = build_all_parts(facts, results, verdicts, root)
@@ -163,6 +164,7 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         section = forest_section(verdicts)
     forest_part = [ReportPart(len(parts) + 1, "", (), section)] if section else []
     drawn_parts = figures.draw_parts([*parts, *forest_part])
+    # the claims side by side have the last numbers, and stand apart from the sections
     sections = drawn_parts[: len(parts)]
     overview = drawn_parts[-1] if section else None
     script, style = html.page_script(folders), html.page_style(folders)

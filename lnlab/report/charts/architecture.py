@@ -147,4 +147,5 @@ def _line(way: str, corners: Sequence[tuple[float, float]], node: FlowNode) -> I
         yield {"mark": "head from the right" if x1 > x2 else "head from the left", "x": x2, "y": y2}
     else:
         edge = _BOXES[node.operation][1] if node.operation in _BOXES else _RADIUS if node.operation == "sum" else 0
+        # a head is placed by its middle, and its point meets the edge
         yield {"mark": "head", "x": x2, "y": y2 - edge - 0.06}

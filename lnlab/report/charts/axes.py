@@ -12,6 +12,7 @@ from lnlab.claims.verdict_text import MINUS
 from lnlab.report.rounding import FILE_DIGITS, rounded
 from lnlab.report.words.wording import format_scientific
 
+# each row is finer than the one before: an axis takes the first that gives it three ticks
 _STEPS = (
     (1,),
     (1, 2, 5),
@@ -62,11 +63,13 @@ class Axis:
         for tick in self.ticks if self.epoch else ():  # three digits, or all of a whole number
             count = tick / self.epoch
             epochs[tick] = f"{count:,.0f}" if count >= 100 else "".join(tick_words([float(f"{count:.3g}")]).values())
+        # trimmed as the format "~" of d3 writes them, so that it can stand for the words
         decimals = max((len(word.partition(".")[2]) for word in words.values()), default=0)
         trimmed = {t: (f"{t:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{t:,.0f}") for t in words}
         if not self.log and not epochs and words == {t: text.replace("-", MINUS) for t, text in trimmed.items()}:
             return alt.Axis(title=self.title, values=list(self.ticks), format=f",.{decimals}~f")
         if not epochs:
+            # indexof compares exactly: six digits will do only where they are the number itself
             places = ",".join(
                 f"{place:g}" if float(f"{place:g}") == place else repr(place) for place in map(rounded, words)
             )
@@ -113,6 +116,7 @@ def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:
     if not numbers or min(numbers) <= 0:
         raise ValueError("a logarithmic axis needs positive values")
     low, high = math.log10(min(numbers)), math.log10(max(numbers))
+    # equal values, too, need an axis of some length
     margin = max(0.06 * (high - low), 0.05)
     low, high = max(low - margin, -307.0), min(high + margin, 308.0)  # powers of ten beyond these are no floats
     stride = max(1, math.ceil((high - low) / 10))
@@ -134,6 +138,7 @@ def linear_axis(title: str, values: Iterable[float]) -> Axis:
     if not numbers:
         raise ValueError("an axis needs values")
     low, high = min(numbers), max(numbers)
+    # equal values have an axis as long as they are large, and zeros one of length 1
     span = max((high - low) or abs(high) or 1.0, _LEAST)
     low, high = low - 0.05 * span, high + 0.05 * span
     rough_step = (high - low) / 6
@@ -156,6 +161,7 @@ def signed_logarithmic_axis(title: str, values: Iterable[float], least: float) -
     top, bottom = math.floor(math.log10(max(high, -low, 10 * least))), math.ceil(math.log10(3 * least))
     powers = [10.0**d for d in range(top, bottom - 1, -max(1, math.ceil((top - bottom + 1) / 4)))]
     ticks = sorted([0.0, *(sign * t for t in powers for sign in (1, -1) if low <= sign * t <= high)])
+    # by a factor where the axis is logarithmic, and by the part that is linear where no number lies on that side
     return Axis(title, (1.5 * low - least, 1.5 * high + least), tuple(ticks), linear_within=least)
 
 

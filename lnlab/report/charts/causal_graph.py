@@ -98,6 +98,7 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
             order=alt.Order("place:Q"),
         )
     )
+    # a head is placed by its middle, and its point meets the box
     ends = [{**corner, "y": corner["y"] - 0.035} for corner in corners if corner["place"] == 3]
     head = alt.Chart(alt.InlineData(ends)).mark_point(shape="triangle-down", size=70, filled=True)
     boxes = [

@@ -43,6 +43,7 @@ def heatmap_chart(
 
     ``points`` holds ``panel series line x estimate low high n``.
     """
+    # 60 pixels are for the labels of the axis on the left
     side = (_WIDTH - _GAP * (_COLUMNS - 1) - 60) // _COLUMNS
     legend = alt.Legend(
         title=title, titleFontWeight="normal", titleFontSize=13, gradientLength=240, tickCount=4, offset=14

@@ -48,6 +48,7 @@ def histogram_chart(
     # ticks at about six powers of ten, at their places as the drawing has them
     low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))
     stride = max(1, math.ceil((high - low) / 6))
+    # the places of an axis count rows; a power of ten lies between them
     powers = [k for k in range(math.ceil(low), math.floor(high) + 1) if k % stride == 0]
     words = {
         rounded(k / math.log10(2) / octaves): f"{10.0**k:g}"
@@ -62,9 +63,11 @@ def histogram_chart(
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     cells = base.transform_calculate(end="datum.line + 1").mark_rect()
     cells = cells.encode(y=alt.Y("line:Q", scale=y_scale, axis=y_axis), y2=alt.Y2("end:Q"), color=colour, tooltip=tips)
+    # as the names in the data will be, which the expression looks up
     places = {without_control_characters(key): value / octaves for key, value in medians.items()}
     medians_json = json.dumps(places, ensure_ascii=False, sort_keys=True)
     medians_base = (
+        # one row a column: else the line would go through each cell of it
         base.transform_aggregate(groupby=["panel", "x"])
         .transform_calculate(median=f"({medians_json})[datum.panel + '|' + datum.x]")
         .transform_filter("isValid(datum.median)")

@@ -32,6 +32,7 @@ def lean_svg(svg: str, description: str = "") -> str:
 
     def rounded(number: re.Match[str]) -> str:
         text = f"{float(number[0]):.{_DECIMALS}f}".rstrip("0").rstrip(".")
+        # what lies just below 0 is rounded to "-0.0"
         return "0" if text == "-0" else text
 
     def hexadecimal(colour: re.Match[str]) -> str:

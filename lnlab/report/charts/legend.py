@@ -89,6 +89,7 @@ def symbol_path(dash: Sequence[int], shape: str | None) -> str:
     ]
     if shape == "circle":
         r = _number(_RADIUS)
+        # two half circles, as an arc from a point to itself is nothing
         pieces.append(f"M-{r},0A{r},{r},0,1,1,{r},0A{r},{r},0,1,1,-{r},0Z")
     elif shape is not None:
         pieces.append(_polygon([(_RADIUS * x, _RADIUS * y) for x, y in _OUTLINES[shape]]))

@@ -114,6 +114,7 @@ def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".3~r"), alt.Tooltip("marks:Q", title="number")]
     rug = base.transform_filter("datum.marks > 0").mark_tick(orient="vertical", thickness=1.4, size=11, clip=True)
+    # half the size of a tick above the axis, so that it ends there
     layers = alt.layer(band, line, rug.encode(y=alt.value(_PANEL_HEIGHT - 6), tooltip=tips))
     single = len(style.series) == 1
     panel = layers.properties(
@@ -144,6 +145,7 @@ def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str,
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".4~r"), alt.Tooltip("marks:Q", title="number")]
     sticks = base.transform_filter("datum.marks > 0").mark_rule(strokeWidth=1.2, clip=True)
+    # a stick stands on the foot of the axis: a logarithmic one has no 0
     sticks = sticks.encode(y=_y("marks", y), y2=alt.Y2Datum(y.domain[0]), tooltip=tips)
     single = len(style.series) == 1
     panel = alt.layer(shade.encode(x=_x("from", x), x2=alt.X2("to:Q")), band, line, sticks).properties(
@@ -213,6 +215,7 @@ def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[
 
 
 def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:
+    # "layer l" will do in a tip, without "(1 = next to the input)"
     at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
     numbers = [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in fields]
     return [alt.Tooltip("series:N", title="of"), *at, *numbers]

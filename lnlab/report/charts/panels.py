@@ -29,6 +29,7 @@ def side_by_side(
     header = alt.Header(labelAnchor="start", labelPadding=padding)
     if len(panels) <= _MOST_LETTERED:
         names = {name: f"({letter}) {name}" for letter, name in zip(ascii_lowercase, panels, strict=False)}
+        # a JSON object is an object of Vega's expressions as well
         header.labelExpr = f"({json.dumps(without_control_characters(names), ensure_ascii=False)})[datum.value]"
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
     chart = panel.facet(facet, columns=shown, spacing=spacing)

@@ -47,6 +47,7 @@ def to_png(spec: Mapping[str, Json], scale: float = 2.0) -> bytes:
     Raises:
         ReportError: the drawing is not valid Vega-Lite.
     """
+    # the theme is transparent, and what shows a PNG may be dark
     return bytes(
         _convert(
             vl_convert.vegalite_to_png,
@@ -71,6 +72,7 @@ def svg_to_pdf(svg: str) -> bytes:
 def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
     # a control character in a text stops the converter, and with it this process
     try:
+        # no address is allowed, so that a drawing never fetches anything
         return convert(without_control_characters(spec), vl_version=VEGA_LITE, allowed_base_urls=[], **params)
     except (ValueError, OverflowError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -35,6 +35,7 @@ def roomiest_corner(
         return sum(_passes(line, (start, start + width), (low, low + height)) for line in lines)
 
     corners = [{"left": left, "above": above} for left, above in product((False, True), (True, False))]
+    # the phone decides, and the wide page among corners that are alike there; then the first, right and above
     return min(corners, key=lambda corner: [crossings(size, **corner) for size in _SIZES])
 
 
@@ -59,6 +60,7 @@ def _passes(line: list[tuple[float, float]], x: tuple[float, float], y: tuple[fl
     """Whether a line goes through a rectangle."""
     for (x1, y1), (x2, y2) in pairwise(line):
         left, right = max(x1, x[0]), min(x2, x[1])
+        # beside the rectangle, or upright, where its neighbours tell
         if left > right or x1 == x2:
             continue
         at_left, at_right = (y1 + (place - x1) / (x2 - x1) * (y2 - y1) for place in (left, right))

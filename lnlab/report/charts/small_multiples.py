@@ -51,6 +51,7 @@ def small_multiples_chart(
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     ends = base.transform_filter("datum.x === 0 || datum.x === 1").mark_point(size=90, opacity=0, clip=True, aria=False)
     layers = [
+        # without a title: Vega-Lite would join those of all layers
         base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q")),
         base.mark_line(strokeWidth=1.7, clip=True),
         ends.encode(tooltip=tips),  # marks that are not seen and tell their numbers to a pointer
@@ -58,9 +59,11 @@ def small_multiples_chart(
     # the number of the first and of the last line at their right ends, the higher one above
     inside = f"{y.domain[0]!r} <= datum.estimate && datum.estimate <= {y.domain[1]!r}"
     at_ends = f"datum.x === 1 && (datum.line === 0 || datum.line === {len(lines) - 1}) && {inside}"
+    # in logarithms, as the axis is: the mean then lies halfway between the two lines
     level = base.transform_filter(at_ends).transform_calculate(level="log(datum.estimate)")
     both = level.transform_joinaggregate(middle="mean(level)", count="count()", groupby=["panel"])
     above = "datum.count === 1 || datum.level > datum.middle || (datum.level === datum.middle && datum.line > 0)"
+    # a panel has room for "16", not for "16 layers"
     numbers = both.transform_calculate(name="replace(datum.series, /^[^0-9]*([0-9.]+).*$/, '$1')")
     for test, baseline in ((above, "bottom"), (f"!({above})", "top")):
         name = numbers.transform_filter(test).mark_text(align="left", dx=3, baseline=baseline, fontSize=10)

@@ -176,6 +176,7 @@ def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     for row in rates:
         lines.setdefault(row["series"], []).append(row)
     # of series that share all their rates the first is drawn
+    # reversed, as the last entry of a key stays
     drawn = {tuple((row["x"], row["estimate"]) for row in line): line for line in reversed(lines.values())}
     distinct = [row for line in reversed(drawn.values()) for row in line]
     line = _base(alt.InlineData(distinct), x, style).mark_line(strokeWidth=1.6)

@@ -46,6 +46,7 @@ def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values
     colour = alt.Color(
         "estimate:Q",
         scale=alt.Scale(type="threshold", domain=steps, range=[HEATMAP_COLOURS[shade] for shade in shades])
+        # a scale of thresholds needs one: cells that are all alike have one colour
         if steps
         else alt.Scale(range=[HEATMAP_COLOURS[0]] * 2),
         legend=None,
@@ -53,6 +54,7 @@ def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values
     tips = [alt.Tooltip("series:N", title="of")]
     tips += [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in ("estimate", "low", "high", "n")]
     base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
+    # without a dark cell a number beyond all, as the expression needs one
     dark_from = next((step for step, shade in zip(steps, shades[1:], strict=True) if shade > _PALE), float("1e300"))
     text_colour = alt.condition(f"datum.estimate > {dark_from!r}", alt.value("#ffffff"), alt.value(TEXT_COLOUR))
     cells = base.mark_rect().encode(color=colour, tooltip=tips)

@@ -56,6 +56,7 @@ def judged_runs(results: Results, selection: dict[str, Json], over: str, best: B
     refuse_duplicates(placed.join(labels, on="run", maintain_order="left"), over)
     outcomes = runs.join(placed.select("run", "value"), on="run", how="left", maintain_order="left")
     failed = (pl.col("status") == "diverged").fill_null(value=False) | ~pl.col("value").is_finite()
+    # where more is better, what a run had reached before it diverged is a number of it
     worst = pl.when(failed & ~((best == "highest") & pl.col("value").is_finite()))
     value = worst.then(math.inf if best == "lowest" else -math.inf).otherwise("value")
     rows = outcomes.with_columns(

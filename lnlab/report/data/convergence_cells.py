@@ -143,6 +143,7 @@ def convergence_cells(
     for course in loss_records(results):
         if course.split == criteria["split"] and mode in (None, course.statistics):
             judged_curves[course.run] = (course, rule(course.curve))
+    # a curve of which there is not enough is not judged, which is no verdict that it failed
     judged_curves = {run: pair for run, pair in judged_curves.items() if pair[1].why != "short"}
     cells = []
     for column in columns:

@@ -38,7 +38,8 @@ def thinned_rates(rows: pl.DataFrame) -> pl.DataFrame:
     peak = pl.col("x").filter(pl.col("value") == pl.col("value").max())
     corners = rows.with_columns(peak.min().over("series").alias("_up"), peak.max().over("series").alias("_down"))
     most = _points_per_line(rows["series"].n_unique())
-    if rows.filter(pl.col("x").n_unique().over("series") > most + 3).is_empty():  # it was thinned before
+    # no more than the evenly spaced places, the last one and the two corners: thinned again it would lose some of them
+    if rows.filter(pl.col("x").n_unique().over("series") > most + 3).is_empty():
         return rows
     evenly = thin_lines(rows, ["series"], most)
     places = pl.concat(
@@ -55,6 +56,7 @@ def of_single_batches(seeds: pl.DataFrame, splits: Sequence[str]) -> pl.Series:
 
 def _long_lines(rows: pl.DataFrame, train: pl.Expr) -> pl.Series:
     if rows.select("panel", "series").n_unique() > _MOST_WINDOWED:
+        # of so many lines none is told from its batches
         train = pl.lit(value=False)
     places = pl.col("x").n_unique().over("panel", "series")
     return rows.select(((places > _WINDOWED_FROM) & train).fill_null(value=False).alias("batches"))["batches"]

@@ -101,6 +101,7 @@ def _add(tree: ast.expr, nodes: list[FlowNode]) -> int:
             node = FlowNode(operation, operation, (_add(signal, nodes),))
         case _:
             raise _problem(f"the formula has {ast.unparse(tree)!r}, which is no sum, product or call that can be drawn")
+    # the x of both terms of x + f(x) is one box with two arrows
     if node in nodes:
         return nodes.index(node)
     nodes.append(node)

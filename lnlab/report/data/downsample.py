@@ -22,6 +22,7 @@ def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataF
     value = "estimate" if "estimate" in points.columns else "value"
     lines = ["panel", "series"]
     groups = points.select(lines).n_unique()
+    # two points of each stretch stay, and the two ends of the series
     stretches = max(1, (limit // groups - 2) // 2)
     position = pl.int_range(pl.len()).over(lines)
     size = pl.len().over(lines)

@@ -60,6 +60,7 @@ def collect_histograms(results: Results, quantity: str, where: Mapping[str, Json
     histograms = results.tables["histograms"].filter(pl.col("quantity") == quantity)
     for key, condition in where.items():
         histograms = narrow_rows(results, histograms, key, condition)
+    # conditions on columns of the table have narrowed its rows, those on settings narrow the runs
     runs = runs_with(
         results, {k: w for k, w in where.items() if k not in histograms.columns or k in ("run", "seed", "variant")}
     )
@@ -108,6 +109,7 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
     central = sums.filter(pl.col("line").is_between(large.min(), large.max())) if len(large) else sums
     cells = central.select("_panel", "panel", "x", "line").unique()
     grid = cells.join(rows.select(_PLACE).unique(), on=["panel", "x"])
+    # a seed that has no such element has a share of 0, which counts in the mean
     complete = grid.join(sums, on=[*_PLACE, "line"], how="left").with_columns(pl.col("value").fill_null(0.0))
     labelled = complete.with_columns(series=pl.col("line").cast(pl.String)).sort("_panel", "line", "x", "seed")
     return as_seeds(labelled)

@@ -51,6 +51,7 @@ def label_series(
         (run, join_value_names(word for _, word in words) or SINGLE_SERIES) for run, words in values_by_run.items()
     ]
     places = {name: [place for place, _ in values_by_run[run]] for run, name in table}
+    # in the order of the sweep, axis by axis, and not of the alphabet
     names = sorted(places, key=lambda name: places[name])
     frame = pl.DataFrame(table, schema={"run": pl.String, "series": pl.String}, orient="row")
     line = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int32).alias("line")

@@ -89,6 +89,7 @@ def series_outcome(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataF
     for quantity, values in numbers.items():
         values_with_status = runs.select("run", "status").join(values, on="run", how="left", maintain_order="left")
         ranked[quantity] = tuple(
+            # NaN has no rank: it is the worst, as divergence is
             sorted([math.inf if math.isnan(value) else value for value in values_with_status["value"].drop_nulls()])
         )
     divergence_steps = tuple(diverged["ended"].sort(nulls_last=True))

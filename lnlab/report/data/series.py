@@ -87,6 +87,7 @@ def without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[p
     lost = counts.filter(pl.col("k") < FINISHING * pl.col("len") - 1e-9)
     if lost.is_empty():
         return rows, ()
+    # numbers at initialization exist in every run, whatever becomes of it
     trained = rows.filter(pl.col("step") > 0).join(lost.select(place), on=place, how="semi", maintain_order="left")
     names = [
         f"{' at '.join(str(v) for v in labels if v != SINGLE_SERIES) or 'the runs'} ({k} of {n} finished)"
@@ -217,6 +218,7 @@ def source_rows_of(results: Results, quantity: str, rows: pl.DataFrame) -> dict[
             return {facts.table: results.tables[facts.table].filter(runs)}
         condition = runs if facts.of is None else runs & pl.col("quantity").is_in(facts.of)
         kinds = (*QUANTITY_TABLES, "histograms")
+        # a quantity that does not say what it is made of may read every row of these runs
         tables = {name: results.tables[name].filter(condition) for name in kinds if name in results.tables}
         if facts.reads is not None:
             tables["curves"] = facts.reads(tables["curves"])

@@ -137,6 +137,7 @@ def collect_spectra(
         columns = rows.columns
         rows = rows.join(split, on=["series", "line", "step"], how="left", maintain_order="left")
         rows = rows.with_columns(series="of_step", line="place").select(columns)
+    # draws and parts show what the estimate does within one seed
     if band != "seeds":
         rows = rows.filter(pl.col("seed") == pl.col("seed").min().over("series"))
     replicate = {"seeds": "seed", "draws": "draw", "parts": "part"}[band]

@@ -142,6 +142,7 @@ def collect_training_curves(
         least, most = float(shares.min()), float(shares.max())  # type: ignore[arg-type]
         if 0 < most <= 1.01 * least:  # the same in all runs
             epoch_steps = 1 / float(shares.mean())  # type: ignore[arg-type]
+    # numbers that no axis can show are kept as well: the caption counts them, also when it is written again
     hidden = surviving.join(drawn, on=["run", "step", "panel"], how="anti", nulls_equal=True)
     tables = source_rows_of(results, quantity, pl.concat([thinned, hidden, diverged_curves, survivors]))
     if (recorded := results.tables.get("curves")) is not None:

@@ -50,6 +50,7 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
     change = t_interval([last / first if log else last - first for first, last in pairs], log=log)
     means = [fmean(values) for values in zip(*pairs, strict=True)]
     first, last = map(format_number, means)
+    # one seed has no interval, and its direction is said as it is
     if change.n > 1 and change.low <= (1 if log else 0) <= change.high:
         seen = f"{format_short(change.estimate)}×" if log else f"{first} to {last}"
         if is_level(change.low, change.high, log=log, scale=max(map(abs, means))):

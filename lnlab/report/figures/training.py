@@ -136,6 +136,7 @@ def ends_in_words(
     shown, best = dict(final_values), ""
     if quantity in (*LOSSES, *_ACCURACIES) and 1 < len({arms[name] for name in shown}) < len(shown):
         ranked = sorted(shown, key=shown.__getitem__, reverse=quantity in _ACCURACIES)
+        # reversed, so that the best of an arm is what stays
         leaders = {arms[name]: name for name in reversed(ranked)}
         shown, best = {name: shown[name] for name in shown if name in leaders.values()}, "at best "
     named = list(shown)

@@ -10,6 +10,7 @@ from lnlab.report.words.control_characters import without_control_characters
 
 def _greek(letter: str) -> str:
     """The command of a Greek letter: ``sigma``, ``Sigma``."""
+    # Unicode spells lambda without its b
     name = unicodedata.name(letter).rpartition(" ")[2].lower().replace("lamda", "lambda")
     return name.capitalize() if letter.isupper() else name
 
@@ -89,6 +90,7 @@ def tabular(grid: Grid) -> str:
     """The ``tabular`` environment alone."""
     rows = [[text for text, _ in row] for row in grid.rows]
     columns = column_count([grid.headings, *rows])
+    # a dash is a number that is not there
     numeric = [bool(grid.rows) and all(row[c][1] or row[c][0] == "–" for row in grid.rows) for c in range(columns)]
     lines = [
         rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}",

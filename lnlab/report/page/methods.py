@@ -60,6 +60,7 @@ def values_in_words(settings: Sequence[Mapping[str, Json]]) -> dict[str, str]:
     texts = {}
     for path, values in by_path.items():
         owner = path.rpartition(".")[0]
+        # the nearest path above it that is a choice, and so has kinds
         while owner and owner not in by_path:
             owner = owner.rpartition(".")[0]
         kinds = [kind for kind in by_path.get(owner, []) if isinstance(kind, str)]

@@ -273,11 +273,13 @@ def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]
 
 
 def _text(frame: pl.DataFrame) -> dict[str, str]:
+    # as polars prints it to anybody, whatever the settings of this process
     with pl.Config(restore_defaults=True):
         return {"text/plain": str(frame)}
 
 
 def _id(name: str) -> str:
+    # nbformat would draw it at random, and no notebook would be the same bytes again
     return digest(["cell", name])[:12]
 
 

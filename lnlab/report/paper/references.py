@@ -44,6 +44,7 @@ def cited_references(texts: Iterable[str]) -> list[Reference]:
         authors, year = short.rsplit(" ", 1)
         surnames = tuple(_SURNAMES.split(authors.replace(" et al.", " and others")))
         stem = re.sub(r"[^a-z]", "", surnames[0].lower()) + year
+        # a second paper of an author and year is called b
         same = sum(reference.key.rstrip("bcdef") == stem for reference in references)
         key = stem + ("", *"bcdef")[same]
         references.append(

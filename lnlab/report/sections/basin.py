@@ -48,6 +48,7 @@ def basin(
     )
     return Basin(
         data=runs,
+        # the counts of runs stand to the right of their crosses
         x=axis_at_values(title, runs.points["x"], log=log, right_margin=0.08),
         title=quantity_with_unit(quantity),
         best=best,

@@ -117,5 +117,6 @@ def _groups(values: pl.DataFrame, panels: tuple[str, ...], *by: str) -> Iterator
     """The values of each group, in the order of panels and lines."""
     rows = values.group_by(*by, maintain_order=True).agg("value").rows()
     order = {panel: place for place, panel in enumerate(panels)}
+    # without the name of a series, whose number says its place
     for *place, numbers in sorted(rows, key=lambda row: (order.get(row[0], 0), *row[2:-1])):
         yield tuple(place), np.array(numbers)

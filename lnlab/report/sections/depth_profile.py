@@ -48,6 +48,7 @@ def depth_profile(
     title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
     return Lines(
         data=series,
+        # a law has its name at its right end
         x=axis_at_values(title, positions, right_margin=0.12 if laws else 0.02),
         y=value_axis(axis_title(quantity, where), series, log=log, beside=[law["y"] for law in laws]),
         statistic=mean_statistic(log=log),

@@ -78,6 +78,7 @@ def size_plot(
         notes.append(f"The {quantity_name(theory)} {drawn}.")
     return Lines(
         data=series,
+        # the names of the laws stand at their right ends
         x=axis_at_values(f"{size.axis} (log scale)", series.points["x"], log=True, right_margin=0.16),
         y=value_axis(
             axis_title(quantity, where), series, log=True, beside=[row["y"] for row in rows], seeds_drawn=True

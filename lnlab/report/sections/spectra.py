@@ -92,6 +92,7 @@ def spectral_density(
     widths = [papyan_width(a, b, max(2, min(m, 100))) for a, b, m in ends.select("low", "high", "steps").iter_rows()]
     sigma = width or max(min(widths), (high - low) / _MAX_KERNELS) or 1.0
     left, right = low - GRID_REACH * sigma, high + GRID_REACH * sigma
+    # one and a half places to a standard deviation of the kernel: no peak falls between two
     grid = np.linspace(left, right, min(1200, max(200, math.ceil(1.5 * (right - left) / sigma))))
     seeds = spectrum_curves(spectra, None, grid, lambda rows: density_on_grid(grid, rows["node"], rows["share"], sigma))
     sizes = sorted(spectra.rows["size"].unique().to_list())
@@ -169,6 +170,7 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
     return StickFigure(
         data=data,
         x=x,
+        # 1 is on the axis whatever the bulk is, as a stick is that high
         y=logarithmic_axis("eigenvalues per power of ten (log scale)", [_LEAST_STICK, 1.0, top]),
         noise=noise,
         statistic=MEAN_AND_BOUNDS,
@@ -216,6 +218,7 @@ def cumulative_spectrum(
     radius = spectra.rows["node"].abs().max()
     if spectra.rows.is_empty() or not isinstance(radius, float) or not radius:
         return _unmeasured(spectra, name)
+    # a little beyond the last eigenvalue, where the count comes down to 0
     x = np.geomspace(radius * 10.0**-_DECADES, radius * 1.02, _POINTS)
 
     curves = pl.concat(

@@ -105,8 +105,8 @@ def translations(
     # variants with another corpus have another sentence of the same number
     by_sentence: dict[tuple[Any, ...], list[TranslatedSentence]] = {}
     for translation in translated:
-        key = (translation.sentence, translation.source, translation.reference)
-        by_sentence.setdefault(key, []).append(translation)
+        original = (translation.sentence, translation.source, translation.reference)
+        by_sentence.setdefault(original, []).append(translation)
     lines: list[tuple[Any, ...]] = []
     for (number, source, reference), group in by_sentence.items():
         originals = (("source", source), ("reference", reference))

@@ -209,6 +209,7 @@ def power_in_words(name: str, exponent: float) -> str:
 def growth_in_words(ratio: float) -> str:
     """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
     factor = format_short(ratio)
+    # what is 1 in print does not grow
     if factor == "1":
         return "stays level (1×)"
     if 1e-4 <= ratio < 1e6:
@@ -220,6 +221,7 @@ def format_line(a: float, b: float, letter: str) -> str:
     """A straight line as a reader knows it: ``1 + 3l/2``, ``2 − l``, ``1.5``."""
     if b == 0:
         return format_value(a)
+    # 1.5 is 3/2, and 0.333 is 1/3
     top, bottom = Fraction(abs(b)).limit_denominator(12).as_integer_ratio()
     slope = f"{'' if top == 1 else top}{letter}{'' if bottom == 1 else f'/{bottom}'}"
     return f"{format_value(a)} {MINUS if b < 0 else '+'} {slope}"
