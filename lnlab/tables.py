@@ -317,6 +317,13 @@ class Results:
                 counts[table] = dict(of_table.iter_rows())
         return counts
 
+    def other_tables(self) -> dict[str, int]:
+        """The tables without a column of quantities that hold rows, as spectra, with the number of their rows."""
+        others = [table for table in self.tables if "quantity" not in self.lazy(table).collect_schema()]
+        rows = {table: self.lazy(table).select(pl.len()).collect(engine="streaming").item() for table in others}
+        # what a plan needs is not measured
+        return {table: number for table, number in rows.items() if number and table != "needs"}
+
     def _repr_html_(self) -> str:
         rows = [(word, table, f"{n:,}") for table, words in self.row_counts().items() for word, n in words.items()]
         statuses = self.runs["status"].fill_null("missing").value_counts(sort=True).iter_rows()

@@ -56,10 +56,13 @@ def results_of_spec(
             for table, names in measured.row_counts().items()
             for name, number in names.items()
         ]
+        listed += [
+            {"quantity": None, "table": table, "rows": number} for table, number in measured.other_tables().items()
+        ]
         if as_json:
             print_json(listed)
         else:
-            cells = [[one_line(str(row["quantity"])), str(row["table"]), f"{row['rows']:,}"] for row in listed]
+            cells = [[one_line(str(row["quantity"] or "")), str(row["table"]), f"{row['rows']:,}"] for row in listed]
             out().print(terminal_table(["quantity", "table", "rows"], cells, numeric=["rows"]))
         return
     from lnlab.report.tidy import described_columns, tidy_rows
@@ -75,5 +78,9 @@ def results_of_spec(
     else:
         columns = one_line(", ".join(described))
         out().print(f"{one_line(shown_path(into))}: {format_count(number, 'row')}: {columns}", markup=False)
+    if number == 0 and quantity is None and (others := measured.other_tables()):
+        # A probe of spectra or histograms alone stores no single numbers; an empty file would look like a lost run.
+        hint = " or ".join(f"--quantity {table} ({format_count(held, 'row')})" for table, held in others.items())
+        notes = [*notes, f"no single numbers were measured; take {hint}"]
     for note in notes:
         err().print(f"{one_line(shown_path(into))}: {note}", markup=False)

@@ -19,6 +19,17 @@ from lnlab.tables import Results, frame
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "reading_results.md").read_text()
 
+SPECTRA = """
+lnlab: 2
+title: Spectra alone
+task: {kind: language_modeling, corpus: toy_english, vocabulary: 40, length: 8, windows: 4}
+model: {kind: language_model, layers: 1, d_model: 8, heads: 2, d_ff: 16}
+norm: layer
+placement: pre
+seeds: 1
+probes: [{kind: hessian_spectrum, at: init, split: validation, batches: 1, draws: 1, steps: 3}]
+"""
+
 
 @pytest.fixture
 def ran(once, tmp_path, monkeypatch):
@@ -99,6 +110,19 @@ def test_without_a_file_it_lists_what_was_measured(ran, lnlab):
     stored = package.results("tiny.yaml").tables["sites"]
     assert {row["quantity"]: row["rows"] for row in listed} == dict(stored.group_by("quantity").len().iter_rows())
     assert lnlab("results", "tiny.yaml").out.splitlines()[0].split() == ["quantity", "table", "rows"]
+
+
+def test_tables_of_another_kind_are_listed_and_an_empty_file_names_them(tmp_path, monkeypatch, lnlab):
+    monkeypatch.chdir(tmp_path)
+    Path("spectra.yaml").write_text(SPECTRA)
+    assert lnlab("run", "spectra.yaml", "--workers", "1").code == 0
+    held = package.results("spectra.yaml").tables["spectra"].height
+    assert lnlab("results", "spectra.yaml", "--json").json == [{"quantity": None, "table": "spectra", "rows": held}]
+    empty = lnlab("results", "spectra.yaml", "--out", "t.csv")
+    assert (empty.code, pl.read_csv("t.csv").height) == (0, 0)
+    assert empty.err == f"t.csv: no single numbers were measured; take --quantity spectra ({held} rows)\n"
+    written(lnlab, "spectra.yaml", "t.csv", "--quantity", "spectra")
+    assert pl.read_csv("t.csv").height == held
 
 
 def test_results_frame_is_the_same_table(ran, lnlab):
