@@ -111,7 +111,11 @@ def mistakes_of(error: ValidationError, data: Json) -> list[Mistake]:
     found = [_merged(mistakes) for mistakes in places.values()]
     lacking = [mistake for mistake in found if mistake.kind == "missing" and isinstance(mistake.path[-1], int)]
     others = [mistake for mistake in found if mistake.kind != "missing" or isinstance(mistake.path[-1], str)]
-    return others + _short_lists(lacking)
+    lengths: dict[tuple[str | int, ...], Mistake] = {}  # items that a list of a fixed length lacks: one mistake of it
+    for mistake in lacking:
+        remedy = f"write a list of {int(mistake.path[-1]) + 1}"
+        lengths[mistake.path[:-1]] = replace(mistake, path=mistake.path[:-1], kind="too_short", remedy=remedy)
+    return [*others, *lengths.values()]
 
 
 def issues_of(
@@ -183,22 +187,20 @@ def _merged(mistakes: list[Mistake]) -> Mistake:
     return replace(first, remedy=remedy)
 
 
-def _short_lists(missing: list[Mistake]) -> list[Mistake]:
-    """Items that a list of a fixed length lacks: one mistake of the list."""
-    lengths: dict[tuple[str | int, ...], Mistake] = {}
-    for mistake in missing:
-        remedy = f"write a list of {int(mistake.path[-1]) + 1}"
-        lengths[mistake.path[:-1]] = replace(mistake, path=mistake.path[:-1], kind="too_short", remedy=remedy)
-    return list(lengths.values())
-
-
 def _expected(detail: Any) -> str:
     """What to write instead of the value of one of pydantic's errors."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx") or {}
     if kind in _OWN:
         return str(context.get("error", "")) or "write another value"
     if kind in ("literal_error", "enum"):
-        return _one_of(str(context.get("expected", "")), value)
+        expected = str(context.get("expected", ""))
+        allowed = [word.replace("\\'", "'") for word in _WORD.findall(expected)]
+        word = value if isinstance(value, str) else ""
+        choice = listed(allowed, word, last="or", quoted=True) if allowed else expected  # the nearest first
+        if truth := truth_hint(value) if allowed in (["true", "false"], []) else "":
+            return f"write {choice}; {truth}"
+        close = closest(word, allowed)
+        return f"write {choice}; did you mean '{close}'?" if close else f"write {choice}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         bound = context.get(name, 0)
@@ -237,13 +239,3 @@ def _expected(detail: Any) -> str:
     else:  # raised by a validator of ours: its message is a remedy
         return str(detail["msg"])
     return f"write {words}; {hint}" if hint else f"write {words}"
-
-
-def _one_of(expected: str, value: Json) -> str:
-    """``write 'a', 'b' or 'c'``, with the nearest of them first where a word stands there."""
-    words = [word.replace("\\'", "'") for word in _WORD.findall(expected)]
-    close = closest(value, words) if isinstance(value, str) else None
-    choice = listed(words, value if isinstance(value, str) else "", last="or", quoted=True) if words else expected
-    if truth := truth_hint(value) if words in (["true", "false"], []) else "":
-        return f"write {choice}; {truth}"
-    return f"write {choice}; did you mean '{close}'?" if close else f"write {choice}"

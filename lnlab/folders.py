@@ -118,7 +118,15 @@ def _written(
         if old is not None:
             shutil.copymode(old, part)
         for name, content in files.items():
-            _write(part / name, content, None if old is None else old / name)
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if old is not None and _has_content(old / name, content):
+                with suppress(OSError):  # a file system without links: it is written like the others
+                    path.hardlink_to(old / name)
+                    continue
+            with path.open("xb") as file:
+                file.write(content)
+            sync(path, os.O_RDWR)
         if old is not None and carried:
             _carry(old, part, files, is_stale)
         for folder, _, _ in os.walk(part):
@@ -126,17 +134,6 @@ def _written(
         yield part
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _write(path: Path, content: bytes, old: Path | None) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if old is not None and _has_content(old, content):
-        with suppress(OSError):
-            path.hardlink_to(old)
-            return
-    with path.open("xb") as file:
-        file.write(content)
-    sync(path, os.O_RDWR)
 
 
 def _has_content(path: Path, content: bytes) -> bool:

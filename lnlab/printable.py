@@ -6,6 +6,9 @@ from pathlib import PurePath
 
 _JOINERS = "\u200c\u200d"
 """Format characters that scripts and emoji need, and that move nothing."""
+_SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+"""Spaces of some width, which Python does not count as printable."""
+_HARMLESS = frozenset(f"\n\t{_JOINERS}{_SPACES}")
 _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
@@ -17,7 +20,7 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if _is_harmless(c) else _escape(c) for c in text)
+    return "".join(c if c.isprintable() or c in _HARMLESS else _escape(c) for c in text)
 
 
 def printable_line(text: str) -> str:
@@ -34,15 +37,6 @@ def shown_path(path: PurePath | str) -> str:
 def path_as_shown(text: str) -> str:
     """The path that ``shown_path`` wrote."""
     return _ESCAPED_BYTE.sub(lambda match: chr(0xDC00 + int(match[1], 16)), text)
-
-
-def _is_harmless(character: str) -> bool:
-    return character.isprintable() or character in "\n\t" or character in _JOINERS or _is_space(character)
-
-
-def _is_space(character: str) -> bool:
-    """Whether it is a space of some width, which Python does not count as printable."""
-    return character in "\u00a0\u1680\u202f\u205f\u3000" or "\u2000" <= character <= "\u200a"
 
 
 def _escape(character: str) -> str:

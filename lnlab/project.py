@@ -45,10 +45,8 @@ def read_project(folder: Path) -> Project:
     """
     folder = folder.absolute()
     path = next((above / PROJECT_FILE for above in (folder, *folder.parents) if (above / PROJECT_FILE).is_file()), None)
-    return Project() if path is None else _read(path)
-
-
-def _read(path: Path) -> Project:
+    if path is None:
+        return Project()
     content = read_user_file(path, "project file", LARGEST_PROJECT_FILE)
     try:
         fields = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))

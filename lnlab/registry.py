@@ -338,7 +338,9 @@ class Registry(Readable, Generic[Build]):
         Facts may add what the parameters cannot say: the digest of the files that they name.
         """
         entry = self[choice["kind"]]
-        choice = self._with_later(entry, choice)
+        # A choice that was resolved before its piece got a parameter has that parameter at its default.
+        if missing := [name for name in entry.later if name not in choice]:
+            choice = {**choice, **{name: self._default(entry, name) for name in missing}}
         keys = {name: registry.key(choice[name], roots) for name, registry in entry.nested.items()}
         params = {
             name: keys[name] if name in keys else choice[name]
@@ -353,11 +355,6 @@ class Registry(Readable, Generic[Build]):
         """The default of a parameter as a resolved choice has it."""
         value: Json = entry.keywords[name].default
         return entry.nested[name].resolve(value) if name in entry.nested else value
-
-    def _with_later(self, entry: Entry[Any], choice: Choice) -> Choice:
-        """A choice that was resolved before its piece got a parameter, with that at its default."""
-        missing = [name for name in entry.later if name not in choice]
-        return {**choice, **{name: self._default(entry, name) for name in missing}} if missing else choice
 
 
 SELECTING_KEYS = {

@@ -40,7 +40,8 @@ _PACKED = (
 )
 _NAMES = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
+_NESTED = {pl.List: "lists", pl.Array: "lists", pl.Struct: "records", pl.Object: "objects", pl.Binary: "bytes"}
+"""What cells may hold that is no text, in words."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,9 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
         schema = pl.read_parquet_schema(io.BytesIO(content))
         _require(path, list(schema), columns)
         for name in columns:
-            if isinstance(schema[name], _NESTED):
-                what = f"the column '{name}' holds {_kind(schema[name])}, which is no text and no label"
+            held = next((words for kind, words in _NESTED.items() if isinstance(schema[name], kind)), None)
+            if held is not None:
+                what = f"the column '{name}' holds {held}, which is no text and no label"
                 raise LabError(Issue("damaged", str(path), what, "write one text or number in each of its cells"))
         frame = pl.read_parquet(io.BytesIO(content), columns=list(dict.fromkeys(columns)))
         texts = frame.select(pl.all().cast(pl.String))
@@ -176,12 +178,6 @@ def _parquet(path: Path, content: bytes, columns: Collection[str]) -> UserTable:
     return UserTable(path, cells, frame.height)
 
 
-def _kind(dtype: pl.DataType) -> str:
-    if isinstance(dtype, pl.List | pl.Array):
-        return "lists"
-    return "records" if isinstance(dtype, pl.Struct) else "bytes" if isinstance(dtype, pl.Binary) else "objects"
-
-
 def _require(path: Path, names: Sequence[str], columns: Collection[str]) -> None:
     for column in columns:
         if column not in names:
@@ -194,7 +190,9 @@ def _decoded(path: Path, content: bytes, encoding: str | None) -> tuple[str, str
     """The text, and its encoding."""
     code = encoding or _encoding(path, content)
     mark = next((mark for mark, name in _MARKS if content.startswith(mark) and name == code), b"")
-    codec = code if code != "utf-16" or mark else _utf_16(content)
+    codec = code
+    if code == "utf-16" and not mark:  # the order of bytes: ASCII letters have their NUL in every second place
+        codec = "utf-16-be" if content[:4096:2].count(0) > content[1:4096:2].count(0) else "utf-16-le"
     try:
         text = content.decode(codec).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -224,12 +222,6 @@ def _encoding(path: Path, content: bytes) -> str:
     what = "is neither UTF-8, UTF-16 nor Windows-1252"
     remedy = f"convert it to UTF-8, or name its encoding: {', '.join(get_args(Encoding))}"
     raise LabError(Issue("damaged", str(path), what, remedy))
-
-
-def _utf_16(content: bytes) -> str:
-    """The order of bytes of UTF-16 without a mark: ASCII letters have their NUL in every second place."""
-    sample = content[:4096]
-    return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
 
 
 def _separator(path: Path, text: str, columns: Collection[str]) -> str:

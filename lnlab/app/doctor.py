@@ -44,6 +44,7 @@ def examine(store: "Store") -> list[Examined]:
     """
     from lnlab.execute.pool import THREADS, cores, threads
     from lnlab.project import read_project
+    from lnlab.record.registries import load_registries
 
     lines = [
         Examined("lnlab", __version__),
@@ -72,7 +73,14 @@ def examine(store: "Store") -> list[Examined]:
         lines.append(Examined("project", what))
     root = store.root
     above = next(path for path in (root, *root.parents) if path.exists())
-    trouble = _cannot_write(above)
+    trouble = ""
+    try:
+        # A file without a name: nothing is left behind, whenever this process ends.
+        with TemporaryFile(dir=above) as file:
+            file.write(b"x")
+            file.flush()  # a full disk refuses here, and not where the file is made
+    except OSError as error:
+        trouble = f"cannot be written: {(error.strerror or str(error)).lower()}"
     if above == root:
         remedy = trouble and "give another folder with --store"
         lines.append(Examined("store", f"{root}: {trouble or 'can be written'}", remedy))
@@ -82,7 +90,19 @@ def examine(store: "Store") -> list[Examined]:
     usage = shutil.disk_usage(above)
     free = f"{format_quantity(usage.free, 'B')} free of {format_quantity(usage.total, 'B')}"
     lines.append(Examined("disk", free, "free some space" if usage.free < _LITTLE_DISK else ""))
-    lines += _data()
+    load_registries(())
+    # Imported after the registries, which stand in for torch where it is not installed.
+    from lnlab.corpora.files.fetch import data_roots
+    from lnlab.corpora.listing import corpus_listings
+
+    roots = data_roots(Path())
+    corpora = [corpus for corpus in corpus_listings(roots) if corpus.folder]
+    for data in roots[1:]:
+        names = [corpus.name for corpus in corpora if Path(str(corpus.folder)).absolute().is_relative_to(data)]
+        listed = ", ".join(names) if data.is_dir() else "is not there"
+        lines.append(Examined("data", f"{data}: {listed or 'no corpus that lnlab knows'}"))
+    remedy = "" if corpora else "lnlab data list; lnlab data fetch NAME"
+    lines.append(Examined("corpora", f"{len(corpora)} here", remedy))
     browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
     remedy = "" if browser else "pages are files: open them where there is one"
     lines.append(Examined("browser", browser or "none on PATH", remedy))
@@ -107,35 +127,3 @@ def _package(name: str) -> Examined:
         return Examined(name, version(name))
     except PackageNotFoundError:
         return Examined(name, "is missing", INSTALL if name in TRAINING_PACKAGES else f"pip install {name}")
-
-
-def _cannot_write(folder: Path) -> str:
-    """Say why no file can be written in a folder; empty where one can. The file that is tried has no name."""
-    try:
-        with TemporaryFile(dir=folder) as file:
-            file.write(b"x")
-            file.flush()
-    except OSError as error:
-        return f"cannot be written: {(error.strerror or str(error)).lower()}"
-    return ""
-
-
-def _data() -> list[Examined]:
-    """Each folder of data, and the corpora that lie there."""
-    from lnlab.record.registries import load_registries
-
-    load_registries(())
-    from lnlab.corpora.files.fetch import data_roots
-    from lnlab.corpora.listing import corpus_listings
-
-    roots = data_roots(Path())
-    corpora = [corpus for corpus in corpus_listings(roots) if corpus.folder]
-    findings = []
-    for root in roots[1:]:
-        names = [corpus.name for corpus in corpora if Path(str(corpus.folder)).absolute().is_relative_to(root)]
-        found = ", ".join(names) if root.is_dir() else "is not there"
-        findings.append(Examined("data", f"{root}: {found or 'no corpus that lnlab knows'}"))
-    return [
-        *findings,
-        Examined("corpora", f"{len(corpora)} here", "" if corpora else "lnlab data list; lnlab data fetch NAME"),
-    ]

@@ -49,15 +49,9 @@ def request_of(spec: SpecSource, profile: object, overrides: OverrideValues, plu
     from lnlab.specfile.dump import plain_spec, spec_yaml
 
     data = plain_spec(spec)
-    return replace(request, spec=Path(f"{_file_name(data.get('title'))}.yaml"), text=spec_yaml(data))
-
-
-def _file_name(title: object) -> str:
-    """The title as a file name of a few words: that of the folder of its report."""
-    words = re.findall(r"[a-z0-9]+", str(title or "").lower())
-    name = ""
-    for word in words:
+    name = ""  # the first words of its title, as the folder of its report is called by it
+    for word in re.findall(r"[a-z0-9]+", str(data.get("title") or "").lower()):
         if name and len(name) + len(word) >= _LONGEST_NAME:
             break
         name = f"{name}_{word}" if name else word[:_LONGEST_NAME]
-    return name or "spec"
+    return replace(request, spec=Path(f"{name or 'spec'}.yaml"), text=spec_yaml(data))

@@ -21,7 +21,7 @@ from lnlab.compile.decisions import Decision, decision_from_json
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.record.judge_again import equal_verdicts
-from lnlab.record.locks.equivalence import ComparedQuantity, compare_results, rows_put_in
+from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.record.locks.subset import possible_ends, sample_of_plan
 from lnlab.record.locks.verify import VerifiedReport
@@ -107,7 +107,17 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
             what = f"{decision.path}: tuning runs choose {decision.value} for {then}"
             differences.append(Issue("differs", str(lock.path), what))
     exact = not any(quantity.unequal for quantity in compared)
-    notes = [_summary(again, compared, exact=exact)]
+    # ``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``
+    numbers = [quantity for quantity in compared if quantity.table != "runs"]
+    total, unequal = sum(q.numbers for q in numbers), sum(q.unequal for q in numbers)
+    cut = f", {again.cut:,} of them in part," if again.cut else ""
+    summary = f"{again.runs:,} of {again.planned:,} runs{cut} computed again in {format_duration(again.seconds)}"
+    if exact:
+        summary += f": {total:,} numbers, all equal to the last bit"
+    else:
+        parts = [f"{q.label} by {q.margins:.2g} of their margin" for q in compared if q.unequal]
+        summary += f": {unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
+    notes = [summary]
     if not exact:
         changed = list(_changed_verdicts(lock, facts, rows_put_in(committed, again.results), verdicts))
         notes += changed or ["with the rows computed again in place of the old ones no verdict changes"]
@@ -151,18 +161,6 @@ def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
     """Processor, its instructions and the version of torch: where they are equal, so is every number."""
     torch = pl.col("versions").str.json_path_match("$.torch")
     return frozenset(runs.select("device", torch).drop_nulls().unique().iter_rows())
-
-
-def _summary(again: RecomputedRuns, compared: Sequence[ComparedQuantity], *, exact: bool) -> str:
-    """``16 of 160 runs computed again in 2 min: 92 numbers, all equal to the last bit``."""
-    numbers = [quantity for quantity in compared if quantity.table != "runs"]
-    total, unequal = sum(q.numbers for q in numbers), sum(q.unequal for q in numbers)
-    cut = f", {again.cut:,} of them in part," if again.cut else ""
-    opening = f"{again.runs:,} of {again.planned:,} runs{cut} computed again in {format_duration(again.seconds)}"
-    if exact:
-        return f"{opening}: {total:,} numbers, all equal to the last bit"
-    parts = [f"{q.label} by {q.margins:.2g} of their margin" for q in compared if q.unequal]
-    return f"{opening}: {unequal:,} of {total:,} numbers not equal to the last bit, {', '.join(parts)}"
 
 
 def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: Sequence[Verdict]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from lnlab.app.watching import WatchedCurve, WatchedRun, watched_run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.recorded.folder import RUN_FILE, TAIL_FILE
-from lnlab.recorded.runs import RecordedRun, read_run, run_label
+from lnlab.recorded.runs import read_run, run_label
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
@@ -89,7 +89,7 @@ class Watch:
             files = [path / RUN_FILE, path / TAIL_FILE, *sorted(path.glob("part-*.parquet"))]
             state = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
             if path not in self._recordings or self._recordings[path][0] != state:  # else nothing was written since
-                self._recordings[path] = state, _watched(path, read_run(path))
+                self._recordings[path] = state, _watched(path)
             runs.append(self._recordings[path][1])
         plans = {(store.root, stored.digest): (store, stored) for store, stored in self._stored_plans()}
         for key, (store, stored) in plans.items():
@@ -125,7 +125,8 @@ class Watch:
                 yield from ((store, stored) for stored in newest.values())
 
 
-def _watched(path: Path, run: RecordedRun) -> WatchedRecording:
+def _watched(path: Path) -> WatchedRecording:
+    run = read_run(path)
     curves: list[tuple[str, pl.DataFrame]] = []
     stored = run.tables.get("curves")
     if stored is not None:

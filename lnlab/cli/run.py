@@ -139,7 +139,23 @@ def run_spec(
             }
         )
     else:
-        _print(outcome)
+        verdicts = outcome.verdicts
+        if decisions := outcome.summary.stored.decisions:
+            from lnlab.compile.decisions import decision_from_json
+            from lnlab.compile.reference.explain import decision_line  # late: few specs tune, and it takes a while
+
+            for decision in decisions:
+                out().print(f"chosen: {decision_line(decision_from_json(decision))}")
+        if verdicts:
+            out().print(verdict_table(verdicts))
+            out().print()
+        for line in reason_lines(verdicts):
+            out().print(line)
+        for failure in outcome.failures:
+            out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
+        if verdicts:
+            out().print(verdict_counts_line(verdicts))
+        out().print(summary_line(outcome))
         if not quiet:
             err().print("\n".join(next_steps(outcome)))
     raise typer.Exit(exit_code(outcome.summary, outcome.results, outcome.verdicts, fail_on))
@@ -152,26 +168,6 @@ def exit_code(done: RunSummary, results: "Results", verdicts: "Sequence[Verdict]
     if not results.ended:
         return FAILED
     return CONTRADICTED if fail_on and any(v.verdict == fail_on for v in verdicts) else 0
-
-
-def _print(outcome: RunResult) -> None:
-    """Print choices, verdicts with the reasons of those not supported, failures with theirs, and the summary."""
-    from lnlab.compile.decisions import decision_from_json
-    from lnlab.compile.reference.explain import decision_line
-
-    verdicts = outcome.verdicts
-    for decision in outcome.summary.stored.decisions:
-        out().print(f"chosen: {decision_line(decision_from_json(decision))}")
-    if verdicts:
-        out().print(verdict_table(verdicts))
-        out().print()
-    for line in reason_lines(verdicts):
-        out().print(line)
-    for failure in outcome.failures:
-        out().print(f"{failure['run']}: {str(failure['status']).replace('_', ' ')}: {failure['reason']}")
-    if verdicts:
-        out().print(verdict_counts_line(verdicts))
-    out().print(summary_line(outcome))
 
 
 def next_steps(outcome: RunResult) -> list[str]:

@@ -40,12 +40,23 @@ def plan_verdicts(
         from lnlab.record.registries import load_registries
 
         load_registries(plugins)
+    from lnlab.claims.claim_scope import selections_of_claim
     from lnlab.claims.look_book import LookBook
     from lnlab.claims.verdict_rows import verdict_from_row, verdict_row
     from lnlab.record.commits import head_commit
+    from lnlab.select.measured_quantities import measured_quantities
+    from lnlab.select.selection import value_list
 
     claims: list[Claim] = stored.facts["claims"]
-    _register_quantities(claims, results)
+    statements = [statement for claim in claims for statement in (claim, *(claim.get("requires") or ()))]
+    selections = [selection for statement in statements for selection in selections_of_claim(statement)]
+    named = {name for selection in selections for name in value_list(selection.get("quantity", ()))}
+    if named - measured_quantities(results, named):
+        # A claim names a derived quantity, and the digest of its verdict covers those rows.
+        from lnlab import analyse
+        from lnlab.registry import import_pieces
+
+        import_pieces(analyse)  # the derived quantities; those of sections would import all that draws
     book = LookBook() if looks is None else looks
     book.looks = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name)).looks
     book.commit = head_commit(Path(stored.spec).parent)
@@ -75,22 +86,6 @@ def plan_verdicts(
     with suppress(StoreError):
         add_looks(store.root, stored.name, book.to_json())
     return [verdict_from_row(stored_rows[name]) for name in names]
-
-
-def _register_quantities(claims: "Sequence[Claim]", results: "Results") -> None:
-    """Import the derived quantities where a claim names one: the digest of its verdict covers their rows."""
-    from lnlab.claims.claim_scope import selections_of_claim
-    from lnlab.select.measured_quantities import measured_quantities
-    from lnlab.select.selection import value_list
-
-    statements = [statement for claim in claims for statement in (claim, *(claim.get("requires") or ()))]
-    selections = [selection for statement in statements for selection in selections_of_claim(statement)]
-    named = {name for selection in selections for name in value_list(selection.get("quantity", ()))}
-    if named - measured_quantities(results, named):
-        from lnlab import analyse
-        from lnlab.registry import import_pieces
-
-        import_pieces(analyse)  # the derived quantities; those of sections would import all that draws
 
 
 def _rows(claim: "Claim", results: "Results", book: "LookBook") -> str:

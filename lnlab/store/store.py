@@ -24,7 +24,7 @@ from lnlab.store.records.layout import plan_folder, sizes_below, trajectory_fold
 from lnlab.store.records.records import StoreReader
 from lnlab.store.records.states import state_at
 from lnlab.store.running_work import PlanWatch
-from lnlab.store.unit import StoreUnit, UnitOpener
+from lnlab.store.unit import StoreUnit, open_unit
 from lnlab.tables import LivePoint, Results
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        return UnitOpener(self.root, self.period)(key)
+        return open_unit(self.root, key, self.period)
 
     def held(self) -> set[str]:
         """Every measurement that an intact record holds.

@@ -35,45 +35,43 @@ MAX_REMOVALS = 9
 """How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
 
 
-@dataclass(frozen=True)
-class UnitOpener:
-    """Opens units of one store; small and plain, so that it can be sent to a worker."""
+def open_unit(root: Path, key: str, period: float = LEASE_PERIOD) -> "StoreUnit | None":
+    """The unit of a trajectory in a store, or None while another process works on it.
 
-    root: Path
-    period: float = LEASE_PERIOD
+    Args:
+        root: the store.
+        key: of the trajectory.
+        period: seconds without a sign of life after which somebody else's lease is void.
 
-    def __call__(self, key: str) -> "StoreUnit | None":
-        """The unit of a trajectory, or None while another process works on it.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
-        folder = trajectory_folder(self.root, key)
-        lease = None
-        for _ in range(MAX_REMOVALS):  # the folder is removed when what lay in it is packed: then it is made again
-            with suppress(files.Vanished):
-                files.make_folder(folder)
-                lease = acquire_lease(folder / LEASE_FILE, self.root / LOCK_FILE, self.period)
-                break
-        if lease is None:
-            return None
-        try:
-            printed = b""
-            for stretch in stretches(folder):
-                # It was never committed, and nobody works on it, as the lease is ours: only what it printed stays.
-                if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
-                    with suppress(FileNotFoundError):
-                        printed = (stretch / OUTPUT_FILE).read_bytes()
-                    files.remove(stretch)
-            unit = StoreUnit(self.root, key, folder / stretch_name(0), lease)
-            files.make_folder(unit.folder)
-            if printed:
-                files.write(unit.output, printed)
-        except StoreError:
-            with suppress(StoreError):
-                lease.release()
-            raise
-        return unit
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    folder = trajectory_folder(root, key)
+    lease = None
+    for _ in range(MAX_REMOVALS):  # the folder is removed when what lay in it is packed: then it is made again
+        with suppress(files.Vanished):
+            files.make_folder(folder)
+            lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE, period)
+            break
+    if lease is None:
+        return None
+    try:
+        printed = b""
+        for stretch in stretches(folder):
+            # It was never committed, and nobody works on it, as the lease is ours: only what it printed stays.
+            if stretch.is_dir() and not (stretch / RECORD_FILE).exists():
+                with suppress(FileNotFoundError):
+                    printed = (stretch / OUTPUT_FILE).read_bytes()
+                files.remove(stretch)
+        unit = StoreUnit(root, key, folder / stretch_name(0), lease)
+        files.make_folder(unit.folder)
+        if printed:
+            files.write(unit.output, printed)
+    except StoreError:
+        with suppress(StoreError):
+            lease.release()
+        raise
+    return unit
 
 
 @dataclass

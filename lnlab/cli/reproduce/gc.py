@@ -1,7 +1,7 @@
 """``lnlab gc``: what of a store no spec and no lock leads to; with --delete it goes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from lnlab.app.request import open_store
 from lnlab.cli.options import AsJsonOption, StoreFolder
 from lnlab.cli.terminal import err, one_line, out, print_json
 from lnlab.userfiles import user_path
-
-if TYPE_CHECKING:
-    pass
 
 GC_EXAMPLE = (
     "Example: [bold]lnlab gc[/bold], then [bold]lnlab gc --delete[/bold]; of other folders: "

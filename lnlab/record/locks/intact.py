@@ -1,7 +1,7 @@
 """Level 0: whether a lock, its spec and every file of its report are what was locked, and where they are not."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 
@@ -57,27 +57,23 @@ def differences_from_lock(lock: Lock) -> list[Issue]:
         derived = derived_tables(report)
     except LabError as error:
         return [*differences, *_as_differences(error)]
-    return differences + list(_entry_differences(lock, derived))
-
-
-def _entry_differences(lock: Lock, derived: Mapping[str, Json]) -> Iterator[Issue]:
-    """Entries of the lock that do not follow from the folder."""
-    locked, present = (
+    if derived["spec"] != lock.tables["spec"]:
+        where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
+        differences.append(Issue("differs", where, "the report was drawn from another text of the spec"))
+    stated, following = (  # entries of the lock, and those that follow from the folder
         flat_entries({key: value for key, value in tables.items() if key not in _EXPECTED_IN_LOCK})
         for tables in (lock.tables, derived)
     )
-    if derived["spec"] != lock.tables["spec"]:
-        where = f"{lock.path}:{line_of_entry(lock.text, ('spec',))}"
-        yield Issue("differs", where, "the report was drawn from another text of the spec")
-    for path in sorted(locked.keys() | present.keys()):
-        if locked.get(path) != present.get(path):
+    for path in sorted(stated.keys() | following.keys()):
+        if stated.get(path) != following.get(path):
             where = f"{lock.path}:{line_of_entry(lock.text, path)}: {'.'.join(path)}"
             setting = ""
             if path[0] == "groups":  # the variant in words
                 groups = [tables["groups"].get(path[1]) for tables in (lock.tables, derived)]
                 setting = next((g["setting"] for g in groups if isinstance(g, Mapping) and "setting" in g), "")
-            what = f"the lock says {_shown(locked.get(path))}, the report {_shown(present.get(path))}"
-            yield Issue("differs", where, f"{what} ({setting})" if setting else what)
+            what = f"the lock says {_shown(stated.get(path))}, the report {_shown(following.get(path))}"
+            differences.append(Issue("differs", where, f"{what} ({setting})" if setting else what))
+    return differences
 
 
 def _shown(value: Json) -> str:

@@ -73,29 +73,27 @@ class Verification:
         subject = f"{number} report{'' if number == 1 else 's'} ({files:,} files)"
         opening = f"lnlab {__version__}, level {self.level}: {subject}"
         if self.passed:
-            return f"{opening} verified: {self._statement()}."
+            computed = [report for report in self.reports if not report.read]
+            read = sum(report.read for report in self.reports)
+            statements = []
+            if computed:
+                runs, planned, cut = (
+                    sum(getattr(report, name) for report in computed) for name in ("runs", "planned", "cut")
+                )
+                exact = all(report.exact for report in computed)
+                how = "to the last bit" if exact else "within the margins of the lock"
+                part = f" ({cut:,} of them in part)" if cut else ""
+                words = {"runs": f"{runs:,}", "planned": f"{planned:,}", "how": how, "cut": part}
+                statements.append(_STATEMENTS[self.level].format(**words))
+            if read:
+                of = "1 file of a table is" if read == 1 else f"{read:,} files of tables are"
+                statements.append(f"{of} as locked, and the verdicts follow from what was read")
+            return f"{opening} verified: {'; '.join(statements)}."
         failed = [report for report in self.reports if report.differences]
         differences = sum(len(report.differences) for report in failed)
         names = ", ".join(report.lock.stem for report in failed)
         times = "1 difference" if differences == 1 else f"{differences:,} differences"
         return f"{opening}, NOT verified: {times} in {len(failed)} of them ({names})."
-
-    def _statement(self) -> str:
-        computed = [report for report in self.reports if not report.read]
-        read = sum(report.read for report in self.reports)
-        statements = []
-        if computed:
-            runs, planned, cut = (
-                sum(getattr(report, name) for report in computed) for name in ("runs", "planned", "cut")
-            )
-            how = "to the last bit" if all(report.exact for report in computed) else "within the margins of the lock"
-            part = f" ({cut:,} of them in part)" if cut else ""
-            words = {"runs": f"{runs:,}", "planned": f"{planned:,}", "how": how, "cut": part}
-            statements.append(_STATEMENTS[self.level].format(**words))
-        if read:
-            subject = "1 file of a table is" if read == 1 else f"{read:,} files of tables are"
-            statements.append(f"{subject} as locked, and the verdicts follow from what was read")
-        return "; ".join(statements)
 
 
 def verify_locks(

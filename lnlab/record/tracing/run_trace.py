@@ -14,7 +14,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.record.comparison.sides import variant_names
-from lnlab.record.tracing.sources import TracedExperiment, runs_of_key
+from lnlab.record.tracing.sources import runs_of_key
 from lnlab.select.select import runs_with
 from lnlab.select.settings import NothingSelected
 from lnlab.store.records.records import StoreReader
@@ -95,6 +95,19 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
         f"{len(record.measurements)} of {len(record.asked)} measurements, {record.folder.name}"
         for record in contents.records
     )
+    needs = results.tables.get("needs")
+    if needs is None or needs.is_empty():  # a report keeps no table of needs: these are the probes of all its runs
+        probes = [TracedProbe(json.dumps(probe, sort_keys=True), (), {}) for probe in source.facts.probes]
+    else:
+        probes = []
+        tables = {
+            n: t.filter(run=run) for n, t in results.tables.items() if "measurement" in t.columns and n != "needs"
+        }
+        for (probe,), part in needs.filter(run=run).group_by("probe", maintain_order=True):
+            keys = part["measurement"].implode()
+            counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in tables.items()}
+            rows = {n: count for n, count in counts.items() if count}
+            probes.append(TracedProbe(str(probe), tuple(part["step"]), rows))
     claims = []
     for name, claim in source.claims(known).items():
         with suppress(NothingSelected):
@@ -117,25 +130,9 @@ def trace_run(prefix: str, reports: Path, store: "Store", known: "Registries") -
             "versions": json.loads(row["versions"]) if row["versions"] else {},
         },
         setting=json.loads(row["setting"]),
-        probes=tuple(_probes(source, run)),
+        probes=tuple(probes),
         records=records,
         damaged=tuple(contents.damaged),
         log=reader.printed(row["trajectory"]),
         claims=tuple(claims),
     )
-
-
-def _probes(source: TracedExperiment, run: str) -> list[TracedProbe]:
-    """The probes of a run with their rows; of a report, which does not say, those of the experiment."""
-    tables = source.results.tables
-    needs = tables.get("needs")
-    if needs is None or needs.is_empty():
-        return [TracedProbe(json.dumps(probe, sort_keys=True), (), {}) for probe in source.facts.probes]
-    own = needs.filter(run=run)
-    rows = {name: table.filter(run=run) for name, table in tables.items() if "measurement" in table.columns}
-    traced = []
-    for (probe,), part in own.group_by("probe", maintain_order=True):
-        keys = part["measurement"].implode()
-        counts = {n: t.filter(pl.col("measurement").is_in(keys)).height for n, t in rows.items() if n != "needs"}
-        traced.append(TracedProbe(str(probe), tuple(part["step"]), {n: count for n, count in counts.items() if count}))
-    return traced

@@ -45,14 +45,14 @@ def superseded_records(records: Sequence[Record], damaged: Sequence[Record] = ()
         records: intact ones in their one order. One that came to a bad end always stays: it tells why.
         damaged: records some of whose rows are lost, in any order.
     """
-    total = _summary(records)
+    covered, _, measurements, _ = total = _content(records)
     remaining = list(records)
     for record in reversed(records) if _overlap(records) else ():
         others = [other for other in remaining if other is not record]
-        if record.outcome["status"] in COMPLETE_STATUSES and _summary(others) == total:
+        if record.outcome["status"] in COMPLETE_STATUSES and _content(others) == total:
             remaining = others
     surplus = [record for record in records if record not in remaining]
-    return surplus + [r for r in damaged if r.steps <= total.covered and total.measurements >= set(r.measurements)]
+    return surplus + [r for r in damaged if r.steps <= covered and measurements >= set(r.measurements)]
 
 
 def _overlap(records: Sequence[Record]) -> bool:
@@ -63,18 +63,9 @@ def _overlap(records: Sequence[Record]) -> bool:
     return repeated or empty > 1 or len(measurements) > len(set(measurements))
 
 
-@dataclass(frozen=True)
-class _Summary:
-    """What records say together."""
-
-    covered: int
-    end: tuple[int, str] | None
-    measurements: frozenset[str]
-    finished: bool
-
-
-def _summary(records: Sequence[Record]) -> _Summary:
+def _content(records: Sequence[Record]) -> tuple[int, tuple[int, str] | None, frozenset[str], bool]:
+    """What records say together: updates, the trajectory's own end, measurements, and whether one of them finished."""
     coverage = coverage_of(records)
     end = (coverage.end.steps, str(coverage.end.outcome["status"])) if coverage.end else None
     measurements = frozenset(key for record in records for key in record.measurements)
-    return _Summary(coverage.covered, end, measurements, any(record.finished for record in records))
+    return coverage.covered, end, measurements, any(record.finished for record in records)
