@@ -32,6 +32,7 @@ def replacing(path: Path, step: _Step = unobserved) -> Iterator[IO[bytes]]:
         with step("write", temporary), temporary.open("xb") as file:
             yield file
         with step("sync", temporary):
+            # Windows syncs only what is open for writing.
             sync(temporary, os.O_RDWR)
         with step("rename", path):
             temporary.replace(path)

@@ -28,7 +28,7 @@ _COMPLETE = re.compile(r"\.lnlab-[0-9a-f]{16}\.ready")
 _FILE = re.compile(r"\.[^/]+\.[0-9a-f]{16}\.part")
 """The name of a single file that ``lnlab.files`` was writing."""
 _NAMES = ".names.json"
-_EXCHANGE, _HERE = 2, -100
+_EXCHANGE, _HERE = 2, -100  # RENAME_EXCHANGE and AT_FDCWD, as Linux numbers them
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EBUSY, errno.EOPNOTSUPP)
 
 
@@ -200,6 +200,7 @@ def _move_parts(part: Path, place: Path, names: Collection[str], is_stale: Calla
     sync(part / _NAMES, os.O_RDWR)
     sync(part)
     ready = place / part.with_suffix(".ready").name
+    # The names are on the disk before the folder is declared complete: whoever finds it can finish.
     part.rename(ready)
     sync(place)
     _finish(ready, place, names, is_stale)
@@ -248,6 +249,7 @@ def _locked(folder: Path) -> Iterator[bool]:
                 lock_descriptor(handle)
             except OSError:  # a network file system: as without locks
                 alone = False
+            # The folder may be another one since: then the lock is that of the old one.
             if os.path.samestat(os.fstat(handle), folder.stat()):
                 yield alone
                 return

@@ -204,6 +204,7 @@ class Entry(Generic[Build]):
             Flawed: everything wrong with its parameters, with paths relative to it.
         """
         try:
+            # By way of JSON, from which a strict model takes a list for a tuple.
             return self.model.model_validate_json(json.dumps(integers_of(raw), default=str))
         except ValidationError as error:
             raise Flawed(*self.issues_of(mistakes_of(error, raw), beside)) from error

@@ -252,7 +252,7 @@ def _records(
     path: Path, text: str, separator: str, *, quoted: bool, most: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """Each row with the number of the line where it ends; an empty line is an empty row."""
-    csv.field_size_limit(_LONGEST_CELL)
+    csv.field_size_limit(_LONGEST_CELL)  # by default 128 KiB, less than some texts have
     lines = io.StringIO(text, newline="")
     reader = csv.reader(
         lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True

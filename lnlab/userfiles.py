@@ -63,7 +63,7 @@ def parse_json(content: bytes) -> Any:
     """
     try:
         value = json.loads(content.decode(), parse_constant=_refuse_constant)
-        json.dumps(value, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False).encode()  # refuses half a character, which JSON can escape
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1:,} is not UTF-8") from error
     except UnicodeEncodeError as error:

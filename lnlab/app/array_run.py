@@ -69,10 +69,12 @@ def run_as_array(
     # Each task asks SLURM for cores for its workers, the memory of as many units, and time for its share.
     units = [unit for unit in plan.trajectories if unit.key in lacking]
     workers = manner.workers or 1
+    # Nobody knows the memory of a node here: the plan is made as if there were room for every worker.
     memory = plan_memory(units, known, workers, manner.memory or sys.maxsize)
     seconds = sum(unit_seconds(units, known).values()) / (number * workers)
     parameters: dict[str, str | int] = {
         "cpus_per_task": workers,
+        # A quarter more than estimated, as SLURM ends a task that goes beyond.
         "mem_gb": ceil(1.25 * memory.workers * (memory.peak + LIBRARIES) / 2**30),
         "time": min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES),
         **dict(manner.sbatch),
@@ -129,6 +131,7 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
                 manner.console.print("\n".join(lines), markup=False, highlight=False)
                 shown = lines
             end = time.monotonic() + _LOOK_EVERY
+            # Signals are counted and raise nothing: short naps see a request to stop at once.
             while time.monotonic() < end and not (stops.count and not cancelled):
                 time.sleep(0.1)
         return stops.first if cancelled else 0

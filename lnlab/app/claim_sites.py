@@ -102,6 +102,7 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
             continue
         x = along if "order" in statement else over
         apart = [column for column in SITE if column in (over, along, *(statement.get("each") or ()))]
+        # An exact bound holds of every number and a status of every run: neither needs a single site.
         single = not (statement.get("exact") or statement.get("status"))
         readings = [
             _Reading(where, parameter, tuple(changed), {**whole, **changed}, x=x, apart=apart, single=single)
@@ -143,10 +144,12 @@ def section_site_problems(
 
 def _unmeasured(plan: "Plan", sites: "Mapping[str, Sites]", named: Collection[str]) -> Results:
     """A run of every variant with a row for every site, without a value."""
+    # Reversed, so that the first run of each variant is the one that stays.
     first = {run.variant: run for run in reversed(plan.runs)}
     tables = plan_frames(replace(plan, runs=tuple(first.values()), needs=()))
     models: dict[int, list[str]] = {}
     for variant, variant_sites in sites.items():
+        # Variants of one structure share their sites, the same object: rows are made once for all of them.
         models.setdefault(id(variant_sites), []).append(variant)
     runs = tables["runs"]
     parts = [frame("sites", []).drop("measurement")]
@@ -200,6 +203,7 @@ def _ambiguous(reading: _Reading, rows: pl.DataFrame) -> Issue:
     differences = "; ".join(f"{column} ({', '.join([*texts, *more[column]])})" for column, texts in shown.items())
     places = ", ".join(f"{column} {_text(rows[column][0])}" for column in reading.apart)
     what = f"leaves {rows.height} sites{f' at {places}' if places else ''}: {differences}"
+    # A column without which the sites still differ is left out, so that the remedy is short.
     distinguishing = list(differing)
     for column in differing:
         without_column = [other for other in distinguishing if other != column]

@@ -120,12 +120,14 @@ def compute_round(
         if unit.key in missing_keys
     ]
     if due_units:
+        # A plan that is held in memory means a store that cannot be written: it would keep no row either.
         store.require_stored(stored)
     before = compute_sources(store, plan, due_units, request, known, manner, where)
     if before is not None:
         store.used(stored)
         if before.interrupted:
             return replace(before, stored=stored)
+    # Only now, as the states that these units begin with were computed above.
     due_units = with_weights(store, plan, due_units)
     return compute_units(store, plan, stored, due_units, request, known, manner, where)
 

@@ -72,6 +72,7 @@ def examine(store: "Store") -> list[Examined]:
         what = f"{project.path}: {', '.join(given) or 'says no remote, store or profile'}"
         lines.append(Examined("project", what))
     root = store.root
+    # A store that is not there yet is made below the first folder that is.
     above = next(path for path in (root, *root.parents) if path.exists())
     trouble = ""
     try:

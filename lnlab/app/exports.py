@@ -122,6 +122,7 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
     try:
         yield follow
     finally:
+        # The thread shows what was put before this, and ends.
         ended.put(None)
         if thread.ident is not None:
             thread.join()

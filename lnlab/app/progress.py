@@ -187,6 +187,7 @@ def progress_reporter(
     else:
         description = TextColumn("{task.description}", markup=False)
         columns = SpinnerColumn(), description, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        # Rich estimates by the last half minute, in which no unit may end: here it is the whole run.
         overall = Progress(*columns, console=console, speed_estimate_period=1e9)
         rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # a long name is clipped, and never the step
         name = TextColumn("{task.description}", markup=False, table_column=rest)

@@ -198,7 +198,9 @@ def recompute(
     known = load_registries(())
     decisions = () if every_run else tuple(decision_from_json(entry) for entry in facts.decisions)
     with TemporaryDirectory() as scratch:
+        # An empty store, so that nothing is taken from what was computed before.
         store = Store(Path(scratch))
+        # Once a stage: tuning runs choose what the next plan is made of.
         while True:
             plan, _ = compile_request(request, known, decisions)
             if plan.undecided and not every_run:

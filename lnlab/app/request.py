@@ -197,11 +197,13 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     error: LabError = LabError(
         Issue("not-run", str(request.spec), "was never run like this", f"{request.command('run')} first")
     )
+    # With overrides another plan of the same file would answer another question.
     if not request.overrides:
         try:
             stored = find_plan(store.root, request.spec, request.profile, content=request.content)
         except StoreError as unfound:
             error = unfound
+    # Page and lock are called after the file: under a new name the plan is made anew.
     if stored is None or stored.name != request.spec.stem:
         from lnlab.app.compute import plan_of_stored_runs
 

@@ -49,6 +49,7 @@ def recorded_results(path: Path) -> "tuple[Results, StoredWords] | None":
             return results, facts.words
         from lnlab.own_model.opening import open_runs
 
+        # A text is a pattern: a star or a bracket in the name of the folder is meant as it is.
         inner = [path] if (path / RUN_FILE).is_file() else f"{escape(os.fspath(path))}/*"
         return open_runs(inner).results, {}
     if states_results(path):

@@ -294,6 +294,7 @@ def _packing(store: "Store", summary: RunSummary) -> Iterator[None]:
             store.pack()
 
     thread = Thread(target=pack, name="lnlab packing", daemon=True)
+    # Without new units there is nothing to pack; after a request to stop nothing is begun.
     if summary.units and not summary.interrupted:
         thread.start()
     yield

@@ -65,6 +65,7 @@ def last_spike(steps: Sequence[int], values: Sequence[float], factor: float) -> 
     sizes = pl.Series(values, dtype=pl.Float64).abs()
     finite = sizes.is_finite()
     known = pl.select(pl.when(finite).then(sizes)).to_series()
+    # Shifted, so that no value is compared with a median that it is part of.
     before = known.shift(1).rolling_median(_BEFORE, min_samples=2)
     jumps = (before.is_not_null() & (~finite | (sizes > factor * before).fill_null(value=False))).arg_true()
     return int(steps[jumps[-1]]) if len(jumps) else None

@@ -139,6 +139,7 @@ def _watched(path: Path) -> WatchedRecording:
         whole = norms.agg(pl.col("value").drop_nulls().pow(2).sum().sqrt()).sort("step")
         logits = sites.filter(pl.col("quantity") == "attention_logit_max").group_by("step")
         curves += [("gradient norm", whole), ("attention logit", logits.agg(pl.col("value").max()).sort("step"))]
+    # A run that was not closed is at work or dead: whoever watches takes it for running.
     status = "running" if run.status == "interrupted" and run.reason == "was not closed" else run.status
     shown = tuple(WatchedCurve.of(name, rows.iter_rows()) for name, rows in curves if not rows.is_empty())
     return WatchedRecording(path.as_posix(), run_label(run), status, done=run.done, steps=run.steps, curves=shown)

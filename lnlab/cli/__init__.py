@@ -41,6 +41,7 @@ def _show_version(version: bool) -> None:
 @app.callback(invoke_without_command=True)
 def _lnlab(
     context: typer.Context,
+    # Not used here: options.all_plugins joins them with those behind the command.
     _plugins: Annotated[
         list[Path],
         typer.Option(
@@ -52,6 +53,7 @@ def _lnlab(
             show_default=False,
         ),
     ],
+    # For the help alone: `main` looks for the word itself, wherever it stands.
     _traceback: Annotated[bool, typer.Option("--traceback", help="Show where in the code an error arose.")] = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
@@ -106,13 +108,14 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A user's mistake is one line on standard error, no traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # Called with arguments, as by a test, the process goes on and may need torch later.
     if arguments is None:
         begin_own_process()
     begin_output()
     code = _code_of(words)
     if lost := lost_output():
         err().print(f"lnlab: standard output cannot be written: {lost}; what is finished is kept")
-        return code or NOT_PRINTED
+        return code or NOT_PRINTED  # what went wrong before counts more
     return code
 
 
@@ -131,6 +134,7 @@ def _code_of(words: Sequence[str]) -> int:
         return INTERRUPTED
     except ImportError as error:
         package = (error.name or "").partition(".")[0]
+        # A package of the extra is a user's choice; whatever else cannot be imported is a bug.
         if package not in absent_packages() or "--traceback" in words:
             raise
         command = next((word for word in words if not word.startswith("-")), "")
@@ -140,6 +144,7 @@ def _code_of(words: Sequence[str]) -> int:
         if isinstance(error, OSError) and error.filename is None and error.errno in _DISK_FULL:
             report_lost_output(error)  # what Typer prints, as help, passes our consoles by
             return NOT_PRINTED
+        # Files of a user are named in the error: one without a name is a bug.
         if "--traceback" in words or (isinstance(error, OSError) and error.filename is None):
             raise
         for line in _lines(error):

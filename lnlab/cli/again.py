@@ -75,6 +75,7 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
         try:
             facts, results, verdicts = read_folder(folder)
             refuse_without_plugins(facts.plugins, request.plugins)
+            # Called for its refusal: a folder that is absent is said before anything is judged.
             template_folders(drawing.templates)
             known = load_registries(request.plugins)
             # Measurements from Python have no spec, and a table is judged where its files are: lnlab report SPEC.

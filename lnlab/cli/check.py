@@ -37,6 +37,7 @@ def check_specs(
     told = list(dict.fromkeys(p for spec in requests if spec not in tables for p in grammar_mistakes(requests[spec])))
     for problem in told:  # told before torch is imported, and before any variant is looked at
         err().print(one_line(str(problem)))
+    # With nothing to build torch stays out, whose import takes most of the time.
     if not (plugins or tables) and all(map(has_no_sound_profile, requests.values())):
         leave_training_out()
     known = load_registries(plugins)
@@ -68,4 +69,5 @@ def check_specs(
     if summaries and absent_packages():
         err().print(f"no model was built and no corpus read, which needs torch; {INSTALL}", markup=False)
     if told or problems:
+        # Without a problem that is new only the exit code says that something was wrong.
         raise LabError(*(problem for problem in dict.fromkeys(problems) if problem not in told))

@@ -30,6 +30,7 @@ def list_corpora(plugins: Plugins, as_json: AsJsonOption = False) -> None:
     Where they lie, their licence, and who made them.
     """
     load_registries(plugins)
+    # Late: the registries stand in for torch where it is not installed.
     from dataclasses import asdict
 
     from lnlab.corpora.files.fetch import data_roots
@@ -67,6 +68,7 @@ def _fetch(
     It is put where every spec finds it; what is there already is left alone.
     """
     load_registries(plugins)
+    # Late, as above.
     from lnlab.corpora.listing import fetch_corpus
 
     with _downloads(quiet=quiet) as report:

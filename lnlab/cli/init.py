@@ -96,7 +96,7 @@ def _copy_new(file: Path, folder: Path) -> Path:
     """A copy of a file in ``folder``, where none of that name may be."""
     target = folder / file.name
     try:
-        with target.open("xb") as copy:
+        with target.open("xb") as copy:  # x: not over a file that somebody made since a look, either
             copy.write(file.read_bytes())
     except FileExistsError as error:
         raise LabError(Issue("exists", target.name, "is there already", "move it away, or run it as it is")) from error

@@ -40,6 +40,7 @@ def list_kinds(
     """
     from lnlab.record.registries import load_registries
 
+    # A list needs names and signatures; a plugin may do more with torch than name it.
     if not plugins:
         leave_training_out()
     known = load_registries(plugins)
@@ -94,7 +95,7 @@ def list_kinds(
         ]
         table = terminal_table(["kind", "name", "parameters", "summary"], cells)
         for column in table.columns[:2]:
-            column.no_wrap = True
+            column.no_wrap = True  # these are copied, and must not be cut
         out().print(table, width=get_terminal_size((_PIPED_WIDTH, 24)).columns)
 
 

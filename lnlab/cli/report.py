@@ -84,6 +84,7 @@ def report_run(
         if profile or overrides:
             what = "--profile and -s are those of the report"
             raise ReportError(Issue("wrong-option", "lnlab report --from", what, "leave them out"))
+        # Late: it imports all that judges and draws.
         from lnlab.cli.again import RedrawRequest, redraw
 
         reports = (source, *(paths or ()))

@@ -48,6 +48,7 @@ def results_of_spec(
     """
     if into is not None:
         refuse_ending(into)
+    # A folder has no spec whose project could name a profile.
     request = Request(spec, profile, tuple(overrides)) if spec.is_dir() else None
     measured, words = results_of(request or request_for(spec, profile, overrides, plugins), folder)
     if into is None:

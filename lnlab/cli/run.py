@@ -175,6 +175,7 @@ def next_steps(outcome: RunResult) -> list[str]:
     summary, request = outcome.summary, outcome.request
     command = request.command("run")
     lines = [f"interrupted: {command} goes on from here"] if summary.interrupted else []
+    # A run that diverged has a result, and one without a status is still to come.
     failed = [failure for failure in outcome.failures if failure["status"] not in ("diverged", None)]
     if failed:
         lines.append(f"to try again what failed: {command} --retry-failed")

@@ -105,6 +105,7 @@ def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: flo
     console = out()
     watches: dict[str, PlanWatch] = {}
     in_place = console.is_terminal and not as_json
+    # Between two looks nothing changes, and nothing need be drawn.
     with Live(console=console, auto_refresh=False) if in_place else nullcontext() as live:
         while True:
             plans = _selected_plans(store, spec, profile, all_versions=False)
@@ -133,9 +134,10 @@ def _selected_plans(
 
     newest: dict[object, StoredPlan] = {}
     for stored in plans_newest_first(store.root):
+        # The file may have been reached by a link, then or now.
         if spec is not None and Path(stored.spec).resolve() != spec.resolve():
             continue
         if profile is None or stored.profile == profile:
             question = stored.digest if all_versions else (stored.spec, stored.profile, stored.overrides)
-            newest.setdefault(question, stored)
+            newest.setdefault(question, stored)  # plans come newest first
     return list(newest.values())

@@ -59,6 +59,7 @@ class _Results(StandardStream):
         detach_output()
 
 
+# One object, so that the end of a command knows what any console failed to write.
 _results = _Results()
 
 
@@ -68,7 +69,7 @@ def begin_output() -> None:
     An open file must not get the number of a closed stream: whatever prints there, a library or a worker, would write
     into it.
     """
-    _results.lost = None
+    _results.lost = None  # a process may run several commands
     for number in range(3):
         try:
             os.fstat(number)
@@ -122,6 +123,7 @@ def terminal_table(
     """A table that fits the terminal; ``numeric`` columns stand to the right. Cells that are text are not markup."""
     rich_table = Table(box=SIMPLE_HEAD if _results.isatty() else None, pad_edge=False, show_edge=False)
     for name in columns:
+        # A long word goes on in the next line: cut, it could not be copied.
         rich_table.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
     for row in rows:
         rich_table.add_row(*row)

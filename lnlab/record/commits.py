@@ -11,7 +11,7 @@ def head_commit(folder: Path) -> str:
             ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"],  # noqa: S607 - git as the user has it
             capture_output=True,
             text=True,
-            timeout=5,
+            timeout=5,  # seconds: a report does not wait for its commit
             check=False,
         )
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -38,6 +38,7 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
     digests = {Path(file.path): file.sha256 for file in stored.inputs}
 
     def row(_: str, citation: Citation) -> _Row:
+        # reports/<spec>/<profile>/data/verdicts.parquet: the fourth parent is the folder of all reports.
         path = next((path for path in digests if path == verdicts_path(path.parents[3], citation)), None)
         path = path or find_verdicts(Path(stored.spec), citation)
         content = _verdicts_in(path)

@@ -80,6 +80,7 @@ def judge_again(
     """
     verdicts: dict[str, Verdict] = {}
     carried: list[str] = []
+    # Claims about other verdicts come after those.
     for claim in sorted(claims, key=reads_verdicts):
         name: str = claim["id"]
         required = claim_selections(claim)

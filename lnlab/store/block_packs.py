@@ -78,6 +78,7 @@ class BlockPack:
             try:
                 files_of = self._files(number)
             except CorruptFile as error:
+                # Gone, and not damaged: another pack holds the same.
                 if not self.folder.is_dir():
                     raise PackReplaced from error
                 for trajectory in wanted:

@@ -77,7 +77,7 @@ def make_folder(path: Path) -> None:
     if path.parent != path:
         make_folder(path.parent)
     with _operation("make a folder", path):
-        path.mkdir(exist_ok=True)
+        path.mkdir(exist_ok=True)  # another process may make it meanwhile
     sync_folder(path.parent)
 
 
@@ -147,6 +147,7 @@ def create(path: Path, content: bytes) -> bool:
     """
     with _operation("create", path):
         try:
+            # Exclusive: of several processes one makes it, and the others are told.
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o644)
         except FileExistsError:
             return False
@@ -190,6 +191,7 @@ def remove(path: Path) -> None:
         StoreError: it cannot be removed.
     """
     with _operation("remove", path), suppress(FileNotFoundError):
+        # Of a link the link goes, and not what it leads to.
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

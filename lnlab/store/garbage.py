@@ -72,6 +72,7 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
                     remove_stretch(stretch)
                 files.remove(folder / STATES_FOLDER)
             finally:
+                # It lies in the folder, which is empty only without it.
                 lease.release()
             files.remove_empty(folder)
             files.remove_empty(folder.parent)

@@ -41,11 +41,12 @@ class Lease:
 
     def __post_init__(self) -> None:
         def refresh() -> None:
+            # Four times a period: a few failures do not void it.
             while not self._released.wait(self.period / 4):
                 with suppress(StoreError):  # a lease that cannot be refreshed is lost at worst
                     files.touch(self.path)
 
-        Thread(target=refresh, name="lnlab lease", daemon=True).start()
+        Thread(target=refresh, name="lnlab lease", daemon=True).start()  # a daemon: the lease ends with its process
 
     def release(self) -> None:
         """Release the lease unless another process has taken it over.
@@ -55,6 +56,7 @@ class Lease:
         """
         self._released.set()
         with files.locked(self.lock):
+            # A nonce tells it from a later one, of this process as well.
             if _read(self.path) == self.content:
                 files.remove(self.path)
 
@@ -69,6 +71,7 @@ def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease
     content = canonical(identity).encode()
     if not files.create(path, content):
         with files.locked(lock):
+            # Under the lock, as two who find it void would each remove the lease of the other.
             if not _is_void(path):
                 return None
             files.remove(path)

@@ -54,6 +54,7 @@ def points_after(folder: Path, offset: int) -> tuple[list[LivePoint], int]:
             content = file.read()
     except OSError:
         return [], offset
+    # The line that is being written belongs to the next look.
     whole = content[: content.rfind(b"\n") + 1]
     return _parsed(whole), offset + len(whole)
 

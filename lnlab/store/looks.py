@@ -59,4 +59,5 @@ def _key(look: Mapping[str, Json]) -> tuple[object, ...]:
 
 
 def _path(root: Path, name: str) -> Path:
+    # Quoted: a spec may be called as no file can on some system.
     return root / LOOKS_FOLDER / f"{quote(os.fsencode(name), safe='')}.jsonl"

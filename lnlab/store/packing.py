@@ -119,7 +119,7 @@ def _prune(root: Path, trajectory: str, records: list[Record]) -> None:
     if not surplus:
         return
     lease = acquire_lease(folder / LEASE_FILE, root / LOCK_FILE)
-    if lease is None:
+    if lease is None:  # somebody works there: the next time will do
         return
     try:
         for record in surplus:
@@ -202,6 +202,7 @@ class PackWriter:
             index = to_checksummed_json(TablePack(hidden, list(self._stretches), tables).to_index())
             for file in (INDEX_FILE, INDEX_COPY_FILE):
                 files.write(hidden / file, index)
+            # Everything is on the disk before it gets its name, and has its name before what it replaces goes.
             files.sync_folder(hidden)
             files.rename(hidden, self.root / PACKS_FOLDER / name)
             for folder in self._replaced:
@@ -225,6 +226,7 @@ class PackWriter:
         per_stretch = -(-rows.height // sum(map(bool, counts)))
         group = min(GROUP_STRETCHES * per_stretch, _MOST_GROUP_ROWS)
         buffer = BytesIO()
+        # No statistics: the index of the pack says which groups are read.
         rows.write_parquet(buffer, compression="zstd", compression_level=3, statistics=False, row_group_size=group)
         content = buffer.getvalue()
         files.write(folder / f"{table}.parquet", content)

@@ -116,11 +116,13 @@ class PackedTable:
         end = self.size
         with self.path.open("rb") as file:
             file.seek(end)
+            # One byte more: a file that goes on behind its footer is not what was packed.
             intact = file.read(len(self.footer) + 1) == self.footer
         try:
             name = str(self.path).encode().decode()
         except UnicodeEncodeError:
             intact = False
+        # A file that was cut off keeps its offsets; of damaged groups nothing is read.
         return name if intact else read_bytes(self.path)[:end].ljust(end, b"\0") + self.footer
 
     def scan(self, schema: pl.Schema, positions: Sequence[int], names: Collection[str]) -> pl.LazyFrame:
@@ -132,7 +134,12 @@ class PackedTable:
             names: of these stretches.
         """
         file = pl.scan_parquet(
-            self.source(), schema=schema, missing_columns="insert", extra_columns="ignore", glob=False
+            # glob: a star in the path of a store is meant as it is.
+            self.source(),
+            schema=schema,
+            missing_columns="insert",
+            extra_columns="ignore",
+            glob=False,
         )
         if len(positions) == len(self.rows):
             return file
@@ -329,6 +336,7 @@ class Packs:
             try:
                 self._packs[name] = read_index(self.root / PACKS_FOLDER / name)
             except CorruptFile as error:
+                # Else it was replaced between the listing and the reading.
                 if (self.root / PACKS_FOLDER / name).is_dir():
                     self.damaged[name] = str(error)
         return [self._packs[name] for name in sorted(self._packs)]

@@ -135,7 +135,7 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
             raise CorruptFile(f"{path} belongs to another plan")
         stored["overrides"] = tuple(stored["overrides"])
         stored["inputs"] = tuple(Input(**entry) for entry in stored["inputs"])
-        stored["decisions"] = tuple(stored.get("decisions", ()))
+        stored["decisions"] = tuple(stored.get("decisions", ()))  # earlier versions wrote none
         return StoredPlan(**stored)
 
 
@@ -144,7 +144,7 @@ def plans_newest_first(root: Path) -> Iterator[StoredPlan]:
     modified = []
     for path in (root / "plans").glob(f"*/{PLAN_FILE}"):
         try:
-            modified.append((path.stat().st_mtime_ns, path.parent.name))
+            modified.append((path.stat().st_mtime_ns, path.parent.name))  # it may be removed since it was listed
         except OSError:
             continue
     for _, digest in sorted(modified, reverse=True):

@@ -56,6 +56,7 @@ def is_running(pid: int) -> bool:
     status = _status(pid)
     if status:
         return status[0] not in {"Z", "X"}
+    # The system tells of this process, so that it would tell of that one.
     if _status(os.getpid()):
         return False
     import psutil  # late: Linux does without
@@ -65,6 +66,7 @@ def is_running(pid: int) -> bool:
 
 def _host() -> str:
     try:
+        # Two containers of a host may have processes of the same number.
         namespace = str((_PROC / "self/ns/pid").readlink())
     except OSError:
         namespace = ""

@@ -120,7 +120,7 @@ class Remote:
             return [
                 (entry["name"].rstrip("/").rpartition("/")[2], entry["type"], entry.get("size"))
                 for entry in entries
-                if not entry.get("islink")
+                if not entry.get("islink")  # a link may lead out of this place
             ]
 
     def read(self, name: str, size: int) -> bytes:
@@ -136,6 +136,7 @@ class Remote:
                     content = bytes(self.system.cat_file(self._path(name), start=0, end=size))
                 else:
                     path = self.folder / name
+                    # Of a link itself, which might lead to any file of this machine.
                     if not stat.S_ISREG(path.lstat().st_mode):
                         raise Untrusted(self.place(name), "is no plain file")
                     with path.open("rb") as file:
@@ -199,7 +200,7 @@ def open_remote(url: str) -> Remote:
             system, root = url_to_fs(url)
         else:  # a path, whatever it holds that would mean something to fsspec
             system, root = LocalFileSystem(), str(Path(url).expanduser().absolute())
-        system.invalidate_cache()
+        system.invalidate_cache()  # fsspec remembers listings of before
     except ImportError as error:
         package = _INSTALL.get(protocol)
         remedy = f"pip install {package}" if package else " ".join(str(error).split())

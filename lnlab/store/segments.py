@@ -141,6 +141,7 @@ def _segment(stretch: Any, sha256: Any, files: Any) -> Segment:
     names = [name for name, _ in sizes]
     if names[0] != RECORD_FILE or len(set(names)) != len(names) or not set(names) <= _FILES:
         raise ValueError("other files than those of a stretch of work")
+    # An integer is meant: True would pass for one.
     if not all(type(size) is int and 0 < size <= LARGEST_PART for _, size in sizes):
         raise ValueError("a file without a size, or a size that none has")
     return Segment(_matching(_STRETCH, stretch), _matching(_KEY, sha256), sizes)

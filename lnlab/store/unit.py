@@ -168,6 +168,7 @@ class StoreUnit:
             self._write_record(measurements, outcome)
         except StoreError:
             with suppress(StoreError):
+                # It is there where only the sync after its rename failed: then the stretch counts.
                 if not (self.folder / RECORD_FILE).exists():
                     files.remove(self.folder)
             with suppress(StoreError):

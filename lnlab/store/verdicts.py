@@ -50,4 +50,5 @@ def write_verdicts(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
     merged = pl.concat([read_verdicts(root, digest), verdicts.match_to_schema(table_schema("verdicts"))])
     content = encode_parquet(merged.unique(subset=["claim", "rows"], keep="last", maintain_order=True))
     files.replace(folder / VERDICTS_FILE, content)
+    # The checksum last: until then the file counts as none, and claims are judged again.
     files.replace(folder / VERDICTS_CHECKSUM_FILE, to_checksummed_json(digest_bytes(content)))

@@ -62,6 +62,7 @@ class EventFiles:
         records = RecordWriter(content)
         for event in [Event(wall_time=time.time(), file_version="brain.Event:2"), *events]:
             records.write(event.SerializeToString())
+        # Listed now, as the new file must not be among them.
         older = list(folder.glob(f"{_PREFIX}*"))
         with replacing(path) as file:
             file.write(content.getvalue())
@@ -79,6 +80,7 @@ class LiveEvents:
         folder = Path(place) / _file_name(head.name) if place else head.folder / "tensorboard"
         folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
+        # A run that is taken up within a second needs another name.
         number = len(list(folder.glob(f"{_LIVE_PREFIX}*")))
         self._file = (folder / f"{_LIVE_PREFIX}{int(now)}.{number}").open("ab")
         self._records = RecordWriter(self._file)

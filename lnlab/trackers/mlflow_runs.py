@@ -50,6 +50,7 @@ class LiveMlflowRun:
             same = self._client.search_runs([runs.experiment], f"tags.`{_KEY}` = '{head.key}'")
             if same:
                 self._run = same[0].info.run_id
+                # Its settings are there, and MLflow refuses to change a parameter.
                 self._client.update_run(self._run, "RUNNING")
                 return
             self._run = self._client.create_run(runs.experiment, None, {_KEY: head.key}, head.name).info.run_id

@@ -34,6 +34,7 @@ class TrackedRun:
     @cached_property
     def digest(self) -> str:
         """Of all that is shown, the time it took apart: equal digests, nothing to show anew."""
+        # As text: canonical JSON has no NaN.
         curves = [(name, step, repr(value)) for name, step, value in self.curves]
         return digest([self.key, self.name, self.status, dict(self.settings), curves])
 

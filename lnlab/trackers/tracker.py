@@ -118,6 +118,7 @@ class Destination:
             what = f"{self.kind} takes runs that lnlab.Recorder records, and no others"
             remedy = nearest("", [name for name, other in _KINDS.items() if other.opener])
             raise LabError(Issue("unsupported", f"--export {self}", what, remedy))
+        # Late: only the tracker that is asked for need be installed.
         open_tracker: Callable[[str, str], Tracker] = getattr(import_module(kind.module), kind.opener)
         try:
             return open_tracker(self.place, group)

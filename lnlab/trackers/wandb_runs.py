@@ -63,6 +63,7 @@ class LiveWandbRun:
 
 
 def _settings() -> Any:
+    # Nothing of this machine, its repository or what is printed is sent.
     return wandb.Settings(
         silent=True, console="off", disable_git=True, disable_code=True, x_disable_stats=True, x_disable_meta=True
     )
@@ -117,6 +118,7 @@ class WandbRuns:
         shown = self.folder / "wandb" / "lnlab" / self.project / name
         if shown.is_file() and shown.read_text() == content:
             return
+        # A former version that was not synced yet would be shown beside this one.
         for former in (self.folder / "wandb").glob(f"offline-run-*-{glob.escape(name)}"):
             shutil.rmtree(former)
         run = wandb.init(
@@ -133,6 +135,7 @@ class WandbRuns:
             run.log(dict(values), step=step)
         run.summary.update(dict(summary))
         run.finish(exit_code)
+        # Noted last: a run that was cut off is shown again.
         shown.parent.mkdir(parents=True, exist_ok=True)
         with replacing(shown) as file:
             file.write(content.encode())

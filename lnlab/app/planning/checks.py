@@ -123,6 +123,7 @@ def check_request(request: Request, known: "Registries", models: BuiltModels) ->
     buildable = not absent_packages()
     if plan.undecided:
         if buildable:
+            # Tuning runs have models of their own, which must be sound as well.
             models.build(document, plan)
         plan, document = compile_request(
             request, known, [assumed_decision(question) for question in plan.undecided], assume_data=True

@@ -66,6 +66,7 @@ def within_minutes(
         raise LabError(Issue("out-of-range", option, what + format_duration(fewest), remedy))
     fewer = [f"seeds={json.dumps(list(seeds[:fitting]))}", *(["claim_seeds={}"] if plan.experiment.claim_seeds else [])]
     trimmed = replace(request, overrides=(*request.overrides, *fewer))
+    # Refuses what cannot be judged on fewer seeds, before anything is computed.
     compile_request(trimmed, known)
     left = ", ".join(map(str, seeds[fitting:]))
     return trimmed, (

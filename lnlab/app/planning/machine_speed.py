@@ -55,6 +55,7 @@ def measure_speed() -> Speed:
     before = torch.get_num_threads()
     torch.set_num_threads(threads())
     try:
+        # What is drawn here moves no number of the caller.
         with torch.random.fork_rng(devices=()):
             layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
             batch = torch.randn(4, 16, 16)
@@ -70,6 +71,7 @@ def measure_speed() -> Speed:
 def _best(call: Callable[[], object]) -> float:
     """Seconds of a call: the least of several means. Threads share a call, so their times are not added up."""
     call()
+    # The call before was the first, in which torch prepares itself.
     seconds = []
     for _ in range(_REPEATS):
         started = time.process_time()

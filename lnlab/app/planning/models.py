@@ -75,6 +75,7 @@ class BuiltModels:
         shared = {id(choice): choice for _, _, choice, _ in plan.needs}  # by thousands of measurements
         probes = list({canonical(choice): choice for choice in shared.values()}.values())
         for variants in variants_by_parts(plan, INITIALIZED_PARTS):
+            # Only the last variant of each model is built; the others have its sites.
             for variant in filter(problems.__contains__, variants):
                 with _located(document, plan, variant, problems[variant]):
                     sites |= dict.fromkeys(variants, self._build(plan.settings[variant], probes))
@@ -111,6 +112,7 @@ class BuiltModels:
         size = _text(shallow, INITIALIZED_PARTS)
         optimizer = setting["optimizer"]
         if optimizer is not None and not setting["interventions"]:
+            # A rate or a decay changes nothing of what it acts on; a word or a switch may.
             optimizer = {key: value for key, value in optimizer.items() if isinstance(value, bool | str)}
         acting = canonical([structure, optimizer, setting["interventions"]])
         measured = canonical([structure, probes])

@@ -88,6 +88,7 @@ def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
     """Trajectory -> the seconds that it took, of those of a plan that have finished."""
     runs = store.found(plan).runs
     finished = runs.filter((runs["status"] == "finished") & (runs["seconds"] > 0)).sort("steps")
+    # By steps: of several runs of a trajectory the longest is the last, and stays.
     return dict(finished.select("trajectory", "seconds").iter_rows())
 
 

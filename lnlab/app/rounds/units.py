@@ -92,6 +92,7 @@ def compute_units(
         manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
     units = memory_plan.units
     costs = unit_seconds(units, known)
+    # A worker on another node has another working folder.
     at_root = replace(store, root=store.root.absolute())
     open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
     names = unit_names(plan, costs)
@@ -125,6 +126,7 @@ def compute_units(
     keep_peaks(store.root, stored.digest, peaks)
     return RunSummary(
         stored=stored,
+        # What another process computed meanwhile was not done here.
         scheduled=len(units) - summary.elsewhere,
         units=summary.ended.total() - summary.elsewhere,
         seconds=summary.seconds,

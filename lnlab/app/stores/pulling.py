@@ -176,6 +176,7 @@ def _pull_stage(
                 arrived += size
                 report(arrived, total)
         finally:
+            # After a failure nothing more is fetched; what has arrived stays for the next pull.
             threads.shutdown(cancel_futures=True)
         useful = []
         for trajectory in sorted(lacking):
@@ -193,6 +194,7 @@ def _pull_stage(
                 raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
             writer = PackWriter(store.root)
             for trajectory in useful:
+                # Read again, so that the rows of one unit at a time are in memory.
                 for stretch in _checked(store, folder, trajectory, lacking[trajectory]):
                     writer.add(stretch, stretch.tables())
                 if writer.is_full:
@@ -212,6 +214,7 @@ def _arrivals(store: "Store") -> Iterator[Path]:
             raise StoreError(Issue("busy", str(store.root), what, "wait until it is done, then pull again"))
         try:
             yield folder
+        # What cannot be trusted is not gone on with; after any other failure the arrivals stay.
         except Untrusted:
             _clear(folder)
             raise
@@ -220,6 +223,7 @@ def _arrivals(store: "Store") -> Iterator[Path]:
 
 def _clear(folder: Path) -> None:
     for path in folder.iterdir():
+        # Whoever waits for a lock file that was removed would not exclude those who come later.
         if path.name != _LOCK_FILE:
             files.remove(path)
 

@@ -77,6 +77,7 @@ class _Sending:
             if stretch.record.outcome["status"] not in COMPLETE_STATUSES:
                 continue  # a failed attempt, which says nothing to others
             segment = listed.get(stretch.record.folder.name)
+            # A file that was cut off has another size than was promised, and is sent again.
             if segment is None or self._size_there(segment) != segment.size:
                 segment, content = encode_segment(stretch)
                 if self._size_there(segment) != segment.size:
@@ -144,6 +145,7 @@ def push_units(store: "Store", stored: StoredPlan, remote: Remote, report: Calla
                 steps[trajectory] = max(number, steps.get(trajectory, 0))
     sending = _Sending(remote, question, report, listed)
     reader = StoreReader(store.root)
+    # From the end, so that a unit whose pack was replaced stays there and is tried again.
     waiting = sorted(steps, reverse=True)
     while waiting:
         trajectory = waiting[-1]

@@ -106,6 +106,7 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
             runs = plan_tables(store.root, plan)["runs"]
         except CorruptFile as error:
             raise LabError(_damaged(str(error))) from error
+        # The file of a plan is touched whenever the plan is used.
         age = time.time() - (plan_folder(store.root, plan.digest) / PLAN_FILE).stat().st_mtime
         state = spec_now(plan)
         if (
@@ -113,6 +114,7 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
             or state == "as it is"
             or age < older_than * _DAY
             or any(lock.tables["plan"] == plan.digest for lock in anchors.locks)
+            # a lock has the beginnings of keys
             or any(variant[:DIGITS] in locked for variant in runs["variant"].unique())
         ):
             remaining += 1

@@ -65,6 +65,7 @@ def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> Stretch:
 
 def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record:
     fields = from_checksummed_json(contents[RECORD_FILE], folder / RECORD_FILE)
+    # An integer is meant: True would pass for one.
     if fields.keys() != _FIELDS.keys() or any(type(fields[name]) is not kind for name, kind in _FIELDS.items()):
         raise Refused(f"{where}: its record lacks a field, or has one of another type")
     keys = [*fields["asked"], *fields["measurements"], *fields["files"].values()]
@@ -86,6 +87,7 @@ def _record(folder: "Path", contents: Mapping[str, bytes], where: str) -> Record
 def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
     """The rows of a table belong to the measurements and the trajectory of the record."""
     try:
+        # Told from the headers first: a file of kilobytes may unfold to gigabytes.
         sizes = parquet_sizes(content)
     except Unsized as error:
         raise Refused(f"{where}: it cannot be read as Parquet") from error
@@ -102,6 +104,7 @@ def _check_rows(where: str, table: str, content: bytes, record: Record) -> None:
         if rows.select(pl.len()).collect().item() > MOST_ROWS:
             raise Refused(f"{where}: it has more than {MOST_ROWS:,} rows")
         frame = rows.collect()
+    # Over some damaged files Polars panics, which is none of its errors.
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, OverflowError) as error:
         raise Refused(f"{where}: it cannot be read as Parquet") from error
     texts = frame.select(pl.col(pl.String).str.len_bytes().max())

@@ -55,6 +55,7 @@ def diff(
             Issue("wrong-option", other, f"is no {either.kind}", f"compare {either.label} with another {either.kind}")
         )
     else:
+        # Without plugins they are loaded only where a side has to be compiled.
         known = load_registries(plugins) if plugins else None
         with ExitStack() as stack:
             comparison = compare(*(stack.enter_context(read_side(name, profile, known)) for name in (a, b)))

@@ -81,6 +81,7 @@ def lock(
         out().print(written.lock.path.as_posix())
         for corpus in written.absent:
             err().print(f"{spec}: corpus {corpus} is not at hand; its digest is not in the lock")
+    # Where no lock was written the problems say all.
     if not quiet and len(problems) < len(specs or ()):
         err().print(f"{format_count(len(specs or ()) - len(problems), 'lock')}, {changed} changed")
     if problems:

@@ -113,6 +113,7 @@ def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | Non
     It is called with a number of them, and those of all if that is known: then the number is of all so far, else of
     those that are new.
     """
+    # Late: no other command counts bytes.
     from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     console = err()

@@ -93,6 +93,7 @@ def verify(
         from lnlab.execute.pool import warm
         from lnlab.execute.unit import SAVE_EVERY
 
+        # The server of the workers imports torch while levels 0 and 1 are looked at.
         warm()
         manner = RunOptions(workers, retry_failed=False, quiet=quiet or as_json, save_every=SAVE_EVERY, console=err())
         again = partial(recomputation, manner=manner, every_run=level > 2)

@@ -123,6 +123,7 @@ def _print_run(trace: "RunTrace") -> None:
     _line("is", trace.name)
     _line("status", outcome["status"])
     _line("reason", outcome["reason"])
+    # Reports of earlier versions do not say how many were made.
     _line("updates", f"{outcome['steps'] if outcome['done'] is None else outcome['done']} of {outcome['steps']}")
     _line("time", "" if outcome["seconds"] is None else format_duration(float(outcome["seconds"])))
     versions = ", ".join(f"{name} {version}" for name, version in sorted(outcome["versions"].items()))

@@ -68,6 +68,7 @@ def collection(name: str) -> Collection | None:
             yield side_of_rows(str(store.root), plan.name, plan.profile, store.results(plan.digest))
 
         experiments = {
+            # Bound here: the variable of the loop goes on to the last.
             experiment: NamedSide("", lambda experiment=experiment: read(experiment))  # type: ignore[misc]
             for experiment in plans
         }

@@ -30,6 +30,7 @@ def checked_out(name: str) -> Iterator[Path]:
         yield Path(name)
         return
     revision, separator, path = name.partition(":")
+    # Git would take a minus for an option.
     if not separator or not path or revision.startswith("-"):
         raise LabError(Issue("not-found", name, "there is no such file or folder", f"name {_KINDS}"))
     root = Path(_git(name, Path(), "rev-parse", "--show-toplevel").decode().strip())
@@ -67,13 +68,14 @@ def commit_of(name: str) -> str | None:
 def locks_of_commit(commit: str) -> dict[str, str]:
     """The locks of a commit, by their paths below the root of the repository: the object that git has of each."""
     root = Path(_git(commit, Path(), "rev-parse", "--show-toplevel").decode().strip())
+    # -z: paths as they are, where git would put quotes around some.
     entries = _git(commit, root, "ls-tree", "-r", "-z", "--full-tree", commit).decode(errors="replace").split("\0")
     objects = {path: facts.split()[2] for facts, _, path in (entry.partition("\t") for entry in entries if entry)}
     blobs = {path: blob for path, blob in objects.items() if path.endswith(LOCK_SUFFIX)}
     return {
         path: blob
         for path, blob in blobs.items()
-        if _git(commit, root, "cat-file", "blob", blob).startswith(LOCK_HEAD.encode())
+        if _git(commit, root, "cat-file", "blob", blob).startswith(LOCK_HEAD.encode())  # locks of other tools end alike
     }
 
 

@@ -45,6 +45,7 @@ def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | Non
     """What differs between the rows of one quantity, in words for each side; None where nothing does."""
     values = [name for name, kind in one.schema.items() if kind.is_float()]
     keys = [name for name in one.columns if name not in values]
+    # Rows of equal keys are matched one by one, in their order.
     one, other = (rows.with_columns(pl.int_range(pl.len()).over(keys).alias(_PLACE)) for rows in (one, other))
     joined = one.join(other, on=[*keys, _PLACE], how="full", nulls_equal=True, suffix="_other", coalesce=False)
     absent_here = joined["_variant"].null_count()

@@ -135,6 +135,7 @@ def _lock_side(label: str, lock: Lock) -> Side:
     digests: Mapping[str, str] = {}
     with suppress(LabError):  # the report is gone, or altered
         digests = read_committed(lock.folder, tables["files"]).digests
+    # The data alone have to match: what a page looks like is not compared.
     if digests and data.items() <= digests.items():
         return _report_side(label, lock.folder, provenance)
     document = None

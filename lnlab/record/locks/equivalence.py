@@ -184,6 +184,7 @@ def _with_distances(numbers: pl.DataFrame, margins: Mapping[str, float]) -> pl.D
     allowed = allowed + margins["trained"] * deviation + pl.col("_moved")
 
     def share(of: pl.Expr) -> pl.Expr:
+        # Where one of both is no number, or nothing may differ, they lie infinitely far apart.
         known = (distance / of).fill_nan(_INFINITE).fill_null(_INFINITE)
         return pl.when(unequal).then(known).otherwise(0.0)
 

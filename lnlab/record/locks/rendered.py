@@ -41,6 +41,7 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
         for path in ordered:
             on_report(path, rendering_differences(path))
         return
+    # Spawned: a fork would copy locks that threads of this process hold.
     with ProcessPoolExecutor(min(workers, len(ordered)), mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(rendering_differences, path): path for path in ordered}
         for future in as_completed(futures):

@@ -39,6 +39,7 @@ def stratified_runs(plan: Plan, salt: str) -> list[Run]:
     kept: set[str] = set()
     for trained in (False, True):
         stratum = sorted((run for run in drawn if bool(run.steps) == trained), key=lambda run: lot(run.variant))
+        # rounded up, so that no stratum is left out
         share = -(-MOST_VARIANTS * len(stratum) // max(len(drawn), MOST_VARIANTS))
         kept |= {run.variant for run in stratum[:share]}
     return [run for run in drawn if run.variant in kept]

@@ -103,6 +103,7 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     if is_report(Path(address.source)):
         return report_source(Path(address.source))
     name = Path(address.source).stem
+    # The committed profile first; the report of the default has no folder of its own in that of its spec.
     profiles = [profile] if profile else ["real", ""]
     for folder in (reports / name / chosen for chosen in profiles):
         if is_report(folder):
@@ -154,6 +155,7 @@ def runs_of_key(prefix: str, reports: Path, store: "Store") -> dict[str, RunOfKe
         except ReportError as error:
             unreadable += error.issues
             continue
+        # A report has the beginnings of keys.
         for match in _matches(prefix[:KEY_DIGITS], results.runs, results.axes, partial(report_source, folder)):
             if not any(run.startswith(match.run) for run in matches):  # a store has more digits of the same key
                 matches[match.run] = match

@@ -28,6 +28,7 @@ def from_checksummed_json(content: bytes, path: Path) -> Json:
     """
     try:
         value = json.loads(content)["content"]
+        # As bytes: what is written otherwise and means the same was altered, too.
         intact = to_checksummed_json(value) == content
     except (ValueError, TypeError, KeyError, RecursionError):
         intact = False

@@ -66,6 +66,7 @@ def remove_states(trajectory: Path, until: int) -> None:
     last = max((step for step in steps if step <= until), default=0)
     for step in steps:
         if step < last:
+            # Its JSON first: without it the state is not there.
             files.remove(folder / f"{step}.json")
             files.remove(folder / f"{step}.safetensors")
     for part in folder.glob("*.part"):
