@@ -1,1 +1,1 @@
-"""From stored rows to numbers with intervals: selections, series, derived quantities, profiles. Frames all the way."""
+"""From stored rows to numbers with intervals: derived quantities, statistics, convergence, tuning. No torch."""

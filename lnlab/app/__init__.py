@@ -1,1 +1,4 @@
-"""What the commands do, as functions: a request, the plan kept for it, what is missing, and its verdicts."""
+"""What the commands do, as functions: a request, the plan kept for it, what is missing, and its verdicts.
+
+``api`` and ``running`` are the commands for Python, ``array_run`` is a run on SLURM, ``exports`` feeds trackers.
+"""
