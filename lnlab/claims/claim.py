@@ -172,7 +172,7 @@ def judge_all(
     known: Iterable[Verdict] = (),
     looks: LookBook | None = None,
 ) -> list[Verdict]:
-    """The verdicts of claims, in order. A claim that no rows could answer is ill-posed; the others are judged.
+    """The verdicts of claims, in order. A claim that no rows could answer is ill-posed and stops no other.
 
     Args:
         declared: claims, as for ``judge``; those about verdicts of others are judged last.

@@ -38,7 +38,7 @@ def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The selections that a claim reads: ``of``, and ``of`` with what ``to`` changes; none where it reads no rows."""
+    """The selections that a claim reads: ``of``, and ``of`` changed by ``to``. Empty where it reads no rows."""
     if claim.get("of") is None:
         return []
     claim = with_compared_reference(claim)
@@ -48,12 +48,12 @@ def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
 
 
 def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
-    """The results of the seeds that a claim is judged on; all of them where it names none."""
+    """The results of the seeds that a claim names, or of all seeds where it names none."""
     return results_of_seeds(results, claim.get("seeds"))
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:
-    """The scope of a claim in words, what an expression leaves out included; nothing for one that reads no rows."""
+    """The scope of a claim in words, with what an expression leaves out. Empty for one that reads no rows."""
     if not (selections := selections_of_claim(claim)):
         return ""
     over = claim.get("over")

@@ -35,7 +35,7 @@ FINISHING = 0.8
 
 @dataclass(frozen=True)
 class Null:
-    """The value without an effect, and the zone around it in which no effect matters; without one it is empty."""
+    """The value without an effect, and the zone around it in which no effect matters, empty by default."""
 
     value: float
     zone_low: float = math.inf
@@ -44,7 +44,7 @@ class Null:
 
 @dataclass(frozen=True)
 class Criterion:
-    """What judges a claim besides its region; by default once, about the mean, by the sentence's own margin.
+    """What judges a claim besides its region. The default: one look, the mean, the sentence's own margin.
 
     Attributes:
         level: two-sided, of this look.
@@ -72,7 +72,7 @@ class Criterion:
         return self.level / 2
 
     def null(self, natural: float | None, allowed: Region, *, ratio: bool) -> Null | None:
-        """What a margin of ours is measured from; None where the margin is the sentence's own, or has two sides.
+        """What a margin of ours is measured from, or None where it is the sentence's own or has two sides.
 
         Args:
             natural: the value without an effect, of this kind of claim.

@@ -25,7 +25,7 @@ EXACT_STATISTIC = "worst sample"
 
 
 def error_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How many claims there are, and how often their verdicts may be wrong; nothing without a claim about seeds."""
+    """How many claims there are and how often they may be wrong. Empty without a claim about seeds."""
     judged = [verdict for verdict in verdicts if is_about_seeds(verdict)]
     if not judged:
         return ""
@@ -55,7 +55,7 @@ def error_sentence(verdicts: Sequence[Verdict]) -> str:
 
 
 def _rounded_up(value: float, digits: int) -> float:
-    """A bound in so many significant digits, never below itself beyond the rounding of its sum."""
+    """Round a bound up to ``digits`` significant digits, ignoring the rounding error of its sum."""
     unit: float = 10.0 ** (math.floor(math.log10(value)) - digits + 1) if value > 0 else 1.0
     return math.ceil(value / unit - 1e-9) * unit
 

@@ -17,7 +17,7 @@ from lnlab.tables import Results
 def exact_bound_finding(
     results: Results, of: Mapping[str, Json], over: str | None, allowed: Region, tolerance: float
 ) -> Finding:
-    """The finding of an exact bound; each seed shows the sample furthest beyond (or nearest to) an edge.
+    """The finding of an exact bound. Each seed shows the sample furthest beyond (or nearest to) an edge.
 
     Args:
         results: of an experiment.
@@ -59,7 +59,7 @@ def exact_bound_finding(
 
 
 def excess(value: float, allowed: Region) -> float:
-    """How far a value lies beyond the nearest edge: negative inside; a NaN is further than anything."""
+    """How far a value lies beyond the nearest edge, negative inside. A NaN is further than anything."""
     gap = max(value - allowed.top, allowed.bottom - value)
     return math.inf if math.isnan(gap) else gap
 

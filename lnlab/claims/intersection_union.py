@@ -47,7 +47,7 @@ class Member:
 
 
 def intersection_union(members: Sequence[Member], n_min: int, criterion: Criterion = ONE_LOOK) -> Finding:
-    """The finding over all members; estimate, interval and seeds are those of the member that decides.
+    """The finding over all members. Estimate, interval and seeds are those of the member that decides.
 
     That is the one furthest beyond its edge if the claim is contradicted, else the first that keeps it from support,
     else the one nearest to its edge.

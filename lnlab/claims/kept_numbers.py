@@ -15,7 +15,7 @@ from lnlab.select.reductions import RATIO_REDUCTIONS
 def judge_kept_numbers(
     claim: Claim, last: Verdict, seeds: int, look: int, *, elsewhere: bool = False
 ) -> Finding | None:
-    """The finding of a claim on the numbers of its last verdict; None where they are not enough.
+    """The finding of a claim on the numbers of its last verdict, or None where they are not enough.
 
     They are enough for a claim with one number a seed (``ratio``, ``difference`` and ``bound``, without ``over`` or
     with ``reduce``) if every seed has one, as what became of the others is not in the verdict.

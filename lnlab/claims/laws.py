@@ -22,7 +22,7 @@ MAX_ITERATIONS, STEP_TOLERANCE = 200, 1e-11
 
 @dataclass(frozen=True)
 class GrowthLaw:
-    """A law by its name; ``exponent`` is the p of a power."""
+    """A law by its name. ``exponent`` is the p of a power."""
 
     name: LawName
     exponent: float | None = None

@@ -16,7 +16,7 @@ MIN_SHARE_SEEDS = fewest_alike(ONE_LOOK.level)
 
 
 def fewest_seeds(claim: Choice, *, trained: bool, criterion: Criterion = ONE_LOOK) -> int:
-    """The fewest seeds on which a claim can have a verdict; 1 where its kind gives no rule.
+    """The fewest seeds on which a claim can have a verdict, or 1 where its kind has no rule.
 
     Args:
         claim: resolved.

@@ -35,7 +35,7 @@ def local_exponents(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def local_exponent_member(fitted: Member, exponents: np.ndarray, criterion: Criterion = ONE_LOOK) -> Member | None:
-    """The local exponent that decides, as the one statement to judge; None where some lie inside and some do not.
+    """The local exponent that decides, as the statement to judge, or None where only some lie inside.
 
     It is the one nearest to the edge, in standard errors: if its interval lies in the region, or beyond an edge, so do
     all others; and to contradict, its p is the largest of theirs.

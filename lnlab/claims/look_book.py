@@ -61,7 +61,7 @@ class LookBook:
 
     @classmethod
     def from_json(cls, *records: Mapping[str, Iterable[Mapping[str, Any]]], commit: str = "") -> "LookBook":
-        """The looks of several records, earlier ones first; a set of seeds that stands in several counts once.
+        """The looks of several records, earlier ones first. A set of seeds that stands in several counts once.
 
         Args:
             records: claim -> looks. Of a look ``seeds`` is required, a list or as in a spec (``1-10``).
@@ -82,7 +82,7 @@ class LookBook:
         return book
 
     def to_json(self) -> dict[str, list[dict[str, Json]]]:
-        """Claim -> looks, as plain values; claims that nobody has looked at are left out."""
+        """Claim -> looks, as plain values, without claims that have not been looked at."""
         return {claim: [look.to_json() for look in looks] for claim, looks in self.looks.items() if looks}
 
     def number(self, claim: str, criterion: str, seeds: Collection[int]) -> int:
@@ -92,7 +92,7 @@ class LookBook:
         return numbers[0] if numbers else len(known) + 1
 
     def record(self, claim: str, criterion: str, seeds: Collection[int], number: int, alpha: float) -> None:
-        """Write down a look that was judged; one on the same seeds keeps its day, and gets its number and level.
+        """Record a judged look. One on the same seeds keeps its date, and gets this number and level.
 
         Earlier looks without a criterion are of this one from now on.
         """
@@ -116,7 +116,7 @@ class LookBook:
 
 
 def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, tuple[int, ...]]:
-    """The digest of the criterion of a claim, and the seeds that it is judged on; none for one that reads no rows.
+    """The digest of a claim's criterion and the seeds it is judged on, both empty if it reads no rows.
 
     Args:
         claim: resolved.

@@ -41,7 +41,7 @@ def level(look: int, declared: DeclaredLooks = 1) -> float:
 
 
 def spent(look: int, declared: DeclaredLooks = 1) -> float:
-    """The probability of either wrong word that looks 1 to ``look`` may spend; what is reserved counts as spent."""
+    """The probability of either wrong word that looks 1 to ``look`` may spend, reserved levels included."""
     if declared != 1 or look == 1:
         return ALPHA
     return ALPHA + sum(level(k, declared) for k in range(2, look + 1))

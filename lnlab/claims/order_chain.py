@@ -11,7 +11,7 @@ _SIGN = re.compile(r"\s*(<=|<|~)\s*")
 
 
 def parse_order(text: str) -> tuple[list[Json], list[str]]:
-    """Names and signs of ``a < b ~ c``; a name that is a JSON scalar (12, true) is that scalar.
+    """Names and signs of ``a < b ~ c``. A name that is a JSON number or truth value is that value.
 
     Raises:
         LabError: fewer than two names, or one is empty.

@@ -15,7 +15,7 @@ from lnlab.issues import Issue
 
 @dataclass(frozen=True)
 class Region:
-    """A closed region; None is unbounded."""
+    """A closed region. None is unbounded."""
 
     low: float | None = None
     high: float | None = None

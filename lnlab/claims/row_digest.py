@@ -17,7 +17,7 @@ _COLUMNS = ("variant", "seed", "step", "split", "statistics", "rule", "quantity"
 
 
 def rows_digest(claim: Claim, results: Results) -> str:
-    """The digest of a claim, of the rows it selects and of how their runs ended; the order of rows does not matter.
+    """The digest of a claim, its rows and how their runs ended. The order of rows does not matter.
 
     Of a claim that cites other reports also of what they say.
 

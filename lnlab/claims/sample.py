@@ -56,7 +56,7 @@ class Sample(SeedFates):
 def series_sample(
     series: SeedSeries, numbers: Mapping[int, float | None], *, log: bool, bounds: tuple[float, float] | None = None
 ) -> Sample:
-    """The sample of a claim about one series; ``numbers`` are what the claim made of its complete seeds.
+    """The sample of a claim about one series. ``numbers`` are what the claim made of its complete seeds.
 
     On the log scale a zero is null, and so is a negative number: both are counted as excluded. ``bounds`` are those of
     the numbers, if they have any.
@@ -152,12 +152,12 @@ def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:
 
 
 def min_seeds(sample: Sample) -> int:
-    """The fewest seeds for a verdict: 3 for positive quantities at init, on the log scale; else 5."""
+    """The fewest seeds for a verdict: 3 for positive quantities at init, on the log scale, else 5."""
     return N_INIT if sample.log and not sample.trained else N_TRAINED
 
 
 def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str | None:
-    """Why a rule leaves the claim undecided whatever the numbers are, in words; None if none does."""
+    """Why a rule leaves the claim undecided whatever the numbers are, in words, or None if none does."""
     n = len(sample.numbers)
     total = sample.total
     if sample.pending:
@@ -172,7 +172,7 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
 
 
 def reason_without_mean(sample: Sample) -> str:
-    """Why no mean speaks for the seeds, in words; empty where one does. A verdict on one is then withheld."""
+    """Why no mean speaks for the seeds, so that its verdict is withheld. Empty where one does."""
     remedy = "declare about: share or median"
     if sample.failing > MAX_FAILED_SHARE:
         return f"some seeds fail, {sample.failing:.0%} of them: {remedy}"
@@ -182,7 +182,7 @@ def reason_without_mean(sample: Sample) -> str:
 
 
 def reason_unfinished(sample: Sample, finish: float) -> str:
-    """Which side of a comparison of trained numbers does not finish often enough, in words; empty if both do."""
+    """Which side of a comparison of trained numbers does not finish often enough. Empty if both do."""
     for arm in sample.arms if sample.trained else ():
         # With room for rounding: 0.8 of 5 runs are 4.
         if arm.total and not sample.pending and arm.total - arm.failed < finish * arm.total - 1e-9:
@@ -200,7 +200,7 @@ def reason_pending(pending: Sequence[int], total: int) -> str:
 
 
 def exclusion_notes(sample: Sample) -> str:
-    """What a reader must know of the seeds left out, to stand behind a reason; empty if there is none."""
+    """What a reader must know of the seeds left out, to be appended to a reason. Empty if there is none."""
     parts = []
     if sample.failed:
         parts.append(f"{len(sample.failed)} of {sample.total} seeds failed ({_distinct_reasons(sample.failed)})")

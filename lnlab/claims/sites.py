@@ -14,7 +14,7 @@ SiteColumns = list[_Column] | None
 
 
 def site_conditions(results: Results, of: Conditions, columns: Sequence[str] | None) -> list[dict[str, Json]]:
-    """What narrows ``of`` to each of its places, in order; one that narrows nothing where none is asked for.
+    """The conditions that narrow ``of`` to each of its sites, in order. Without ``columns`` one empty condition.
 
     Before anything is measured there are no places to tell apart.
     """

@@ -77,7 +77,7 @@ def judge_sample(
 def unjudged_finding(
     statistic: str, sample: Sample, allowed: Region, n_min: int | None, criterion: Criterion
 ) -> Finding | None:
-    """The finding where a rule leaves the claim without a verdict whatever the numbers are; None if none does."""
+    """The finding where a rule leaves the claim without a verdict, or None where the numbers decide."""
     undecided = reason_undecided(sample, fewest_seeds_of(sample, n_min, criterion), criterion.about)
     unfinished = reason_unfinished(sample, criterion.finish)
     without_mean = reason_without_mean(sample) if criterion.about == "mean" else ""
@@ -93,7 +93,7 @@ def unjudged_finding(
 
 
 def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:
-    """The fewest seeds for a verdict; a median and a share need as many as decide if all are alike."""
+    """The fewest seeds for a verdict. A median and a share need as many as decide if all are alike."""
     if criterion.about == "mean":
         return min_seeds(sample) if n_min is None else n_min
     return fewest_alike(criterion.level)
@@ -217,7 +217,7 @@ def share_of_seeds_finding(
     share: float = HALF_OF_SEEDS,
     null: Null | None = None,
 ) -> Finding:
-    """Whether more than a share of all seeds lies in the region, exactly; failures ranked worst.
+    """Whether more than a share of all seeds lies in the region, by an exact interval. Failures rank worst.
 
     Where failures have no rank they count as outside to support, and as inside to contradict. With a margin of ours
     the sentence is contradicted where more than the share of seeds lies on the other side of ``null``.
@@ -249,7 +249,7 @@ def _measured_share(statistic: str, sample: Sample, allowed: Region, criterion: 
 
 
 def share_interval(k: int, n: int, unknown: int, criterion: Criterion) -> tuple[float, float]:
-    """The exact interval of a share at the level of this look; what is unknown makes it wider."""
+    """The exact interval of a share at the level of this look. Unknown seeds make it wider."""
     coverage = 1 - criterion.level
     return clopper_pearson(k, n, coverage)[0], clopper_pearson(k + unknown, n, coverage)[1]
 
@@ -291,7 +291,7 @@ def _share_word(
 
 
 def region_counts(sample: Sample, allowed: Region) -> tuple[int, int, int]:
-    """Seeds in the region, seeds, and how many of these failed without a rank; a ranked failure is one or the other."""
+    """Seeds in the region, all seeds, and failures without a rank. A ranked failure is inside or outside."""
     ranked = dict.fromkeys(sample.failed, math.nan) if sample.worst is None else sample.worst
     inside = sum(x in allowed for x in (*sample.numbers.values(), *ranked.values()))
     return inside, len(sample.numbers) + len(ranked), len(ranked) if sample.worst is None else 0

@@ -12,7 +12,7 @@ from lnlab.tables import frame
 
 
 def verdict_row(verdict: Verdict, rows: str | None = None) -> dict[str, Any]:
-    """The row of a verdict; the seeds as JSON, in order. ``rows`` is the digest of what it was judged on."""
+    """The row of a verdict, with its seeds as JSON in order. ``rows`` is the digest of what it was judged on."""
     seeds = json.dumps({str(seed): verdict.seeds[seed] for seed in sorted(verdict.seeds)})
     return asdict(verdict) | {"seeds": seeds, "rows": rows}
 
@@ -31,7 +31,7 @@ def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
 
 
 def verdicts_from_frame(table: pl.DataFrame) -> Sequence[Verdict]:
-    """The verdicts of a table ``verdicts``; an earlier one has a badge in place of a role."""
+    """The verdicts of a table ``verdicts``. Tables of early versions have a badge in place of a role."""
     if "badge" in table.columns:
         role = pl.when(pl.col("badge") == "regression").then(pl.lit("prediction")).otherwise(pl.lit("source"))
         table = table.with_columns(role=role)

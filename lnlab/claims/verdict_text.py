@@ -36,7 +36,7 @@ def verdict_label(verdict: "Verdict") -> str:
 
 
 def law_text(verdict: "Verdict") -> str:
-    """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``; nothing without one.
+    """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``. Empty without one.
 
     The interval of the most extreme of several places tests no such value, as the most extreme lies beyond it by chance
     alone. Where it leaves the value out, that is said all the same.

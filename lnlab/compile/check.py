@@ -52,7 +52,7 @@ def check_spec(
     files: bool = True,
     ancestors: tuple[Path, ...] = (),
 ) -> Checked:
-    """Check everything; the ``issues`` of the result are in the order of the file, those of arguments last.
+    """Check everything. The ``issues`` of the result are in the order of the file, those of arguments last.
 
     Without ``files`` no corpus is read and no other spec, and what depends on one is not checked: the length of an
     epoch, peak memory, the runs that others begin with. ``ancestors`` are the specs whose runs begin with these.
@@ -133,25 +133,25 @@ def _begin(
 
 
 def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Overlays and grammar."""
+    """Report what is wrong with overlays and grammar."""
     return checked, [*checked.merged.issues, *checked.merged.located(checked.reading.issues)]
 
 
 def _resolve(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The settings; of a spec whose grammar is wrong the first ones, as it will be checked again."""
+    """Resolve the settings. Of a spec whose grammar is wrong only the first, as it will be checked again."""
     limit = PROFILE_POINTS if checked.reading.issues else checked.limit
     sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, limit)
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
 
 
 def _request(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Probes, sections and claims, each for itself."""
+    """Resolve probes, sections and claims, each by itself."""
     requests = resolve_requests(checked.reading, checked.merged, checked.registries)
     return replace(checked, requests=requests), requests.issues
 
 
 def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """The runs of other specs that these begin with, the claims that are cited, and those that the answer names."""
+    """Find the runs of other specs that these begin with, and the claims that are cited or named in the answer."""
     merged, document, registries = checked.merged, checked.document, checked.registries
     issues = citation_issues(checked.requests, merged, document, registries)
     issues += answer_issues(checked.experiment, merged, document, registries)
@@ -165,13 +165,13 @@ def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """What is chosen on tuning seeds, whatever the settings are."""
+    """Resolve what is chosen on tuning seeds, as far as no setting matters."""
     select, issues = resolve_select(checked.reading, checked.merged, checked.registries)
     return replace(checked, select=select), issues
 
 
 def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """What is to be decided before anything is judged."""
+    """Plan what is decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
     # Of half a sweep groups lack candidates, which follows from what is reported already.
     if checked.select is None or sweep.issues or sweep.partial or sweep.cut or merged.issues:
@@ -183,7 +183,7 @@ def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Where and when the probes are applied; neither too many runs nor nothing that is measured."""
+    """Check where and when probes are applied, that runs are not too many, and that something is measured."""
     sweep = checked.sweep
     issues: list[Issue] = []
     if checked.reads_files and not sweep.partial:
@@ -213,7 +213,7 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """What sections and claims select, the runs being known."""
+    """Check what sections and claims select, now that the runs are known."""
     if not checked.knows_its_runs:
         return checked, []
     found = (*checked.reading.issues, *checked.requests.issues)
@@ -225,7 +225,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
 
     def unchanged_variants() -> Variants | None:
-        """The variants of the spec without profile and overrides; None where it has none of its own."""
+        """The variants of the spec without profile and overrides, or None where it has none of its own."""
         base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
         if flaws:
             return None

@@ -102,7 +102,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class SourceRun:
-    """A run of another spec at the step whose state others begin with; its seed is theirs unless one is named.
+    """A run of another spec at the step whose state others begin with. Its seed is theirs unless one is named.
 
     Attributes:
         checked: the other spec.
@@ -120,7 +120,7 @@ class SourceRun:
 
     @property
     def content(self) -> list[Json]:
-        """What it adds to the key of an initial state, but for that state's own seed."""
+        """What it adds to the key of an initial state, besides that state's own seed."""
         return [self.keys.start, self.keys.movement, self.step, self.seed]
 
     def seed_for(self, seed: int) -> int:

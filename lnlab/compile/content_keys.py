@@ -27,7 +27,7 @@ _NAMING_A_RUN = ("kind", "spec", "profile", "where", "seed", "at")
 
 @dataclass(frozen=True, slots=True)
 class VariantKeys:
-    """What a variant's keys are made of; a seed makes them keys of runs.
+    """What a variant's keys are made of. A seed makes them keys of runs.
 
     Attributes:
         variant: key of the setting.
@@ -68,7 +68,7 @@ class ContentKeys:
         self._keys: dict[tuple[str, ...], Json] = {}
 
     def with_continued(self, continued: Mapping[str, list[Json]]) -> "ContentKeys":
-        """The same keys, but for inits that continue these runs."""
+        """The same keys, except that these inits continue these runs."""
         keys = ContentKeys(self.registries, self.roots, continued)
         keys._keys = self._keys  # none of them holds what a run continues
         return keys
@@ -117,7 +117,7 @@ class ContentKeys:
         return self._keys[place]
 
     def _init(self, setting: InternedSetting) -> Json:
-        """The key of an init; where it continues a run, that run's content stands for the words that name it."""
+        """The key of an init. Where it continues a run, that run's content stands for the words that name it."""
         content = self.continued.get(setting.texts["init"])
         if content is None:
             return self._part("init", setting)
@@ -147,5 +147,5 @@ class ContentKeys:
 
 
 def asks_for_steps(entry: Entry[Any]) -> bool:
-    """Whether a schedule's builder takes the number of steps; then, and only then, it is part of the key."""
+    """Whether a schedule's builder takes the number of steps. Only then is it part of the key."""
     return "steps" in supplied_parameters(entry.build)

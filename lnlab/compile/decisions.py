@@ -83,7 +83,7 @@ def decisions_to_json(decisions: Sequence[Decision]) -> list[Json]:
 
 
 def decision_from_json(record: Mapping[str, Json]) -> Decision:
-    """The decision of which ``decisions_to_json`` made ``record``."""
+    """The decision that ``decisions_to_json`` wrote as ``record``."""
     candidates = tuple(TuningCandidate(c["value"], c["score"], tuple(c["losses"])) for c in record["candidates"])
     return Decision(**{**record, "seeds": tuple(record["seeds"]), "candidates": candidates})
 

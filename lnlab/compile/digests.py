@@ -25,7 +25,7 @@ _ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file as it was when the plan was compiled; ``mtime_ns`` spares reading it again."""
+    """A file as it was when the plan was compiled. ``mtime_ns`` spares reading it again."""
 
     path: str
     size: int
@@ -82,7 +82,7 @@ def quick_digest(
     plugins: Sequence[str] = (),
     content: bytes | None = None,
 ) -> str | None:
-    """The name under which a plan is remembered; None where the file cannot be read (then ``load`` says why).
+    """The name under which a plan is remembered, or None where the file cannot be read (``load`` says why).
 
     Args:
         spec: the spec's file.

@@ -91,7 +91,7 @@ def _checked(document: SpecDocument, registries: Registries, profile: str | None
 
 
 def setting_namer(registries: Registries) -> Callable[[Mapping[str, Json]], str]:
-    """What names a resolved setting: its text, with the defaults of today, but for steps that follow from epochs."""
+    """Return a function that names a resolved setting: its text with today's defaults, without derived steps."""
     resolver = Resolver(registries)
 
     def name(setting: Mapping[str, Json]) -> str:

@@ -16,7 +16,7 @@ class SettingPart:
 
 
 class InternedSetting(ResolvedSetting):
-    """A resolved setting with the canonical text of each of its values; two are one setting where all texts are equal.
+    """A resolved setting with the canonical text of each value. Two with equal texts are one setting.
 
     Its values are shared with other settings and never changed. It is pickled as the plain setting.
     """
@@ -51,7 +51,7 @@ def interned_parts(raw: Mapping[str, Json]) -> dict[str, SettingPart]:
 
 
 def interned(setting: Mapping[str, Json]) -> InternedSetting:
-    """The setting itself where it knows its texts; one that comes from a store is plain."""
+    """The setting with its texts. One that comes from a store is plain, and gets them here."""
     if isinstance(setting, InternedSetting):
         return setting
     return InternedSetting(setting, {key: canonical(value) for key, value in setting.items()})

@@ -81,7 +81,7 @@ class PlanBuilder:
                         self._measurements.setdefault(key, []).append(Measurement(measurement_key, step, probe))
 
     def trajectories(self) -> tuple[Trajectory, ...]:
-        """The trajectories in the order of their first runs; measurements by step."""
+        """The trajectories in the order of their first runs, with measurements in the order of their steps."""
         return tuple(
             replace(trajectory, measurements=tuple(sorted(self._measurements.get(key, ()), key=lambda m: m.step)))
             for key, trajectory in self._trajectories.items()
@@ -89,7 +89,7 @@ class PlanBuilder:
 
 
 def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
-    """The runs of one stage of a checked spec; tuning runs are not measured."""
+    """The runs of one stage of a checked spec. Tuning runs are not measured."""
     builder = PlanBuilder(checked.sources)
     content_keys = checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
@@ -131,7 +131,7 @@ def plan_source(runs: Iterable[SourceRun], seeds: Iterable[int]) -> PlanBuilder:
 def _probes_of_run(
     requests: Iterable[ResolvedRequest], setting: ResolvedSetting, content_keys: ContentKeys
 ) -> list[tuple[Choice, Json]]:
-    """The probes of a run, and when each is applied; a run that trains is evaluated too."""
+    """The probes of a run, and when each is applied. A run that trains is evaluated too."""
     timed_probes = [(request.choice, request.at) for request in requests]
     registry = content_keys.registries["probe"]
     train = setting["train"]
@@ -141,7 +141,7 @@ def _probes_of_run(
 
 
 def _due(timed_probes: list[tuple[Choice, Json]], steps: int, epoch: float | None, content_keys: ContentKeys) -> Due:
-    """The probes of a run of ``steps`` updates, by step; one that is listed twice is applied once."""
+    """The probes of a run of ``steps`` updates, by step. One that is listed twice is applied once."""
     probes_by_step: dict[int, dict[str, tuple[str, Choice, bool]]] = {}
     for choice, at in timed_probes:
         entry = content_keys.registries["probe"][choice["kind"]]

@@ -151,7 +151,7 @@ def _as_written(flaw: Issue, parts: Mapping[str, SettingPart]) -> Issue:
 
 
 class _Inspector:
-    """Checks resolved settings; what many share is checked once."""
+    """Checks resolved settings. What many share is checked once."""
 
     def __init__(self, content_keys: ContentKeys, memory: int | None) -> None:
         self.content_keys = content_keys
@@ -160,7 +160,7 @@ class _Inspector:
         self._cache: dict[tuple[str, ...], list[Issue]] = {}
 
     def flaws(self, setting: InternedSetting, *, partial: bool) -> list[Issue]:
-        """What is wrong with a setting; where it lacks parts, contradictions between parts are not checked."""
+        """What is wrong with a setting. Where it lacks parts, contradictions between parts are not checked."""
         registries = self.content_keys.registries
         kind = setting["model"]["kind"]
         flaws: list[Issue] = []
@@ -185,7 +185,7 @@ class _Inspector:
         return self._cache[key]
 
     def _unreadable_files(self, setting: ResolvedSetting) -> list[Issue]:
-        """Files that the task names must be readable; their content joins the key."""
+        """Check that files which the task names can be read, as their content joins the key."""
         task = setting["task"]
         try:
             for path in _files_of(self.content_keys.registries["task"], task, self.content_keys.roots):

@@ -21,7 +21,7 @@ from lnlab.specfile.expressions import named_expressions
 def planned_runs(
     checked: Checked, unchanged_variants: Callable[[], Variants | None], *, every_probe: bool
 ) -> PlannedRuns:
-    """What selections are checked against; of quantities nothing unless every probe is sound.
+    """What selections are checked against. Quantities are known only if every probe is sound.
 
     Args:
         checked: the spec, its runs being known.
@@ -38,7 +38,7 @@ def planned_runs(
         chosen, variants = checked.tuning.select.path, variants_of(judged)
 
         def point(number: int) -> dict[str, Json]:
-            """The axes that a claim may pin; what is chosen is none of them."""
+            """The axes that a claim may pin, without the one that is chosen."""
             values = checked.axes.point(judged[number].setting, judged[number].method)
             return {axis: value for axis, value in values.items() if axis != chosen} | {TIMES: judged[number].times}
 

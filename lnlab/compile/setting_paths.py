@@ -59,7 +59,7 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
 
 
 def is_written(raw: Json, path: Where) -> bool:
-    """Whether a spec states something at ``path`` of ``raw``; a bare word is the ``kind`` of its choice."""
+    """Whether a spec states something at ``path`` of ``raw``. A bare word is the ``kind`` of its choice."""
     for key in path:
         if isinstance(raw, str) and key == "kind":
             return True

@@ -110,7 +110,7 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
 
 
 def by_step(runs: Mapping[str, SourceRun]) -> list[list[SourceRun]]:
-    """The source runs of one spec and step together, the smallest step first; equal ones once."""
+    """The source runs by spec and step, the smallest step first, each once."""
     groups: dict[tuple[int, str], dict[str, SourceRun]] = {}
     for run in runs.values():
         group = groups.setdefault((run.step, str(run.checked.document.path)), {})

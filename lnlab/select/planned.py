@@ -83,7 +83,7 @@ class PlannedRuns:
         return Issue("unknown-key", (), f"unknown key '{key}': neither a column nor a path of any setting", remedy)
 
     def issues_of(self, key: str, condition: Json) -> list[Issue]:
-        """What is wrong with one condition; the path of each issue begins with the key."""
+        """What is wrong with one condition, as issues whose paths begin with the key."""
         if key in COLUMNS:
             if condition == []:
                 return [NO_VALUE.below(key)]
@@ -233,7 +233,7 @@ class PlannedSelection:
 
     @cached_property
     def issues(self) -> list[Issue]:
-        """What is wrong with it but for its reference; paths are its keys."""
+        """What is wrong with it apart from its reference, with its keys as paths."""
         written = {key: condition for key, condition in self.selection.written.items() if key != REFERENCE}
         issues = [issue for key, condition in written.items() for issue in self.runs.issues_of(key, condition)]
         if not issues and not self.runs.either(lambda variants: bool(variants.selected(written))):
@@ -275,7 +275,7 @@ class PlannedSelection:
         return name in self.runs.splits and list(self.runs.quantities or ()).count(name) <= 1
 
     def unpinned(self, claim_axes: Collection[str]) -> str | None:
-        """Why it leaves a number for each of several splits, steps or rules of convergence; or None."""
+        """Why it leaves a number for each of several splits, steps or rules of convergence, or None."""
         pinned = {*self.selection.written, *claim_axes}
         for name in self.selection.names:
             if several := [column for column in self.runs.told_by.get(name, ()) if column not in pinned]:

@@ -61,7 +61,7 @@ class QuantityFacts(Facts):
 
 
 class _Entries(dict[str, "Entry[Callable[..., pl.DataFrame]]"]):
-    """The registered quantities, and by its name every expression over quantities; iteration has the former alone."""
+    """The registered quantities, and any expression by its name. Iteration has the former alone."""
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and expression_of(name) is not None)
@@ -139,7 +139,7 @@ SITE = ("stack", "layer", "sublayer", "tensor", "index")
 
 
 def quantity_fact(selection: Mapping[str, Any], fact_name: str) -> Any:
-    """A fact of the derived quantity that a selection names, or None; of several, the first that states it."""
+    """A fact of the derived quantity that a selection names, the first of several that states it, or None."""
     quantity = selection.get("quantity")
     names = quantity if isinstance(quantity, list | tuple) else [quantity]
     values = (getattr(quantities.entries[name].facts, fact_name) for name in names if name in quantities.entries)

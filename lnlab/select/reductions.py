@@ -21,7 +21,7 @@ def _ratio(above: float, below: float) -> float | None:
 
 
 def median_growth(values: Sequence[float]) -> float | None:
-    """The median of each value over the one before; None if one of those is zero, or there is only one value."""
+    """The median of each value over the one before, or None if one of those is zero or there is one value."""
     ratios = [_ratio(b, a) for a, b in pairwise(values)]
     present = [r for r in ratios if r is not None]
     return median(present) if present and len(present) == len(ratios) else None

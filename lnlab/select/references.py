@@ -18,7 +18,7 @@ class NoReference(LabError):
 
 
 def reference_variants(results: Results, reference: Json = None) -> dict[str, tuple[str, ...]]:
-    """Variant -> the variants that it is measured against, all of them with its own task; in the order of the plan.
+    """Variant -> the variants that it is measured against, with its own task and in the order of the plan.
 
     Args:
         results: of an experiment.

@@ -7,7 +7,7 @@ STOPPED = "stopped"
 
 
 def stopped_early(runs: pl.DataFrame) -> pl.Expr:
-    """Whether a rule ended a run of ``runs`` early; what a folder without ``done`` does not say is taken as no."""
+    """Whether a rule ended a run of ``runs`` early. Without a column ``done`` none counts as such."""
     if "done" not in runs.columns:
         return pl.lit(value=False)
     return (pl.col("status").eq("finished") & pl.col("done").lt(pl.col("steps"))).fill_null(value=False)

@@ -10,7 +10,7 @@ from lnlab.tables import Results
 
 
 def results_of_seeds(results: Results, seeds: Collection[int] | None) -> Results:
-    """The results as they would be if nothing but these seeds had been run; built once for each set of seeds.
+    """The results as if only these seeds had been run, built once for each set of seeds.
 
     What is derived over seeds, such as the median of a reference, is that of these seeds, too. None: of all seeds.
     """

@@ -133,7 +133,7 @@ class Selected:
 
     @cached_property
     def missing(self) -> dict[int, str]:
-        """The seeds of which a run diverged before the last step at which it was to have a number, with how it did."""
+        """Seeds with a run that diverged before the last step at which it was to have a number, and the reason."""
         return missed_seeds(self.results, self.selection.written, self.rows, self.endings)
 
     @property
@@ -284,7 +284,7 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
 
 
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
-    """Steps by number, or as ``last``: where a run of so many updates that came to its end is measured last.
+    """Rows at these steps. ``last`` is where runs of that length that came to their end are measured last.
 
     So a run that diverged has no such row: its own last one would come from before it did.
     """
@@ -342,7 +342,7 @@ def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
 
 
 def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """Runs that come to a level as finished, however they ended after it; those that never do as stopped, saying so."""
+    """Runs that come to a level as finished, however they ended after it, and others as stopped, with the reason."""
     crossings = level_crossings(results, level)
     runs = runs.join(crossings, on="run", how="left", maintain_order="left")
     ended = pl.col("status").is_in(["finished", STOPPED, "diverged"])
@@ -365,7 +365,7 @@ def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.Da
 
 
 def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """The rows where each run first comes to a level, straight between its records; ``step`` is the next whole one.
+    """The rows where each run first comes to a level, by linear interpolation. ``step`` is rounded up.
 
     A run that is not there, or has no records on both sides of it, has no row.
     """

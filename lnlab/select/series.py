@@ -75,7 +75,7 @@ class SeedSeries(SeedFates):
 
     @property
     def matrix(self) -> np.ndarray:
-        """The numbers as (seeds, levels) in float64; NaN where ``value`` is null."""
+        """The numbers as (seeds, levels) in float64, NaN where ``value`` is null."""
         values = self.numbers["value"].to_numpy().astype(float)
         return values.reshape(len(self.seeds), len(self.levels))
 
@@ -161,12 +161,12 @@ def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
 
 
 def largest_span(*spans: float | None) -> float | None:
-    """The largest of the spans that there are, or None."""
+    """The largest span, or None if there is none."""
     return max((span for span in spans if span is not None), default=None)
 
 
 def _with_x(frame: pl.DataFrame, over: str | None) -> pl.DataFrame:
-    """The rows that have an x, with it: a number where the column is one, else a word; null without ``over``.
+    """The rows that have an x, a number or a word as its column is. Without ``over`` it is null.
 
     The place on a line, which is called x too, goes to ``_LINE_PLACE``.
     """

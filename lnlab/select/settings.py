@@ -42,7 +42,7 @@ def _once(compute: Callable[["SettingTable", str], _Computed]) -> Callable[["Set
 
 
 class NothingSelected(LabError):
-    """A selection names what is not among these runs or rows; each problem says what there is instead."""
+    """A selection names what is not among these runs or rows. Each problem says what there is instead."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ SUBLAYER_ORDER = ("self_attention", "cross_attention", "feed_forward")
 
 
 def number_sublayers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows at sublayers with a column ``i``, which counts those of the run's stack that the rows name; sorted by it.
+    """Rows at sublayers, sorted by a column ``i`` that counts the sublayers of the run's stack among the rows.
 
     Args:
         rows: with columns ``run step stack layer sublayer``; rows that are at no sublayer of a layer drop out.

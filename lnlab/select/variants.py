@@ -50,7 +50,7 @@ class Variants:
         return bool(self.at(path) or self._mixed[path])
 
     def at(self, path: str) -> list[tuple[Json, Members]]:
-        """The distinct values at ``path``, each with the variants that have it; those without one are in none."""
+        """The distinct values at ``path``, each with the variants that have it."""
         if path not in self._at:
             mixed: list[int] = []
             groups: dict[Json, tuple[Json, list[int]]] = {}
@@ -67,7 +67,7 @@ class Variants:
         return self._at[path]
 
     def having(self, path: str, condition: Json) -> Members:
-        """The variants whose value at ``path`` meets a condition; ``null`` also selects those that have none.
+        """The variants whose value at ``path`` meets a condition. ``null`` also selects those that have none.
 
         One whose stacks disagree has no value, and is not without one either.
         """
@@ -77,7 +77,7 @@ class Variants:
         return matching | absent if matches(None, condition) else matching
 
     def selected(self, selection: Conditions) -> Members:
-        """The variants that a selection selects; a column and a reference say nothing about them."""
+        """The variants that a selection selects. Columns and a reference say nothing about them."""
         selected = self.all
         for path, condition in parse_selection(selection).setting.items():
             selected &= self.having(path, condition)

@@ -19,7 +19,7 @@ def near_a_bound(edges: Iterable[float | None]) -> bool:
 
 
 def reason_against_mean(*, all_or_nothing: bool, near_bound: bool) -> str:
-    """Why a quantity has no mean to be judged, in words; nothing where it has one."""
+    """Why a quantity has no mean to be judged, in words. Empty where it has one."""
     if all_or_nothing:
         return "its numbers are all or nothing, so that no mean speaks for the seeds"
     return f"an accepted edge lies within {NEAR_BOUND} of a bound of the quantity" if near_bound else ""

@@ -71,7 +71,7 @@ def _refused(what: str, path: Where, problems: list[Issue]) -> None:
 
 
 def _block(value: Json, indent: int) -> list[str]:
-    """The lines of a collection; what fits on a line is written on one."""
+    """The lines of a collection. What fits on a line is written on one."""
     space = " " * indent
     lines: list[str] = []
     if isinstance(value, Mapping):

@@ -214,7 +214,7 @@ class Experiment(BaseModel):
         return claim.role or ("source" if self.source or claim.source else "prediction")
 
     def seeds_of_claim(self, claim: str) -> tuple[int, ...] | None:
-        """The seeds that a claim is judged on; None: all that are run, as every claim is."""
+        """The seeds that a claim is judged on, or None where every claim is judged on all that are run."""
         return self.claim_seeds.get(claim, self.seeds) if self.claim_seeds else None
 
     @property

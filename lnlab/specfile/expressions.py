@@ -111,7 +111,7 @@ class Expression:
 
     @property
     def name(self) -> str:
-        """What the quantity is called in selections; ``parse_name`` reads it."""
+        """What the quantity is called in selections, as ``parse_name`` reads it."""
         label = f"{self.label} = " if self.label else ""
         return f"{label}{self.formula}{f' [{self.unit}]' if self.unit else ''}"
 
@@ -130,7 +130,7 @@ class NoExpression(Exception):
 
 @lru_cache(maxsize=1024)
 def expression_of(name: str) -> Expression | None:
-    """The expression that a name of a quantity is; None of every other name.
+    """The expression that a quantity's name spells, or None for any other name.
 
     Names of other tools may read like one (``train/loss``): only a name that is spaced as ``Expression.name`` is one.
     """
@@ -170,7 +170,7 @@ def parse_name(text: str) -> Expression:
 
 
 def read_mapping(written: Mapping[str, Json]) -> tuple[Expression | None, list[Issue]]:
-    """An expression as a spec writes it, and what is wrong with it; paths of issues are those of the mapping.
+    """An expression as a spec writes it, and what is wrong with it, with paths of the mapping.
 
     Where it stands in a text of the spec, a path goes on with the character of the text, from 0.
     """
@@ -245,7 +245,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def _term(node: ast.expr, begin: int, operands: dict[Operand, None], depth: int) -> Term:
-    """The tree of a part of an expression; ``operands`` gets its quantities.
+    """The tree of a part of an expression. Its quantities are added to ``operands``.
 
     Raises:
         NoExpression: with the place of the mistake.
@@ -381,7 +381,7 @@ def named_expressions(value: Any) -> list[str]:
 
 
 def with_names(data: Json, path: Where, issues: list[Issue], at: str = "") -> Json:
-    """Sections or claims in which every expression is its name; ``issues`` gets what is wrong with those that are."""
+    """Sections or claims with each expression replaced by its name. Mistakes are added to ``issues``."""
     if isinstance(data, list):
         return [with_names(one, (*path, number), issues, at) for number, one in enumerate(data)]
     if not isinstance(data, dict):

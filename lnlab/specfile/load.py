@@ -47,7 +47,7 @@ class SpecDocument:
         return self._mark_within(mark, path[-1]) if "expr" in path[-2:-1] else mark
 
     def _mark_within(self, mark: Mark, within: str | int) -> Mark:
-        """The mark of a character or word of a text that stands on the rest of one line; else that of the text."""
+        """The mark of a character or word of a text on the rest of one line, else that of the text."""
         lines = self.text.split("\n")
         source = lines[mark.line - 1][mark.column - 1 :] if mark.line <= len(lines) else ""
         if isinstance(within, int):
@@ -110,7 +110,7 @@ def read_spec_text(path: Path) -> str:
 
 
 def _text(path: Path, content: bytes) -> str:
-    """The bytes as UTF-8 (a byte order mark is dropped; so are carriage returns)."""
+    """The bytes as UTF-8, without byte order mark and carriage returns."""
     if b"\0" in content:
         raise SpecError(Issue("not-text", str(path), "is not text", "a spec is YAML in UTF-8"))
     try:

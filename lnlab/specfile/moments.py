@@ -96,7 +96,7 @@ def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]
 
 
 def due_count(at: Json, steps: int, epoch: float | None = None) -> int:
-    """How many steps ``due_steps`` has, or a few more; none of them is written out.
+    """How many steps ``due_steps`` has, or a few more, without writing them out.
 
     Raises:
         ValueError: a step beyond the end, or a rule that counts epochs where there are none.

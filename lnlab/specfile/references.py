@@ -32,7 +32,7 @@ class ReferenceGroup:
 
 
 def parse_reference(reference: Json) -> tuple[ReferenceGroup, ...]:
-    """The mappings of a reference; ``best`` is one without conditions.
+    """The mappings of a reference. ``best`` is one without conditions.
 
     Raises:
         ValueError: it is none of the forms above.

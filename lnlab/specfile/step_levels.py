@@ -34,7 +34,7 @@ class StepLevel:
 
 
 def step_level(condition: Json) -> StepLevel | None:
-    """The level that a condition on ``step`` names; None where it is none."""
+    """The level that a condition on ``step`` names, or None where it names none."""
     found = _WRITTEN.fullmatch(condition.strip()) if isinstance(condition, str) else None
     if found is None or found["split"] not in (None, *VOCABULARY["split"]):
         return None

@@ -38,7 +38,7 @@ def is_choices(value: Json) -> bool:
 
 
 def site_label(where: Mapping[str, Json]) -> str:
-    """Sites in words: ``decoder last feed_forward sum``; several words of one key are joined by a slash."""
+    """Sites in words: ``decoder last feed_forward sum``. Several words of one key are joined by a slash."""
     present = [words for words in where.values() if words is not None]
     word_lists = [words if isinstance(words, list | tuple) else [words] for words in present]
     return " ".join("/".join(map(str, words)) for words in word_lists) or "everywhere"

@@ -63,7 +63,7 @@ class ReproducedColumn(RatesColumn):
 
 
 def reproduced_columns(results: Results, printed: Printed, of: Conditions) -> list[ReproducedColumn]:
-    """Every printed column of which there are runs.
+    """The printed columns that were run here.
 
     Args:
         results: of an experiment.
@@ -160,7 +160,7 @@ def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
 
 
 def majority_cells(column: RatesColumn) -> dict[float, bool | None]:
-    """Whether more than half of the runs at each rate converge; None where it is just half, or none was judged."""
+    """Whether more than half of the runs at each rate converge, or None where just half do or none was judged."""
     # Every rate has an entry, also one that no run was judged at, as cells are compared in their order.
     values: dict[float, list[float]] = {rate: [] for rate in column.rates}
     for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():
@@ -186,7 +186,7 @@ def cohen_kappa(columns: Sequence[ReproducedColumn]) -> float | None:
 
 
 def boundary_rank_correlation(columns: Sequence[ReproducedColumn]) -> float | None:
-    """Kendall's (1945) tau-b over columns: printed boundaries, and the means over seeds of ours; None where all tie."""
+    """Kendall's (1945) tau-b of printed boundaries and the seed means of ours, or None where all tie."""
     pairs = [
         (
             boundary_index(list(c.printed.cells.values())),

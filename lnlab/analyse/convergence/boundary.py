@@ -78,7 +78,7 @@ def convergence_gaps(results: Results) -> pl.DataFrame:
 
 
 def boundary_index(converged: Sequence[bool]) -> int:
-    """The place, from 1, of the last rate that converges, rates rising; 0 where none does."""
+    """The place, from 1, of the largest rate that converges, or 0 where none does. Rates rise."""
     return max((position for position, converges in enumerate(converged, 1) if converges), default=0)
 
 
@@ -89,7 +89,7 @@ def gap_count(converged: Sequence[bool]) -> int:
 
 @computed_once
 def _columns(results: Results) -> list[_Column]:
-    """Every column of which each run has been judged, in the order of the plan."""
+    """The columns whose runs have all been judged, in the order of the plan."""
     runs = results.runs.filter(pl.col("steps") > 0).select("run", "variant", "seed")
     runs = runs.join(rates_and_groups(results), on="variant", maintain_order="left")
     runs = runs.with_columns(_runs=pl.len().over("_group", "seed"))

@@ -107,7 +107,7 @@ def time_to_converge(results: Results) -> pl.DataFrame:
 
 
 def time_to_drop(course: LossRecord) -> float:
-    """The updates to nine tenths of the drop of a loss; infinite where it never drops."""
+    """The updates to nine tenths of the drop of a loss, infinite where it never drops."""
     loss_curve = course.curve
     level = loss_curve.start - _DROP_SHARE * (loss_curve.start - min(loss_curve.means))
     reached = [step for step, mean in zip(course.steps, loss_curve.means, strict=True) if mean <= level]

@@ -76,7 +76,7 @@ class PrintedColumn:
 
 
 def printed_columns(printed: Printed) -> list[PrintedColumn]:
-    """Every model, table by table; rates rise."""
+    """Every printed column, table by table, with rising rates."""
     return [
         PrintedColumn(
             table.name,
@@ -90,7 +90,7 @@ def printed_columns(printed: Printed) -> list[PrintedColumn]:
 
 
 def guessed_cells(column: PrintedColumn, guesses: tuple[Guess, ...]) -> dict[float, bool]:
-    """What a trivial rule says of a column; nothing converges where none of its guesses fits."""
+    """What a trivial rule says of a column. Where none of its guesses fits, nothing converges."""
     fits = (
         guess for guess in guesses if all(column.where.get(path) in value_list(v) for path, v in guess.where.items())
     )

@@ -83,7 +83,7 @@ def curve_of_batches(
     entropy: float | None = None,
     divergence: str = "",
 ) -> LossCurve:
-    """The curve of losses of single batches: means over epochs; half an epoch that is left over is one more.
+    """The epoch means of losses of single batches. A rest of at least half an epoch is an epoch of its own.
 
     Args:
         points: (updates made before, loss of the next batch), rising; at least one.
@@ -184,7 +184,7 @@ def settled(curve: LossCurve, *, room: _Room = _ROOM) -> Judgement:
 
 
 def divergence_judgement(curve: LossCurve) -> Judgement | None:
-    """That a curve is broken, or that its mean over an epoch lies above twice its start; None if neither."""
+    """The judgement that a curve is broken or exceeds twice its start, or None if it does neither."""
     if failure := _unusable(curve):
         return failure
     for epoch, mean in enumerate(curve.means, 1):
@@ -195,7 +195,7 @@ def divergence_judgement(curve: LossCurve) -> Judgement | None:
 
 
 def _unusable(curve: LossCurve) -> Judgement | None:
-    """That it diverged, has a number that is not finite, or hardly began."""
+    """The judgement that a run diverged, has a number that is not finite, or hardly began; else None."""
     if curve.divergence:
         return Judgement(False, "diverged", curve.divergence)
     if not all(map(isfinite, (curve.start, *curve.means))):
@@ -218,7 +218,7 @@ def _still_falls(curve: LossCurve) -> bool:
 
 
 def _spearman_sign(values: Sequence[float]) -> float:
-    """A number with the sign of Spearman's rho against the order; equal values share their rank."""
+    """A number with the sign of Spearman's rho against the order. Equal values share their rank."""
     middle = (len(values) - 1) / 2
     ordered = sorted(values)
     # A rank lies half-way between the number of smaller values and that of values no larger.

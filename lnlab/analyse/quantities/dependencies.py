@@ -115,7 +115,7 @@ def _inverses(results: Results) -> pl.DataFrame:
 
 
 def _quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Rows of a quantity; site columns that they lack are null, and the tensor of a whole stack is ``out``."""
+    """Rows of a quantity. Site columns that they lack are null, and the tensor of a whole stack is ``out``."""
     defaults = {
         "layer": pl.lit(None, pl.Int32),
         "sublayer": pl.lit(None, pl.String),

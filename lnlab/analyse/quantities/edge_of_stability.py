@@ -105,7 +105,7 @@ def sharpness_at_equal_nll(results: Results) -> pl.DataFrame:
 
 
 def stability_edge(optimizer: Mapping[str, Json], quantity: str) -> float | None:
-    """The lr λ_max from which on an optimizer is unstable; None where it is another λ_max that counts for it."""
+    """The smallest unstable lr λ_max of an optimizer, or None where another λ_max counts for it."""
     if optimizer["kind"] == "sgd":
         momentum = float(optimizer["momentum"])
         bound = (2 + 2 * momentum) / (1 + 2 * momentum if optimizer["nesterov"] else 1)
@@ -117,7 +117,7 @@ def stability_edge(optimizer: Mapping[str, Json], quantity: str) -> float | None
 
 
 def rate_multiplier(optimizer: Mapping[str, Json], update: int) -> float | None:
-    """What an optimizer multiplies its rate by at an update >= 1: RAdam r_t, or None where it is not adaptive yet."""
+    """The factor on an optimizer's rate at an update >= 1: r_t of RAdam, or None where it is not adaptive yet."""
     if optimizer["kind"] != "radam":
         return 1.0
     radam = rectification(update, float(optimizer["beta2"]))

@@ -97,7 +97,7 @@ def _share(quantity: str, of: tuple[str, str], results: Results) -> pl.DataFrame
 
 
 def _share_of_extra(quantity: str, of: tuple[str, int], results: Results) -> pl.DataFrame:
-    """Of every pair of runs; the row is that of the first run of the pair in the plan."""
+    """The share of each pair of runs, in the row of the one that is first in the plan."""
     name, power = of
     settings = settings_of(results)
     order = {run: position for position, run in enumerate(results.runs["run"])}

@@ -76,7 +76,7 @@ def with_task(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def variant_medians(rows: pl.DataFrame) -> dict[str, float]:
-    """Variant -> its median over seeds; a run that a rule cut short counts as the worst, infinitely large."""
+    """Variant -> its median over seeds. A run that a rule cut short counts as infinitely large."""
     ranked = rows.drop_nulls("value").with_columns(pl.when("cut").then(math.inf).otherwise("value").alias("value"))
     groups = ranked.group_by("variant", maintain_order=True).agg("value")
     return {variant: median(values) for variant, values in groups.iter_rows()}

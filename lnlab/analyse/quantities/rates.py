@@ -131,7 +131,7 @@ def parabola_vertex(grid: _Grid, best: int) -> float:
 
 
 def largest_rate(grid: _Grid, above: float) -> float | None:
-    """The last rate before the first whose phi is not ``above``, going up from the best; None where phi is unknown."""
+    """The largest rate up to which, from the best on, phi exceeds ``above``, or None where a phi is unknown."""
     if None in grid.shares:
         return None
     # Where every run diverged there is no best rate, and no share is above anything.
@@ -153,7 +153,7 @@ def rate_sensitivity(grid: _Grid) -> float | None:
 
 
 def _grids(results: Results, learned: pl.DataFrame | None = None) -> list[_Grid]:
-    """Every grid of which each run has a final loss and none was cut short, in the order of the plan.
+    """The grids whose runs all have a final loss and were not cut short, in the order of the plan.
 
     Args:
         results: of an experiment.

@@ -38,19 +38,19 @@ def of_density(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_moments(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the table ``spectra`` whose moments are unbiased: every draw, but for the density of a budget."""
+    """The rows of the table ``spectra`` whose moments are unbiased: every draw except a budget's density."""
     return rows.filter(pl.col("draw") != 0)
 
 
 def spectra_table(results: Results) -> pl.DataFrame:
-    """The table ``spectra``; empty where nobody wrote it."""
+    """The table ``spectra``, empty where nothing wrote it."""
     columns = {name: kind for name, kind in table_schema("spectra").items() if name not in SPECTRUM_KEYS}
     key_types: dict[str, Any] = {name: pl.Int64 if name in ("seed", "step") else pl.String for name in SPECTRUM_KEYS}
     return results.tables.get("spectra", pl.DataFrame(schema=key_types | columns))
 
 
 def as_spectral_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Rows of a derived quantity with ``operator`` and ``scope`` as further columns; it has no site."""
+    """Rows of a derived quantity without a site, with ``operator`` and ``scope`` as further columns."""
     columns = table_schema("sites")
     null_sites = (pl.lit(None, columns[column]).alias(column) for column in SITE)
     value_columns = [column for column in ("x", "value") if column in rows.columns]

@@ -101,7 +101,7 @@ def target_crossings(evaluated: pl.DataFrame) -> pl.DataFrame:
 
 
 def target_losses(results: Results, reference: Json) -> dict[str, float]:
-    """Variant -> ``1.02 L*`` of the variants that it is measured against; none where none of them has learned."""
+    """Variant -> ``1.02 L*`` of its references. A variant whose references have learned nothing is left out."""
     losses = variant_medians(final_losses(results))
     shares = variant_medians(
         learned_fractions(results, reference).with_columns(value=-pl.col("value"))

@@ -100,7 +100,7 @@ def rank_one_bound(shape: StackShape, _layer: int) -> float:
 
 
 def lemma_2_bounds(shape: StackShape, layer: int) -> tuple[float, float]:
-    """The bounds on E‖x_l‖²/d; in Post-LN they are one number."""
+    """The bounds on E‖x_l‖²/d, which in Post-LN are one number."""
     return (1.5, 1.5) if shape.placement == "post" else (1 + layer / 2, 1 + 3 * layer / 2)
 
 

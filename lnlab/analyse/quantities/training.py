@@ -26,7 +26,7 @@ def recorded_curve(results: Results, quantity: str, split: str) -> pl.DataFrame:
 
 
 def as_run_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Rows of state and value as those of a quantity of a whole run, which has no site; a null is no row."""
+    """State and value as rows of a quantity of whole runs, which has no site. Null values are dropped."""
     types = table_schema("sites")
     sites = [pl.lit(None, types[column]).alias(column) for column in SITE]
     value = pl.col("value").cast(pl.Float64)

@@ -35,7 +35,7 @@ class HistogramBins:
         return values
 
     def density(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The share of the values in each bin over its width, as ``middles``; what is not positive is in no bin.
+        """The share of the values in each bin over its width, at ``middles``. On a log axis, values <= 0 are in no bin.
 
         With such values it integrates to less than 1.
         """
@@ -45,7 +45,7 @@ class HistogramBins:
 
 
 def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) -> HistogramBins:
-    """So many bins from the smallest value to the largest; with ``log``, of the positive ones.
+    """Equal bins from the smallest value to the largest. With ``log``, only positive values count.
 
     Raises:
         ValueError: there is no such value, or one is not finite.

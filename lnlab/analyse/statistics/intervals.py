@@ -20,7 +20,7 @@ MAX_SEEDS_NEEDED = 100
 
 @dataclass(frozen=True)
 class Interval:
-    """A Student interval over seeds; on the log scale all but ``sd`` are exponentiated (``estimate`` is geometric).
+    """A Student interval over seeds. On the log scale all but ``sd`` are exponentiated (a geometric mean).
 
     Attributes:
         estimate: the mean.
@@ -92,7 +92,7 @@ def student_p_value(distance: float, sd: float, n: int) -> float:
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval of a share of which ``k`` of ``n`` seeds were seen (Clopper & Pearson, 1934).
+    """The exact interval of a share, from ``k`` of ``n`` seeds (Clopper & Pearson, 1934).
 
     Raises:
         ValueError: not 0 <= k <= n with n >= 1.

@@ -48,7 +48,7 @@ def median_update_over_rate(results: Results) -> pl.DataFrame:
 
 
 def histogram_median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
-    """The median of what rising bins hold: within its bin by the logarithm; the end of one from 0 or to infinity."""
+    """The median of rising bins, interpolated in the logarithm. A bin from 0 or to infinity gives its upper end."""
     cumulative = np.cumsum(count)
     half = cumulative[-1] / 2
     index = int(np.searchsorted(cumulative, half))

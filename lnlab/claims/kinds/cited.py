@@ -45,7 +45,7 @@ def cited(results: Results, *, evidence: Evidence, profile: str = "real") -> Fin
 
 
 def joint_verdict(verdicts: Sequence[str | None]) -> VerdictLabel:
-    """The verdict of a sentence that holds if several claims do; None if one of them has no verdict to read."""
+    """The verdict of a sentence that holds if several claims do. None stands for a verdict that cannot be read."""
     if "contradicted" in verdicts:
         return "contradicted"
     if "smaller" in verdicts:

@@ -125,7 +125,7 @@ def log_log_slopes(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def lack_of_fit(x: np.ndarray, matrix: np.ndarray, level: float = 0.95) -> str | None:
-    """Why the profile is no power law, or None; shapes as in ``log_log_slopes``, ``level`` that of the interval."""
+    """Why the profile is no power law, or None. Shapes are those of ``log_log_slopes``, ``level`` the interval's."""
     u, y = np.log(x) - np.log(x).mean(), np.log(matrix)
     quadratic = t_interval(np.linalg.lstsq(np.vander(u, 3), y.T, rcond=None)[0][0], level=level)
     mean = y.mean(0)
@@ -141,7 +141,7 @@ def lack_of_fit(x: np.ndarray, matrix: np.ndarray, level: float = 0.95) -> str |
 
 
 def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
-    """Say that every seed moves from each level to the next against the declared sign of the exponent; None otherwise.
+    """Say that every seed moves against the declared sign of the exponent at each level, or return None.
 
     Args:
         matrix: (seeds, levels), positive, levels in ascending order.

@@ -174,7 +174,7 @@ def _share_verdict(
     tallies: Sequence[SeedTally],
     criterion: Criterion,
 ) -> Finding:
-    """The finding of a share; unknown seeds stand on the side that makes its interval wider."""
+    """The finding of a share. Unknown seeds stand on the side that makes its interval wider."""
     pending = sorted({seed for tally in tallies for seed in tally.pending})
     total = max(tally.total for tally in tallies)
     k = counts.inside

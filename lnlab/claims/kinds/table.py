@@ -101,7 +101,7 @@ def table(
 
 
 def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: Criterion) -> tuple[VerdictLabel, str]:
-    """The verdict on complete seeds, and what decided; between the two edges nothing does."""
+    """The verdict on complete seeds, and what decided. Between the two edges nothing does."""
     interval = interval_of(sample, criterion)
     text = interval_text(interval, criterion)
     if interval.high <= allowed.top:

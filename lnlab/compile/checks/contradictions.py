@@ -93,7 +93,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def contradictions(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
-    """Everything that contradicts itself in one resolved setting; paths are those of the resolved setting."""
+    """Everything that contradicts itself in one resolved setting, with paths of that setting."""
     return [flaw for check in CHECKS for flaw in check(setting, registries)]
 
 

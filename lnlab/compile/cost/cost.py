@@ -93,7 +93,7 @@ def cost(setting: ResolvedSetting, measurements: Collection[Measurement], regist
 
 
 def batch_tokens(setting: ResolvedSetting, registries: Registries) -> int:
-    """Tokens of one batch; 0 where the task does not say."""
+    """Tokens of one batch, or 0 where the task does not say."""
     task = setting["task"]
     return int(registries["task"][task["kind"]].facts.batch_tokens(task))
 
@@ -105,7 +105,7 @@ def sentence_length(setting: ResolvedSetting, tokens: int) -> int:
 
 
 def _activations_per_token(setting: ResolvedSetting, length: int) -> int:
-    """Floats that are stored of one token for the backward pass, in sentences of so many tokens."""
+    """Floats stored of one token for the backward pass, in sentences of ``length`` tokens."""
     model = setting["model"]
     per_layer = WIDE * int(model.get("d_model") or 0) + INNER * int(model.get("d_ff") or 0)
     scores = SCORES * int(model.get("heads") or 1) * length

@@ -16,7 +16,7 @@ from lnlab.registry import Choice, Entry, supplied_parameters
 
 
 def asks_for_data(entry: Entry[Any]) -> bool:
-    """Whether an init's builder takes ``(model, draw, batches)``; one that continues a run takes its weights there."""
+    """Whether an init's builder takes ``(model, draw, batches)``. One that continues a run takes weights there."""
     return len(supplied_parameters(entry.build)) > 2 and not entry.facts.continues
 
 

@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[A-Za-z_][\w ./()-]*[\w)]|[A-Za-z_]")
 
 
 def shortest_examples(specs: Iterable[Path]) -> SpecExamples:
-    """The shortest mapping of each kind in these specs; of equally short ones the first."""
+    """The shortest mapping of each kind in these specs, the first of equally short ones."""
     examples: dict[tuple[str, str], tuple[str, str]] = {}
     for path in specs:
         for kind, choice in _choices(load_spec(path).data):
@@ -34,7 +34,7 @@ def shortest_examples(specs: Iterable[Path]) -> SpecExamples:
 
 
 def _choices(data: Json, kind: str | None = None) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Every mapping with a ``kind``, and which kind of piece it names; ``kind`` is that of ``data`` itself."""
+    """Every mapping with a ``kind``, and which kind of piece it names. ``kind`` is that of ``data`` itself."""
     if isinstance(data, list):
         for item in data:
             yield from _choices(item, kind)

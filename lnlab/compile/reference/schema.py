@@ -129,7 +129,7 @@ def _with_references(schema: Json) -> Json:
 
 
 def _choice(registry: Registry[Any]) -> Json:
-    """A choice by its kind, told apart by ``if`` and ``then``, so that one mistake is one error; or a word."""
+    """A word, or a choice by its kind. ``if`` and ``then`` tell kinds apart, so that one mistake is one error."""
     entries = list(registry)
     if not entries:
         return dict(_NOT_YET)

@@ -108,7 +108,7 @@ def _one_or_several(allowed: Json) -> Json:
 
 
 def described(schema: Json, words: Mapping[str, str]) -> Json:
-    """The schema with a description for each property that has none, by its name; titles, which repeat names, go."""
+    """The schema with a description by name for each property without one, and without titles."""
     if isinstance(schema, list):
         return [described(item, words) for item in schema]
     if not isinstance(schema, dict):

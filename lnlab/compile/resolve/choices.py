@@ -12,7 +12,7 @@ Registries = Mapping[str, Registry[Any]]
 
 
 class ChoiceOrNone(Readable):
-    """A choice, or null: there is none."""
+    """A choice, or null for none."""
 
     def __init__(self, registry: Registry[Any]) -> None:
         self.kind = registry.kind
@@ -26,7 +26,7 @@ class ChoiceOrNone(Readable):
 
 
 class SeveralChoices(Readable):
-    """A list of choices; one alone, or the word ``none``, may stand without a list."""
+    """A list of choices. One alone, or the word ``none``, may stand without a list."""
 
     def __init__(self, registry: Registry[Any]) -> None:
         self.kind = registry.kind

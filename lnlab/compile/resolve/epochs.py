@@ -20,7 +20,7 @@ from lnlab.specfile.moments import UNKNOWN_EPOCH, due_count, due_steps
 
 @dataclass
 class Epochs:
-    """How long the epochs of tasks are; each is read once.
+    """The lengths of tasks' epochs, each read once.
 
     Attributes:
         registries: of which the task is one.
@@ -37,7 +37,7 @@ class Epochs:
     _trains: dict[tuple[str, int], SettingPart] = field(default_factory=dict)
 
     def updates(self, setting: InternedSetting) -> float | None:
-        """Updates an epoch of a resolved setting; None where the data have no end."""
+        """Updates an epoch of a resolved setting, or None where the data have no end."""
         text = setting.texts["task"]
         if text not in self._batches:
             self._batches[text] = UNKNOWN_EPOCH
@@ -52,7 +52,7 @@ class Epochs:
         return None if batches is None else batches / setting["train"]["accumulate"]
 
     def in_steps(self, setting: InternedSetting) -> InternedSetting:
-        """The setting with its epochs as steps; equal ones share their ``train``.
+        """The setting with its epochs as steps. Equal ones share their ``train``.
 
         Raises:
             ValueError: its data have no end.

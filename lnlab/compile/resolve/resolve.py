@@ -91,7 +91,7 @@ class Resolver:
         return (None if flaws else InternedSetting(values, texts)), flaws
 
     def _remembered(self, name: tuple[str, ...], resolve: Callable[[], dict[str, Json]], *key: str) -> _Resolved:
-        """Resolved values with their texts, or what is wrong below ``key``; what has a name is resolved once."""
+        """Resolved values with their texts, or what is wrong below ``key``. Each name is resolved once."""
         if name not in self._cache:
             try:
                 made = {word: part_of(value) for word, value in resolve().items()}

@@ -28,7 +28,7 @@ class Axes:
         self._values: dict[tuple[str, ...], Json] = {}
 
     def point(self, setting: InternedSetting, method: Json = None) -> dict[str, Json]:
-        """{axis: value}. Where stacks disagree at a short form: the value of each; where there is no value: None."""
+        """{axis: value}. A short form at which stacks disagree has the value of each. None stands for no value."""
         point = {}
         for path in self.paths:
             if path == METHOD:
@@ -53,7 +53,7 @@ class Axes:
         return point
 
     def _shortened(self, setting: ResolvedSetting, path: str, value: Json) -> Json:
-        """A choice in short; anything else as it is."""
+        """A choice in short, and anything else as it is."""
         if not isinstance(value, dict) or "kind" not in value:
             return value
         words = path_words(path)

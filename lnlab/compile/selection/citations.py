@@ -61,7 +61,7 @@ def citation_issues(
 
 
 def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[Input, ...]:
-    """The files of verdicts that claims cite, as they are now; one that is not there is an input, too.
+    """The files of verdicts that claims cite, as they are now. An absent file is an input, too.
 
     Raises:
         OSError: one cannot be read.
@@ -74,7 +74,7 @@ def cited_inputs(requests: ResolvedRequests, document: SpecDocument) -> tuple[In
 
 
 def cited_verdicts(inputs: Iterable[Input]) -> list[Input]:
-    """Of the files that a plan depends on, those of cited verdicts; one that is not there has no digest."""
+    """The files of cited verdicts among those that a plan depends on. An absent file has no digest."""
     return [file for file in inputs if Path(file.path).name == VERDICTS_NAME]
 
 

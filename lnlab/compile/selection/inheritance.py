@@ -109,7 +109,7 @@ class _Claims:
         return whole, origins
 
     def _takes(self, parameter: str, claim: dict[str, Json]) -> bool:
-        """Whether the kind of a claim has a parameter; of an unknown kind only that it reads rows is assumed."""
+        """Whether the kind of a claim has a parameter. An unknown kind is assumed to read rows, and no more."""
         known = self.registries.get("claim")
         entry = known.entries.get(str(claim.get("kind"))) if known is not None else None
         return parameter in entry.keywords if entry is not None else parameter == "of"
@@ -123,7 +123,7 @@ def claim_ids(merged: MergedSpec) -> list[str]:
 
 
 def with_claims_written_out(merged: MergedSpec, registries: Registries) -> MergedSpec:
-    """The merged spec with all its claims in one list, and sections that name theirs by id; its origins lead back.
+    """The merged spec with all claims in one list, and sections that name theirs by id. Its origins lead back.
 
     Every expression has become its name.
     """

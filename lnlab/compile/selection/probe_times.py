@@ -48,7 +48,7 @@ def probe_time_issues(
 
 
 def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registries: Registries) -> Iterator[Issue]:
-    """What of the settings a probe cannot be applied to; paths are below the probe."""
+    """The settings that a probe cannot be applied to, as flaws with paths below the probe."""
     probe = registries["probe"][choice["kind"]]
     facts = probe.facts
 
@@ -89,7 +89,7 @@ def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registr
 def _timed_probes(
     requests: ResolvedRequests, setting: ResolvedSetting, registries: Registries
 ) -> list[tuple[Where, Json, Entry[Any] | None]]:
-    """The path and the value of each ``at`` of a run with its probe; of its evaluations without one."""
+    """The path and value of each ``at`` of a run with its probe. Evaluations have no probe."""
     timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
         ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in requests.probes
     ]

@@ -19,7 +19,7 @@ from lnlab.specfile.values import kind_label, matches
 
 
 def flaws_of_tables(choice: Mapping[str, Json], context: PlannedRuns) -> Iterator[Issue]:
-    """What is wrong with the published tables of a claim or section, and with its candidates; paths are below it."""
+    """What is wrong with the published tables and candidates of a claim or section, with paths below it."""
     candidates = choice.get("candidates")
     owners: list[tuple[Where, Json]] = [((), choice)]
     for number, candidate in enumerate(candidates if isinstance(candidates, list) else ()):

@@ -18,7 +18,7 @@ def flaws_of_reference(
     context: PlannedRuns,
     implied: Collection[str] = (),
 ) -> Iterator[Issue]:
-    """What is wrong with the reference of a selection; paths begin with ``reference``.
+    """What is wrong with the reference of a selection, with paths that begin with ``reference``.
 
     Args:
         selection: conditions, and the reference if it names one.

@@ -38,7 +38,7 @@ PATH_PARAMETERS = ("over", "along", "rows", "columns", "panels", "lines")
 
 
 def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registries) -> ResolvedRequests:
-    """Resolve every probe, section and claim; what is wrong with any of them is in ``issues``."""
+    """Resolve every probe, section and claim. What is wrong with any of them is in ``issues``."""
     requests = ResolvedRequests()
     known = claim_ids(merged)
     for number, probe in enumerate(reading.experiment.probes):

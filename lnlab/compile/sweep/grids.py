@@ -100,7 +100,7 @@ def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, 
 
 
 def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, issues: list[Issue]) -> SweepAxis | None:
-    """The axis with its values by the file or a pin, or None; what is wrong is added to ``issues``."""
+    """The axis with its values by the file or a pin, or None. What is wrong is added to ``issues``."""
     key = merged.location((*where, path))
     locations = [merged.location((*where, path, i)) for i in range(len(values))]
     if (pin := merged.pins.get(path)) is not None:
@@ -135,7 +135,7 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
 
 
 def _remedy_of_path(path: str, known: Sequence[str] = SETTING) -> str | None:
-    """What to write instead of a path that sets nothing; None where it is one that does."""
+    """What to write instead of a path that sets nothing, or None where the path sets something."""
     words = path_words(path)
     return None if words[0] in SETTING and all(words) else nearest(words[0], known)
 

@@ -35,7 +35,7 @@ def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
 def method_effects(
     name: Json, data: Mapping[str, Json], location: Callable[[Where], SourceLocation] = SourceLocation
 ) -> tuple[Effect, ...]:
-    """All that a name stands for; ``location`` maps a path of the data to where it was written.
+    """All that a name stands for. ``location`` maps a path of the data to where it was written.
 
     Raises:
         Flawed: no method has that name.

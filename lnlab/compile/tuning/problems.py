@@ -45,7 +45,7 @@ class TuningGroup:
     candidates: list[tuple[Json, int]] = field(default_factory=list)
 
     def number(self, value: Json) -> int | None:
-        """The number of its setting that has this value; None where the sweep has none."""
+        """The number of its setting that has this value, or None where the sweep has none."""
         return next((n for candidate, n in self.candidates if canonical(candidate) == canonical(value)), None)
 
     def at(self, value: Json, resolver: Resolver) -> tuple[InternedSetting | None, list[Issue]]:
@@ -108,7 +108,7 @@ class TuningPlan:
         return sum(len(problem.groups) for problem in self.problems) * len(self.select.times)
 
     def judged(self, settings: Sequence[InternedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
-        """What is judged if these values are chosen, one a problem; in the order of the sweep."""
+        """What is judged if these values are chosen, one a problem, in the order of the sweep."""
         decided = zip(self.problems, values, strict=True)
         pairs = [(group, value) for problem, value in decided for group in problem.groups]
         judged = []
