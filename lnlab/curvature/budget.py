@@ -78,7 +78,7 @@ class BudgetSpectrum:
 def lanczos_steps(products: int, *, relative_error: float | None, vectors: int | None) -> int:
     """The steps of each of the two runs; arguments as of ``budget_spectrum``."""
     wanted = min(products // 3, products if relative_error is None else STEPS_BEFORE_DRAWS)
-    return wanted if vectors is None else min(wanted, max(vectors // 2, 2))
+    return wanted if vectors is None else min(wanted, max(vectors // 2, 2))  # half of the memory for either basis
 
 
 def budget_spectrum(

@@ -65,19 +65,13 @@ def squared_frobenius(spectrum: Spectrum) -> Estimate:
     return power_trace(spectrum, 2)
 
 
-@dataclass(frozen=True)
-class _End:
-    """One end of a spectrum: an eigenvalue lies within ``residual`` of ``value``, and the end is not inside of it."""
-
-    value: float
-    residual: float
+def largest(spectrum: Spectrum) -> tuple[float, float]:
+    """The largest node of all draws, λ_max from below, and how far from it an eigenvalue lies at most."""
+    ends = ((float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures)
+    return max(ends, key=lambda end: end[0])
 
 
-def largest(spectrum: Spectrum) -> _End:
-    """The largest node of all draws: λ_max from below."""
-    return max((_End(float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures), key=lambda e: e.value)
-
-
-def smallest(spectrum: Spectrum) -> _End:
-    """The smallest node of all draws: λ_min from above."""
-    return min((_End(float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures), key=lambda e: e.value)
+def smallest(spectrum: Spectrum) -> tuple[float, float]:
+    """The smallest node of all draws, λ_min from above, and how far from it an eigenvalue lies at most."""
+    ends = ((float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures)
+    return min(ends, key=lambda end: end[0])

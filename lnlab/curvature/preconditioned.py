@@ -45,6 +45,7 @@ class Preconditioned:
             remedy = "measure weights at which a gradient is not 0"
             raise CurvatureError("found P = 0, expected a positive entry", remedy)
         pair = random_pair(self.size, self.device)
+        # An operator of somebody else's says nothing of its graphs: it is held to float32.
         graph = getattr(operator, "graph", None) or GraphFacts(frozenset(), torch.finfo(torch.float32).eps)
         hu, hv = self.matvec(pair)
         check_symmetric(pair[0], pair[1], hu, hv, graph)

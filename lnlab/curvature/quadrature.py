@@ -54,7 +54,7 @@ def wasserstein_distance(one: Quadrature, other: Quadrature) -> float:
     places = torch.cat([one.nodes, other.nodes])
     order = places.argsort()
     steps = torch.cat([one.weights, -other.weights])[order].cumsum(0)
-    return float(places[order].diff() @ steps[:-1].abs())
+    return float(places[order].diff() @ steps[:-1].abs())  # beyond the last place F - G is 0
 
 
 def measure_converged(tolerance: float, back: int = 5) -> Until:

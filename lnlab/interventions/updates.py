@@ -33,7 +33,7 @@ def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Paramete
         raise LabError(
             Issue("unsupported", "interventions.where", what, "choose every use of it, or write model.tied: none")
         )
-    first = {id(uses[site]): site for site in reversed(sites)}
+    first = {id(uses[site]): site for site in reversed(sites)}  # reversed, as the last entry of a key stays
     return {site: uses[site] for site in sites if first[id(uses[site])] == site}
 
 

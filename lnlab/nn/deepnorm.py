@@ -46,6 +46,7 @@ def deepnorm(model: nn.Module, draw: Draw) -> None:
     stacks = depths(model)
     beta = {}
     for name, (layers, sublayers) in stacks.items():
+        # Of two stacks each has the other's layers in its constants; a single one has none.
         other = next((other for stack, (other, _) in stacks.items() if stack != name), None)
         _, beta[name] = constants(name, layers, other, sublayers)
 

@@ -53,6 +53,7 @@ def dyt(
     after the last layer; ``of`` is the other init.
     """
     of(model, draw)
+    # By identity, as ReZero's gate is called alpha, too.
     alphas = {id(module.alpha) for module in model.modules() if isinstance(module, DynamicTanh)}
     places = {"feed_forward": feed_forward, "final_norm": final}
     for site, p in first_uses(model):

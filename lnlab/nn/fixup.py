@@ -28,6 +28,7 @@ def fixup(model: nn.Module, draw: Draw) -> None:
         ValueError: the output shares the table of an embedding, which cannot be zero.
     """
     uses = {site: p for site, p in parameter_uses(model) if site.tensor == "table"}
+    # The output's own use is one of these.
     if sum(p is uses.get(Site(None, None, "output", "table")) for p in uses.values()) > 1:
         raise ValueError("found an output that shares its table with an embedding, expected one of its own")
     branches = sum(layers * sublayers for layers, sublayers in depths(model).values())

@@ -109,6 +109,7 @@ def depths(model: nn.Module) -> dict[str, tuple[int, int]]:
     sites = [site for site, p in parameter_uses(model) if site.layer and site.sublayer and p.dim() > 1]
     branches = {(site.stack, site.layer, site.sublayer) for site in sites}
     layers = {str(stack): max(n for other, n, _ in branches if other == stack and n) for stack, _, _ in branches}
+    # All layers of a stack have the same branches.
     return {name: (n, sum(stack == name for stack, _, _ in branches) // n) for name, n in layers.items()}
 
 

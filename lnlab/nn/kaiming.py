@@ -34,4 +34,5 @@ def kaiming(
 def he(shape: Shape) -> InitDistribution:
     """Variance ``2 / fan_in``: N(0, 2/fan_in), or U(-a, a) with a² = 6/fan_in."""
     fill_in_place = nn.init.kaiming_normal_ if shape == "normal" else nn.init.kaiming_uniform_
+    # torch's `mode` is fan_in unless told otherwise, and its gain for a ReLU √2.
     return lambda tensor, generator: fill_in_place(tensor, nonlinearity="relu", generator=generator)

@@ -66,6 +66,7 @@ class NGPT(nn.Module):
         super().__init__()
         self.root = math.sqrt(at.width)
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
+        # α over its first value, as a d^(-1/2)-th of itself: `step_of` multiplies by both again.
         self.gate = nn.ParameterList(torch.full((at.width,), 1 / self.root) for _ in range(at.sublayers))
 
     def step_of(self, sublayer: int) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 
 def seed_dropout(seed: int, device: torch.device) -> None:
     """Seed the generators that dropout draws from on a device; on the CPU no other one is touched."""
+    # Not `torch.manual_seed`, which would seed every GPU as well.
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":
         with torch.cuda.device(device):

@@ -31,6 +31,7 @@ class GroupNorm(Pooled):
     def normalized(self, x: Tensor) -> Tensor:
         """(batch, length, width) -> the same shape."""
         grouped = x.view(*x.shape[:2], self.groups, -1)
+        # (batch, length, groups, coordinates of a group): one mean and variance for each sentence and group.
         mean, variance, _ = masked_moments(grouped, self.present, (1, 3))
         normalized: Tensor = (grouped - mean) / (variance + self.eps).sqrt()
         return normalized.view_as(x)

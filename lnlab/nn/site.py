@@ -162,11 +162,11 @@ class AddressedModel(nn.Module):
             if point in self._recorded:
                 what = f"the stream passes '{point}' more than once in a forward pass"
                 raise LabError(Issue("unsupported", "measure", what, "name modules in stream= that are called once"))
-            self._recorded[point] = x, x._version
+            self._recorded[point] = x, x._version  # torch raises the version by each change in place
             seen.update(dict.fromkeys(sites, x))
 
         module = self.module.get_submodule(point.path)
-        if point.at_input:
+        if point.at_input:  # which the caller may have given by its keyword
             return module.register_forward_pre_hook(
                 lambda _, args, kwargs: keep((args, *kwargs.values())), with_kwargs=True
             )

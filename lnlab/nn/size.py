@@ -28,6 +28,7 @@ def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
     width = setting["model"]["d_model"]
     tables = {"none": 3, "target": 2, "all": 1}[setting["model"]["tied"]]
     elements, flops = _stacks(setting, ("encoder", "decoder"))
+    # The output alone multiplies by its table; an embedding looks a row up.
     return elements + tables * rows * width, flops + 2 * rows * width
 
 

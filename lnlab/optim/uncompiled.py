@@ -32,7 +32,7 @@ def _as_it_is(method: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, **keywords: Any) -> Any:
         if _COMPILER not in sys.modules:
             return method(*arguments, **keywords)
-        delattr(method, _EXEMPTED)
+        delattr(method, _EXEMPTED)  # so that torch makes its own exempted form, now that the compiler is there
         return getattr(Optimizer, method.__name__)(*arguments, **keywords)
 
     return run

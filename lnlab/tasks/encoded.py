@@ -110,4 +110,4 @@ def concatenated(rows: Sequence[Sequence[int]]) -> Sentences:
     """Lists of tokens as they are."""
     lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64)
     tokens = torch.tensor(list(chain.from_iterable(rows)), dtype=torch.int64)
-    return Sentences(tokens, lengths.cumsum(0) - lengths, lengths)
+    return Sentences(tokens, lengths.cumsum(0) - lengths, lengths)  # each begins where those before it end

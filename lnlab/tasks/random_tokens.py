@@ -94,6 +94,7 @@ class RandomTokens:
         number = self.sentences * self.length
         if self.law == "distinct":
             return 1 + torch.randperm(self.size - 1, generator=generator)[:number].view(shape)
+        # Weights 1/rank, whose sum `multinomial` divides by; rank 1 is token 1, as 0 is padding.
         return 1 + torch.multinomial(1 / torch.arange(1.0, self.size), number, True, generator=generator).view(shape)
 
 

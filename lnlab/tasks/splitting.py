@@ -99,5 +99,6 @@ def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw)
 
 def split_sizes(number: int, shares: Shares) -> list[int]:
     """How many of ``number`` sentences each part gets: they add up to all of them."""
+    # The last bound is the number itself, whatever rounding makes of the sum of the shares.
     bounds = [round(number * share) for share in accumulate(shares)][:-1]
     return [end - start for start, end in zip([0, *bounds], [*bounds, number], strict=True)]

@@ -33,7 +33,7 @@ class Batch:
     @property
     def tokens(self) -> int:
         """Target tokens: end marks included, begin marks and padding left out."""
-        return int(self.target_out.count_nonzero())
+        return int(self.target_out.count_nonzero())  # padding is 0
 
 
 class Task(Protocol):
