@@ -43,6 +43,6 @@ def test_every_tick_of_a_drawing_has_its_label_though_numbers_of_files_are_round
     assert [float(place) for place in cases] == axis["values"]
     assert all(cases.values())
     values = tuple(np.geomspace(1e-12, 1e7, 7).tolist())
-    far = rounded_json(Axis("x", (1e-12, 1e7), values, log=True).axis.to_dict())
+    far = rounded_json(Axis("x", (1e-12, 1e7), values, log=True).axis)
     (places,) = re.findall(r"indexof\(\[(.*)\],datum\.value\)", far["labelExpr"])
     assert [float(place) for place in places.split(",")] == far["values"]

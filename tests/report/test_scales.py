@@ -61,7 +61,7 @@ def test_every_tick_of_a_histogram_has_its_label_in_a_file(octaves):
 
 def words_of(ends):
     """The label of each tick of a logarithmic axis, by its value."""
-    expression = logarithmic_axis("x", ends).axis.to_dict()["labelExpr"]
+    expression = logarithmic_axis("x", ends).axis["labelExpr"]
     words, values = re.fullmatch(r"split\('(.*)','\|'\)\[indexof\(\[(.*)\],datum.value\)\]", expression).groups()
     return dict(zip(map(float, values.split(",")), words.split("|"), strict=True))
 
@@ -69,7 +69,7 @@ def words_of(ends):
 def test_far_decades_are_written_as_powers_of_ten():
     near, far = words_of([0.01, 100]), words_of([1e-7, 2e7])
     assert near[10] == "10"
-    assert "format" not in logarithmic_axis("x", [0.01, 100]).axis.to_dict(), "Vega would round to its own step"
+    assert "format" not in logarithmic_axis("x", [0.01, 100]).axis, "Vega would round to its own step"
     assert {tick: far[tick] for tick in (1e-6, 0.01, 1e4, 1e6)} == {
         1e-6: "10⁻⁶",
         0.01: "0.01",
@@ -89,8 +89,8 @@ def drawn_labels(axis, channel):
         channel: {
             "field": "v",
             "type": "quantitative",
-            "scale": axis.scale.to_dict(),
-            "axis": {**axis.axis.to_dict(), "labelOverlap": False},
+            "scale": axis.scale,
+            "axis": {**axis.axis, "labelOverlap": False},
         },
         other: {"field": "w", **plain},
     }

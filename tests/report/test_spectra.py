@@ -304,7 +304,7 @@ def test_a_matrix_of_zeros_by_budget_is_drawn():
 def test_an_axis_of_both_signs_is_ticked_in_powers_of_ten():
     axis = signed_logarithmic_axis("x", [-12.0, 30.0], 1e-5)
     assert list(axis.ticks) == [-10, -0.1, -0.001, 0, 0.001, 0.1, 10]
-    assert axis.axis.to_dict()["format"] == ",.3~f"
+    assert axis.axis["format"] == ",.3~f"
     positive = signed_logarithmic_axis("x", [0.0, 200.0], 1e-3)
     assert min(positive.ticks) == 0
     assert max(positive.ticks) == 100

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-
-import altair as alt
+from typing import Any
 
 from lnlab.claims.verdict_text import MINUS
 from lnlab.report.rounding import FILE_DIGITS, rounded
@@ -41,17 +40,18 @@ class Axis:
     linear_within: float = 0.0
 
     @property
-    def scale(self) -> alt.Scale:
-        """The scale in Altair's words."""
+    def scale(self) -> dict[str, Any]:
+        """The scale in Vega-Lite."""
+        # no alt.Scale and alt.Axis: Altair copies all of their ninety fields with every layer that has them
         if self.log:
-            return alt.Scale(type="log", domain=list(self.domain), nice=False)
+            return {"type": "log", "domain": list(self.domain), "nice": False}
         if self.linear_within:
-            return alt.Scale(type="symlog", constant=self.linear_within, domain=list(self.domain), nice=False)
-        return alt.Scale(type="linear", domain=list(self.domain), nice=False, zero=False)
+            return {"type": "symlog", "constant": self.linear_within, "domain": list(self.domain), "nice": False}
+        return {"type": "linear", "domain": list(self.domain), "nice": False, "zero": False}
 
     @property
-    def axis(self) -> alt.Axis:
-        """The axis in Altair's words; labels are made from the ticks, as Vega rounds to a step of its own.
+    def axis(self) -> dict[str, Any]:
+        """The axis in Vega-Lite; labels are made from the ticks, as Vega rounds to a step of its own.
 
         A format of so many decimals says the same in a tenth of the bytes, where the words are such numbers.
         """
@@ -67,18 +67,18 @@ class Axis:
         decimals = max((len(word.partition(".")[2]) for word in words.values()), default=0)
         trimmed = {t: (f"{t:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{t:,.0f}") for t in words}
         if not self.log and not epochs and words == {t: text.replace("-", MINUS) for t, text in trimmed.items()}:
-            return alt.Axis(title=self.title, values=list(self.ticks), format=f",.{decimals}~f")
+            return {"title": self.title, "values": list(self.ticks), "format": f",.{decimals}~f"}
         if not epochs:
             # indexof compares exactly: six digits will do only where they are the number itself
             places = ",".join(
                 f"{place:g}" if float(f"{place:g}") == place else repr(place) for place in map(rounded, words)
             )
             found = f"split('{'|'.join(words.values())}','|')[indexof([{places}],datum.value)]"
-            return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=found)
+            return {"title": self.title, "values": list(self.ticks), "labelExpr": found}
         cases = "".join(
             f"datum.value === {rounded(tick)!r} ? ['{word}', '{epochs[tick]}'] : " for tick, word in words.items()
         )
-        return alt.Axis(title=self.title, values=list(self.ticks), labelExpr=f"{cases}''")
+        return {"title": self.title, "values": list(self.ticks), "labelExpr": f"{cases}''"}
 
 
 def tick_words(ticks: Iterable[float], *, log: bool = False) -> dict[float, str]:

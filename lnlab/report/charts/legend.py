@@ -5,6 +5,7 @@ scale that nothing but the legend reads: marks on the lines have their shape by 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
@@ -30,26 +31,27 @@ _OUTLINES = {
 _WIDE_ENTRY, _LETTER, _WIDTH = 60, 6.6, 780
 
 
-def series_legend(style: SeriesStyle) -> alt.Legend | None:
+def series_legend(style: SeriesStyle) -> dict[str, Any] | None:
     """The legend of colour and shape together; nothing where there is one series."""
     if len(style.series) < 2:
         return None
     widest = _WIDE_ENTRY + _LETTER * max(map(len, style.series))
     columns = min(3 if len(style.series) == 3 else 2, max(1, int(_WIDTH // widest)))
-    return alt.Legend(
-        columns=columns,
-        symbolSize=_SIZE,
-        symbolOpacity=1,
-        symbolStrokeWidth=0,
-        symbolOffset=_HALF_LENGTH - _UNIT,
-        labelOffset=_HALF_LENGTH - _UNIT + 6,
-        columnPadding=22,
-    )
+    return {
+        "columns": columns,
+        "symbolSize": _SIZE,
+        "symbolOpacity": 1,
+        "symbolStrokeWidth": 0,
+        # Vega leaves room for a symbol of this size, and a line is longer on either side
+        "symbolOffset": _HALF_LENGTH - _UNIT,
+        "labelOffset": _HALF_LENGTH - _UNIT + 6,
+        "columnPadding": 22,
+    }
 
 
 def series_colour(style: SeriesStyle) -> alt.Color:
     """The colour of each series, with the legend."""
-    scale = alt.Scale(domain=list(style.series), range=list(style.colours))
+    scale = {"domain": list(style.series), "range": list(style.colours)}
     return alt.Color("series:N", scale=scale, legend=series_legend(style))
 
 
@@ -65,7 +67,7 @@ def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True)
         symbol_path(dash if dashes else (1, 0), shape if marks else None)
         for dash, shape in zip(style.dashes, style.shapes, strict=True)
     ]
-    return alt.Shape("series:N", scale=alt.Scale(domain=list(style.series), range=paths), legend=series_legend(style))
+    return alt.Shape("series:N", scale={"domain": list(style.series), "range": paths}, legend=series_legend(style))
 
 
 def mark_shape(style: SeriesStyle) -> alt.ShapeValue:
