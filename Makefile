@@ -60,7 +60,7 @@ numbers: $(VENV)/.ready
 keys: $(VENV)/.ready
 	$(BIN)/python tests/compile/spec_keys.py
 
-# How often a verdict is wrong with the truth on the edge: the tables of docs/judging.md.
+# How often a verdict is wrong with the truth on the edge: the tables of docs/looks_and_margins.md.
 error_rates: $(VENV)/.ready
 	$(BIN)/python -m tests.claims.error_rates
 
@@ -74,11 +74,11 @@ torture: $(VENV)/.ready
 	LNLAB_STORE=$$(mktemp -d) $(MAKE) demo
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations
 
-# Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verifying.md.
+# Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verification_power.md.
 power: $(VENV)/.ready
 	$(BIN)/python tests/benchmarks/verification_power.py .lnlab/power 200
 
-# Whether `lnlab verify --level 2` alarms with other threads and instructions: the other table of docs/verifying.md.
+# Whether `lnlab verify --level 2` alarms with other threads and instructions: the other table of docs/verification_power.md.
 threads: $(VENV)/.ready
 	$(BIN)/python tests/benchmarks/verification_threads.py specs/rezero_jacobian.lock
 

@@ -33,10 +33,29 @@ def test_examples_are_the_files_that_they_name(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_link_leads_somewhere_and_the_readme_leads_here(page):
+def test_every_link_leads_somewhere(page):
     links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[page])}
     assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
-    assert f"(docs/{page}.md)" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_leads_to_every_guide():
+    reached = set(re.findall(r"\(docs/(\w+)\.md\)", (ROOT / "README.md").read_text()))
+    waiting = list(reached)
+    while waiting:
+        further = set(re.findall(r"\]\((\w+)\.md", PAGES[waiting.pop()])) - reached
+        reached |= further
+        waiting += further
+    assert reached == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_guide_says_first_what_one_has_at_its_end_and_is_short(page):
+    """Code and generated tables are not counted."""
+    _, first, *_ = PAGES[page].split("\n\n")
+    assert first.startswith("At the end of this page ")
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<!-- (?:faults|error rates).*?<!-- end of .*? -->", "", text, flags=re.DOTALL)
+    assert len(text.split()) <= 900
 
 
 def test_the_site_has_every_guide_and_every_public_name():
@@ -57,7 +76,8 @@ def test_its_specs_are_right_in_every_profile(path, capsys):
 
 def test_its_fragments_make_a_spec(tmp_path, capsys):
     yaml = YAML()
-    first, *fragments = (yaml.load(text) for text in blocks("first_question", "yaml"))
+    (first,) = (yaml.load(text) for text in blocks("first_question", "yaml"))
+    fragments = [yaml.load(text) for text in blocks("training_question", "yaml")]
     base = {key: first[key] for key in ("lnlab", "title", "task", "model", "placement", "seeds")}
     training, candidates, methods, section, continued = fragments
     probed = {"probes": [{"kind": "hidden_norm"}]}
@@ -70,7 +90,7 @@ def test_its_fragments_make_a_spec(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying"])
+@pytest.mark.parametrize("page", ["first_question", "extending", "committing", "verifying", "tables_from_elsewhere"])
 def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
     shutil.copytree(DOCS / "examples", tmp_path, dirs_exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if name != "LNLAB_STORE"}
@@ -102,6 +122,8 @@ def test_its_commands_run_as_written(page, lnlab_process, tmp_path):
         pulled = outputs["lnlab pull tokens.yaml runs -p smoke --store colleague"]
         assert pulled == "6 units pulled, 0 in the store already\n"
         assert "0 units computed, 6 reused" in outputs[again]
+    elif page == "tables_from_elsewhere":
+        assert outputs["lnlab run optimizers.yaml"].count("✓ supported") == 1
     elif page == "verifying":
         assert "have the same rows to the last bit" in outputs["lnlab verify tokens.yaml --level 2"]
     else:

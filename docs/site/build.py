@@ -29,12 +29,16 @@ DOCS = HERE.parent
 ROOT = DOCS.parent
 GUIDES = (
     "first_question",
+    "training_question",
     "your_own_model",
     "record_your_training",
+    "tables_from_elsewhere",
     "reading_results",
     "judging",
+    "looks_and_margins",
     "committing",
     "verifying",
+    "verification_power",
     "cluster",
     "extending",
     "faults",

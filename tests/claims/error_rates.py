@@ -1,4 +1,4 @@
-"""How often a verdict is wrong with the truth on the edge of the accepted range: the tables of docs/judging.md.
+"""How often a verdict is wrong with the truth on the edge of the accepted range: tables of docs/looks_and_margins.md.
 
 ``make error_rates`` writes them. Synthetic experiments are judged by the code that judges real ones, at every look
 until the claim is decided. On the edge every decided verdict counts as wrong, so that either word is counted.
@@ -27,7 +27,7 @@ from lnlab.claims.student import judge_sample
 
 REPEATS = 2000
 DECIDED = ("supported", "contradicted", "smaller")
-DOCUMENT = Path(__file__).parents[2] / "docs/judging.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/looks_and_margins.md"
 MARKS = ("<!-- error rates: written by `make error_rates` -->", "<!-- end of error rates -->")
 Judge = Callable[[np.ndarray, Criterion], str]
 

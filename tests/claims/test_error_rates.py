@@ -2,8 +2,8 @@
 
 Synthetic experiments, judged by the code that judges real ones. On the edge every decisive verdict counts as false. The
 noise is Gaussian, log-normal (.5 on the log scale), Student's t with 3 degrees of freedom, or bimodal: 20 % of the
-seeds fail, the others are log-normal. Several looks and populations whose seeds fail are the tables of docs/judging.md,
-which ``error_rates`` makes.
+seeds fail, the others are log-normal. Several looks and populations whose seeds fail are the tables of
+docs/looks_and_margins.md, which ``error_rates`` makes.
 """
 
 import math
