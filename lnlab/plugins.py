@@ -97,6 +97,25 @@ def load_plugin(path: Path) -> str:
     return digest_bytes(content)
 
 
+@contextmanager
+def building(kind: str, name: str, origin: Origin) -> Iterator[None]:
+    """Inside, a piece that is not lnlab's own is at work: what goes wrong in it is one line with its place.
+
+    Raises:
+        LabError: any other error than such a one; an error in a piece of lnlab stays what it is, with its traceback.
+    """
+    try:
+        yield
+    except LabError:
+        raise
+    except Exception as error:
+        if origin.name == "lnlab":
+            raise
+        frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).name == origin.name]
+        where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else origin.name
+        raise LabError(Issue("failed", where, f"the {kind} '{name}' fails: {error!r}", "mend it")) from error
+
+
 def _line(path: Path, error: Exception) -> str:
     """``file:line``: the last line of a plugin that was at work when it failed."""
     lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]

@@ -21,6 +21,7 @@ from lnlab.errors import LabError
 from lnlab.facts import Facts
 from lnlab.issues import Issue
 from lnlab.keys import Json
+from lnlab.plugins import building
 from lnlab.registry import Flawed, Registry, supplied_parameters
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.experiment import CRITERION_FIELDS, About, MarginOwner, Role, VerdictWord
@@ -310,7 +311,10 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
     criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law)
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}
     names = supplied_parameters(claims[choice["kind"]].build)
-    finding: Finding = claims.builder(choice)(*(supplied[name] for name in names))
+    with building("claim", choice["kind"], claims[choice["kind"]].origin):
+        finding = claims.builder(choice)(*(supplied[name] for name in names))
+        if not isinstance(finding, Finding):
+            raise TypeError(f"it returned {type(finding).__name__}, and no Finding")
     return stated_finding(finding, claim, criterion, look)
 
 

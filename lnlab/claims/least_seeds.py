@@ -11,8 +11,11 @@ TRAINED_KINDS = ("order", "fit", "table", "difference")
 """Kinds that ask for the seeds of trained runs whatever was measured."""
 INTERVAL_KINDS = ("ratio", "trend", "power_law", "printed_mean")
 """Kinds whose interval needs more seeds after training than before."""
-MIN_SHARE_SEEDS = fewest_alike(ONE_LOOK.level)
-"""The fewest seeds that, if all of them train, put the exact interval of the share above one half."""
+
+
+def min_share_seeds() -> int:
+    """The fewest seeds that, if all of them train, put the exact interval of the share above one half."""
+    return fewest_alike(ONE_LOOK.level)  # not computed on import, as scipy.special takes a while to load
 
 
 def fewest_seeds(claim: Choice, *, trained: bool, criterion: Criterion = ONE_LOOK) -> int:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from lnlab.app.formats import format_quantity
 from lnlab.cli.options import AsJsonOption, Plugins, Quiet
@@ -80,6 +79,14 @@ def _fetch(
 @contextmanager
 def _downloads(*, quiet: bool) -> "Iterator[Report]":
     """A bar for each file, on a terminal."""
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TransferSpeedColumn,
+    )  # late: slow to import
+
     columns = TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     console = err()
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bars:

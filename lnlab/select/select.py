@@ -19,6 +19,7 @@ import polars as pl
 from lnlab.errors import listed, nearest
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
+from lnlab.plugins import building
 from lnlab.select.missed_measurements import missed_seeds
 from lnlab.select.quantity import SITE, quantities, quantity_fact
 from lnlab.select.references import NoReference
@@ -218,7 +219,13 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
         key = name if reference is None else canonical([name, reference])
         if key not in results.derived:
             try:
-                results.derived[key] = entry.build(results, reference) if against else entry.build(results)
+                with building("quantity", name, entry.origin):
+                    rows = entry.build(results, reference) if against else entry.build(results)
+                    if not isinstance(rows, pl.DataFrame):
+                        raise TypeError(f"it returned {type(rows).__name__}, and no polars.DataFrame")
+                    if not {"run", "quantity", "value"} <= set(rows.columns):
+                        raise TypeError(f"its rows have the columns {', '.join(rows.columns)}; see total_gradient.py")
+                results.derived[key] = rows
             except NoReference as error:
                 raise NothingSelected(*error.issues) from error
         parts.append(results.derived[key])

@@ -6,6 +6,8 @@ import pytest
 
 from lnlab.claims.claim import Verdict, claims, judge_all, judge_claim
 from lnlab.errors import LabError
+from lnlab.plugins import load_plugin
+from lnlab.select.quantity import quantities
 from lnlab.tables import JUDGED, frame
 
 HOLDS = {"kind": "bound", "of": {"quantity": "q", "placement": "a"}, "at_most": 2}
@@ -103,3 +105,48 @@ def test_every_kind_explains_itself():
     for entry in claims:
         assert entry.summary.startswith("``"), entry.name
         assert "(" in entry.summary, entry.name
+
+
+OWN = """\
+from lnlab.claims.claim import claims
+from lnlab.select.quantity import quantities
+
+@claims.register("mine")
+def mine(results, *, of: dict):
+    return {claim}
+
+@quantities.register("mine", of=("q",))
+def own(results):
+    return {rows}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "rows", "what"),
+    [
+        ("'supported'", "None", "mine.py: the claim 'mine' fails: TypeError('it returned str, and no Finding')"),
+        ("1 / 0", "None", "mine.py:6: the claim 'mine' fails: ZeroDivisionError('division by zero'); mend it"),
+        ("of['seed']", "None", "mine.py:6: the claim 'mine' fails: KeyError('seed'); mend it"),
+        ("None", "[]", "mine.py: the quantity 'mine' fails: TypeError('it returned list, and no polars.DataFrame')"),
+        ("None", "results.runs.select('run')", "mine.py: the quantity 'mine' fails: TypeError('its rows have the col"),
+        ("None", "results.rows('lists')", "mine.py:10: the quantity 'mine' fails: KeyError('lists'); mend it"),
+    ],
+)
+def test_what_goes_wrong_in_a_piece_of_a_user_is_one_line_with_its_place(tmp_path, results, claim, rows, what):
+    (tmp_path / "mine.py").write_text(OWN.format(claim=claim, rows=rows))
+    load_plugin(tmp_path / "mine.py")
+    judged = {"kind": "mine", "of": {"quantity": "q"}} if claim != "None" else HOLDS | {"of": {"quantity": "mine"}}
+    try:
+        with pytest.raises(LabError) as told:
+            judge_claim({"id": "x", **judged}, results)
+    finally:
+        del claims.entries["mine"], quantities.entries["mine"]
+        results.derived.clear()
+    assert what in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_an_error_in_a_piece_of_lnlab_keeps_its_traceback(results, monkeypatch):
+    monkeypatch.setattr("lnlab.claims.kinds.bound.select_series", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        judge_claim({"id": "x", **HOLDS}, results)

@@ -8,7 +8,7 @@ from scipy import stats
 import lnlab.claims.kinds.everywhere
 import lnlab.claims.kinds.table  # noqa: F401 - registers the kinds
 from lnlab.claims.claim import claims
-from lnlab.claims.least_seeds import MIN_SHARE_SEEDS, fewest_seeds
+from lnlab.claims.least_seeds import fewest_seeds, min_share_seeds
 
 OF = {"quantity": "q", "placement": "a"}
 JUDGED = {
@@ -54,7 +54,7 @@ def test_levels_need_the_same_seeds(verdict):
 
 def test_seeds_of_a_share_are_those_whose_exact_interval_lies_above_one_half():
     """All n of n: the lower end is the root of p^n = .025 (Clopper & Pearson, 1934)."""
-    assert math.ceil(math.log(0.025) / math.log(0.5)) == MIN_SHARE_SEEDS == 6
+    assert math.ceil(math.log(0.025) / math.log(0.5)) == min_share_seeds() == 6
     assert stats.binomtest(5, 5).proportion_ci(method="exact").low < 0.5
 
 

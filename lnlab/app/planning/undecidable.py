@@ -49,7 +49,7 @@ def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
 
 def undecidable_note(too_few: list[int], claims: int) -> str:
     """``2 seeds; 4 of 6 claims stay undecided, as ...``, or empty where every claim can be decided."""
-    from lnlab.claims.least_seeds import MIN_SHARE_SEEDS
+    from lnlab.claims.least_seeds import min_share_seeds
     from lnlab.claims.sample import N_INIT, N_TRAINED
 
     if not too_few:
@@ -60,7 +60,7 @@ def undecidable_note(too_few: list[int], claims: int) -> str:
         which = f"1 of {claims} claims stays"
     rule = (
         f"a verdict needs at least {N_INIT} seeds at initialization, {N_TRAINED} after training and for an order, a "
-        f"fit or a table, and {MIN_SHARE_SEEDS} for a share or a median"
+        f"fit or a table, and {min_share_seeds()} for a share or a median"
     )
     return f"note: {seeds}; {which} undecided: {rule}"
 
