@@ -1,4 +1,4 @@
-"""Initial values, in place: each tensor from a draw addressed by its site.
+"""``Var = 2 / (fan_in + fan_out)`` and other initial values, in place: each tensor from a draw addressed by its site.
 
 So placements of one seed start from the same weights, and so do the layers that a shallow and a deep model share.
 Matrices of layers (q k v o w1 w2 w3) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an

@@ -1,4 +1,7 @@
-"""Normalization, ``(width) -> module``: the norms of one token's vector, and the registry of all norms."""
+"""``(x - mean) / sqrt(var + eps)`` and ``x / sqrt(mean(x²) + eps)`` of one token's vector; the registry of all norms.
+
+Layer norm is of Ba et al. (2016), RMSNorm of Zhang and Sennrich (2019). A norm is built from its width.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

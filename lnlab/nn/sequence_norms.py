@@ -1,5 +1,6 @@
-"""Norms with statistics of one sentence: instance norm, of a coordinate; group norm, of a group of coordinates.
+"""``(x - mean) / sqrt(var + eps)`` with statistics of one sentence: of a coordinate, or of a group of coordinates.
 
+Instance norm (Ulyanov et al., 2016) is of a coordinate, group norm (Wu and He, 2018) of a group of them.
 Over images the positions are pixels; in text they are the tokens of the sentence, padding left out. Both show a
 position every other one, later ones too: never in a causal stack. Where each coordinate has statistics of its own, its
 mean over the sentence is the shift, whatever the sentence.

@@ -1,4 +1,7 @@
-"""Optimizers, ``(parameters) -> torch.optim.Optimizer``: the registry of all, and the two without a first moment.
+"""Optimizers, ``(parameters) -> torch.optim.Optimizer``: the registry of all, and two whose formulas are short.
+
+    u <- momentum u + g,   θ <- θ - lr u                       SGD, a heavy ball (Polyak, 1964)
+    s <- s + g²,           θ <- θ - lr g / (sqrt(s) + eps)      Adagrad (Duchi et al., 2011)
 
 ``parameters`` is what torch takes: tensors, or groups of them, of which one may have options of its own. Whatever an
 optimizer remembers is in ``state`` and ``param_groups``, as tensors and plain values, so that what is restored from

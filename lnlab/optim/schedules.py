@@ -21,7 +21,7 @@ schedules: Registry[Callable[..., Factor]] = Registry("schedule")
 
 
 def warmup_factor(t: int, warmup_steps: int) -> float:
-    """``min(t / T, 1)``."""
+    """``min(t / T, 1)`` of update t, from 1, and T = ``warmup_steps``; 0 stands for 1."""
     return min(t / max(warmup_steps, 1), 1.0)
 
 

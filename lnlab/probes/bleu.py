@@ -1,4 +1,7 @@
-"""BLEU of a model's translations, of which ``tasks.bleu`` has the formula and ``tasks.decoding`` the search."""
+"""``100 BP exp(1/4 Σ log p_n)`` of a model's translations (Papineni et al., 2002).
+
+``tasks.bleu`` says what stands in the formula, and ``tasks.decoding`` how translations are searched.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated

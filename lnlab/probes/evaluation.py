@@ -39,7 +39,10 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
 
 
 def scored(state: State, split: str) -> dict[str, float]:
-    """The mean of each score of the task over the tokens or sentences of a split, in the mode that the model is in."""
+    """The mean of each score over the tokens or sentences of a split, in the mode that the model is in.
+
+    Losses are in nats, an accuracy is a share from 0 to 1. Of a task without an end ``ENOUGH_BATCHES`` are read.
+    """
     model, task = state.model, state.task
     sums: dict[str, float] = {}
     units = 0

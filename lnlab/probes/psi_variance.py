@@ -107,7 +107,7 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
 
 
 def variance_by_sample_size(psi: Tensor) -> dict[int, float]:
-    """The variance within a sample by its size: the median over all samples of that size."""
+    """The variance within a sample of ψ (trajectories,) by its size: the median over all samples of that size."""
     variances = {}
     size = len(psi)
     while size >= _FEWEST:

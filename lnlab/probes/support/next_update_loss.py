@@ -49,7 +49,7 @@ class NextUpdateLoss:
         self.start = [p.detach() for p in trained.values()]
 
     def at(self, parameters: Sequence[Tensor]) -> LossAndGradient:
-        """Loss and gradient at other parameters."""
+        """Loss and gradient at other values of the trained parameters, tensors of the shapes of ``start``, in order."""
         leaves = [p.detach().requires_grad_() for p in parameters]
         sums = [accumulator(p) for p in parameters]
         total, count = 0.0, 0
