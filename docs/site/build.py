@@ -44,6 +44,12 @@ GUIDES = (
     "faults",
 )
 """The guides in the order in which they are read."""
+PROJECT = {
+    "changelog": "what a reader of an earlier version has to know.",
+    "contributing": "set-up, tests, and how to add a piece or a question.",
+    "architecture": "the way of the data, what each room holds, and where to add what.",
+}
+"""Pages about lnlab itself, with what is in them."""
 PAGES = {
     ROOT / "README.md": "index",
     ROOT / "ARCHITECTURE.md": "architecture",
@@ -90,20 +96,26 @@ def write_sources(source: Path) -> None:
     parts = "guides\nreference/index\napi\ngallery\nproject\n"
     with (source / "index.md").open("a") as file:
         file.write(f"\n```{{toctree}}\n:hidden:\n\n{parts}```\n")
-    write_contents(source, "guides", "Guides", GUIDES)
-    write_contents(source, "project", "Project", ("changelog", "contributing", "architecture"))
+    write_contents(source, "guides", "Guides", {name: promise(DOCS / f"{name}.md") for name in GUIDES})
+    write_contents(source, "project", "Project", PROJECT)
     (source / "gallery.md").write_text(gallery(read_cards(ROOT / "reports", ["real"])))
     write_reference(source / "reference")
 
 
-def write_contents(source: Path, name: str, title: str, pages: tuple[str, ...]) -> None:
-    """Write a page that lists others with their first sentences."""
+def write_contents(source: Path, name: str, title: str, pages: dict[str, str]) -> None:
+    """Write a page that lists others, each with a few words."""
     entries = []
-    for page in pages:
-        heading, first, *_ = (part for part in (source / f"{page}.md").read_text().split("\n\n") if part.strip())
-        entries.append(f"- [{heading.removeprefix('# ')}]({page}.md): {' '.join(first.split())}")
+    for page, words in pages.items():
+        heading = (source / f"{page}.md").read_text().partition("\n")[0].removeprefix("# ")
+        entries.append(f"- [{heading}]({page}.md): {words}")
     toctree = "\n".join(("```{toctree}", ":hidden:", "", *pages, "```"))
     (source / f"{name}.md").write_text("\n\n".join((f"# {title}", "\n".join(entries), toctree)) + "\n")
+
+
+def promise(path: Path) -> str:
+    """Return what one has at the end of a guide, in the words of its first sentence."""
+    first = " ".join(path.read_text().split("\n\n")[1].split())
+    return re.sub(r"\.( .*)?$", ".", first.removeprefix("At the end of this page "))
 
 
 def gallery(cards: list[Card]) -> str:
