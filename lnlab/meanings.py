@@ -57,6 +57,8 @@ COMMON_MEANINGS: Mapping[str, str] = {
     "nesterov": "whether the momentum is Nesterov's, which looks one step ahead",
     "of": "selection of the rows that are judged or drawn",
     "operator": "`hessian`, `ggn` or `hessian_minus_ggn`",
+    "less": "what `of` changes for the effect that is subtracted",
+    "less_to": "what the other selection of that effect changes besides",
     "others": "the optimizer of all other parameters",
     "others_warmup_steps": "training steps of warm-up of all other parameters",
     "over": "path or column along which there is one number per seed and value",

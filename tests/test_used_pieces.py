@@ -23,7 +23,6 @@ OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman
 TODAY = "a part of the language models of today, for whoever trains one of their kind"
 OWN_DATA = "for a reader's own text"
 UNUSED = {
-    "probe": {"attention_logits": "for a training that a reader records: their growth tells of divergence beforehand"},
     "corpus": {
         "wmt14": "the corpus of Xiong et al., Figure 4 (c, d), which nobody can train on a laptop",
         "ted_dev": "real text in German and English that is small and needs no preparation",
@@ -42,7 +41,6 @@ UNUSED = {
         "target": "ends a run at a loss, for whoever wants no more of it than how long that takes",
     },
     "intervention": {
-        "fix_update_size": "separates the size of early updates from what else warm-up does",
         "unit_rows": TODAY,
         "freeze": "trains all weights but those of some sites, the commonest of ablations",
     },

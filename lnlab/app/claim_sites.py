@@ -16,7 +16,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.select.quantity import SITE, named_parts, quantities
 from lnlab.select.select import Selected
-from lnlab.select.selection import Conditions, parse_selection, value_list
+from lnlab.select.selection import Conditions, parse_selection, selections_by_word, value_list
 from lnlab.select.settings import NothingSelected
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.expressions import named_expressions
@@ -92,7 +92,7 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
         statements += [(where, claim)]
         statements += [(f"{where}.requires.{i}", required) for i, required in enumerate(claim.get("requires") or ())]
     for where, statement in statements:
-        of, to, over, along = (statement.get(word) for word in ("of", "to", "over", "along"))
+        of, over, along = (statement.get(word) for word in ("of", "over", "along"))
         if of is None:
             continue
         try:  # an order reads the values that it names
@@ -105,8 +105,8 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
         # An exact bound holds of every number and a status of every run: neither needs a single site.
         single = not (statement.get("exact") or statement.get("status"))
         readings = [
-            _Reading(where, parameter, tuple(changed), {**whole, **changed}, x=x, apart=apart, single=single)
-            for parameter, changed in (("of", {}), *([] if to is None else [("to", to)]))
+            _Reading(where, word, tuple(statement[word]), selection, x=x, apart=apart, single=single)
+            for word, selection in selections_by_word({**statement, "of": whole}).items()
         ]
         problems_by_text: dict[str, Issue] = {}
         for reading in readings:

@@ -10,7 +10,7 @@ from lnlab.select.quantity import quantity_fact
 from lnlab.select.scope import scope_sentence
 from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import runs_with, select_measured_rows
-from lnlab.select.selection import parse_selection
+from lnlab.select.selection import parse_selection, selections_by_word
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.references import REFERENCE, SAME
 from lnlab.tables import Results
@@ -26,7 +26,7 @@ def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
     over = claim.get("over")
     if REFERENCE in of or quantity_fact(of, "reference") != "compared":
         return claim
-    selections = [of] if to is None else [of, {**of, **to}]
+    selections = selections_by_word({**claim, "of": of}).values()
     sides: list[dict[str, Json]] = [dict(parse_selection(selection).setting) for selection in selections]
     if isinstance(over, str) and over not in COLUMNS:
         if "order" in claim:
@@ -38,13 +38,10 @@ def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
-    """The selections that a claim reads: ``of``, and ``of`` changed by ``to``. Empty where it reads no rows."""
+    """The selections that a claim reads, as ``selections_by_word`` has them. Empty where it reads no rows."""
     if claim.get("of") is None:
         return []
-    claim = with_compared_reference(claim)
-    of = claim["of"]
-    to = claim.get("to")
-    return [of] if to is None else [of, {**of, **to}]
+    return list(selections_by_word(with_compared_reference(claim)).values())
 
 
 def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:

@@ -11,14 +11,17 @@ from lnlab.claims.sample import BY_RULE, N_INIT, N_TRAINED, Sample
 from lnlab.claims.student import judge_sample
 from lnlab.select.reductions import RATIO_REDUCTIONS
 
+DIFFERENCES = ("difference", "interaction")
+"""Kinds whose numbers may be negative, and without an effect are 0."""
+
 
 def judge_kept_numbers(
     claim: Claim, last: Verdict, seeds: int, look: int, *, elsewhere: bool = False
 ) -> Finding | None:
     """The finding of a claim on the numbers of its last verdict, or None where they are not enough.
 
-    They are enough for a claim with one number a seed (``ratio``, ``difference`` and ``bound``, without ``over`` or
-    with ``reduce``) if every seed has one, as what became of the others is not in the verdict.
+    They are enough for a claim with one number a seed (``ratio``, ``difference``, ``interaction``, ``bound``, without
+    ``over`` or with ``reduce``) if every seed has one, as what became of the others is not in the verdict.
 
     Args:
         claim: resolved; its selections are those of the last verdict.
@@ -29,7 +32,7 @@ def judge_kept_numbers(
     """
     reduced = claim.get("over") is None or claim.get("reduce") is not None
     plain = (
-        claim["kind"] in ("bound", "ratio", "difference")
+        claim["kind"] in ("bound", "ratio", *DIFFERENCES)
         and reduced
         and not claim.get("each")
         and not claim.get("requires")
@@ -38,7 +41,7 @@ def judge_kept_numbers(
         return None
     facts = claims[claim["kind"]].facts
     criterion = criterion_of(claim, facts.about, look, names_law=facts.law)
-    log = claim.get("scale", "log") == "log" and claim["kind"] != "difference"
+    log = claim.get("scale", "log") == "log" and claim["kind"] not in DIFFERENCES
     edges = [claim.get(word) for word in ("between", "at_least", "at_most")]
     allowed = declared_region(*edges, positive=log)
     ratio = claim["kind"] == "ratio" or claim.get("reduce") in RATIO_REDUCTIONS
@@ -46,7 +49,7 @@ def judge_kept_numbers(
     # than training asks for (else that rule is its reason); with as many seeds or more the rule makes no difference.
     at_init = N_INIT <= len(last.seeds) < N_TRAINED and BY_RULE not in last.reason
     sample = Sample(dict(last.seeds), log=log, trained=elsewhere or not at_init)
-    natural = 1.0 if ratio else 0.0 if claim["kind"] == "difference" else None
+    natural = 1.0 if ratio else 0.0 if claim["kind"] in DIFFERENCES else None
     null = criterion.null(natural, allowed, ratio=ratio)
     finding = judge_sample(last.statistic, sample, allowed, None, criterion, null)
     return stated_finding(finding, claim, criterion, look)

@@ -7,7 +7,7 @@ from lnlab.registry import Choice
 
 SHARE_KINDS = ("status", "everywhere")
 """Kinds that count seeds."""
-TRAINED_KINDS = ("order", "fit", "table", "difference")
+TRAINED_KINDS = ("order", "fit", "table", "difference", "interaction")
 """Kinds that ask for the seeds of trained runs whatever was measured."""
 INTERVAL_KINDS = ("ratio", "trend", "power_law", "printed_mean")
 """Kinds whose interval needs more seeds after training than before."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
@@ -22,12 +22,13 @@ def fix_update_size(
     *,
     where: Weights,
     share: Annotated[float, Field(gt=0)] = 0.01,
-    relative_to_rate: bool = True,
+    follows: Literal["schedule", "rate", "nothing"] = "schedule",
 ) -> Iterator[None]:
     """``Δw <- c ‖w‖ Δw / ‖Δw‖``: the optimizer chooses the direction of updates alone (after Kosson et al., 2024).
 
-    It takes the size of early updates out of what warm-up does. ``share`` is c at the peak of the rate; it follows the
-    schedule unless ``relative_to_rate`` is off. An update of 0 and a weight of 0 stay so.
+    It takes the size of early updates out of what warm-up does. ``share`` is c at the peak of the rate where c follows
+    the ``schedule``; where it follows the ``rate`` it is c over the rate, so that a larger rate is a larger update.
+    An update of 0 and a weight of 0 stay so.
     """
     stepped = require_optimizer(optimizer)
     weights = list(selected_weights(model, where).values())
@@ -35,11 +36,11 @@ def fix_update_size(
     @torch.no_grad()
     def before() -> Callable[[], None]:
         starts = [p.detach().clone() for p in weights]
-        factors = {
-            id(p): group["lr"] / group.get("initial_lr", group["lr"]) if relative_to_rate else 1.0
-            for group in stepped.param_groups
-            for p in group["params"]
-        }
+        factors: dict[int, float] = {}
+        for group in stepped.param_groups:
+            rate = group["lr"]
+            factor = {"schedule": rate / group.get("initial_lr", rate), "rate": rate, "nothing": 1.0}[follows]
+            factors |= {id(p): factor for p in group["params"]}
 
         @torch.no_grad()
         def after() -> None:

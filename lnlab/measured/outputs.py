@@ -44,6 +44,15 @@ IO_JACOBIAN: Mapping[str, QuantityWords] = {
         "mean squared singular value", "ratio", "of the Jacobian from input to output"
     ),
 }
+OUTPUT_LOGITS: Mapping[str, QuantityWords] = {
+    "output_log_z": QuantityWords(
+        "log Z of the output", "{nats}", "mean of the logarithm of the softmax's denominator"
+    ),
+    "output_log_z_size": QuantityWords(
+        "size of log Z of the output", "{nats}", "root mean square of the logarithm of the softmax's denominator"
+    ),
+    "output_logit_max": QuantityWords("largest output logit", "before the softmax", "without its sign"),
+}
 FUTURE_DEPENDENCE: Mapping[str, QuantityWords] = {
     "future_dependence": QuantityWords(
         "dependence on the future", "relative", "distance between answers with and without the tokens that come later"

@@ -30,6 +30,7 @@ MEASURED: Mapping[str, QuantityWords] = {
     **outputs.OUTPUT_PERTURBATION,
     **outputs.UPDATE_EFFECT,
     **outputs.IO_JACOBIAN,
+    **outputs.OUTPUT_LOGITS,
     **outputs.FUTURE_DEPENDENCE,
     **hidden_states.ACTIVATION_MOMENTS,
     **hidden_states.HIDDEN_NORM,

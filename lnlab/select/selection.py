@@ -52,6 +52,23 @@ def parse_selection(written: Conditions) -> Selection:
     )
 
 
+def selections_by_word(choice: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+    """The selections of a claim or section by the parameter that states what sets each apart: of, to, less, less_to.
+
+    ``to`` and ``less`` change what ``of`` says, and ``less_to`` changes that with both changes. None without ``of``.
+    """
+    of = choice.get("of")
+    if not isinstance(of, Mapping):
+        return {}
+    to, less, less_to = (choice.get(word) for word in ("to", "less", "less_to"))
+    sides = {"of": dict(of)}
+    if isinstance(to, Mapping):
+        sides["to"] = {**of, **to}
+        if isinstance(less, Mapping):
+            sides |= {"less": {**of, **less}, "less_to": {**of, **to, **less, **(less_to or {})}}
+    return sides
+
+
 def value_list(value: Json) -> list[Json]:
     """A list as it is, a single value as a list of one."""
     return list(value) if isinstance(value, list | tuple) else [value]

@@ -9,6 +9,7 @@ import pytest
 import lnlab.claims.kinds.bound
 import lnlab.claims.kinds.difference
 import lnlab.claims.kinds.fit
+import lnlab.claims.kinds.interaction
 import lnlab.claims.kinds.order
 import lnlab.claims.kinds.power_law
 import lnlab.claims.kinds.ratio

@@ -11,10 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from lnlab.claims.criterion import Criterion, Null
 from lnlab.claims.intersection_union import Member, intersection_union
 from lnlab.claims.kinds.fit import fit_verdict
+from lnlab.claims.kinds.interaction import weighted_sample
 from lnlab.claims.kinds.order import contrast_region
 from lnlab.claims.kinds.power_law import log_log_slopes
 from lnlab.claims.kinds.status import SeedTally, mcnemar_finding, share_finding
@@ -24,6 +26,7 @@ from lnlab.claims.looks import level
 from lnlab.claims.region import Region
 from lnlab.claims.sample import Sample
 from lnlab.claims.student import judge_sample
+from lnlab.select.series import SeedSeries
 
 REPEATS = 2000
 DECIDED = ("supported", "contradicted", "smaller")
@@ -55,6 +58,15 @@ def of_numbers(about: str, region: Region, null: Null | None = None, *, log: boo
         return judge_sample("", sample(np.exp(x) if log else x, log=log), region, 3, criterion, null).verdict
 
     return judge
+
+
+def of_interaction(x: np.ndarray, criterion: Criterion) -> str:
+    sides = [
+        SeedSeries(numbers=pl.DataFrame({"seed": range(len(x)), "x": None, "value": column}), trained=True)
+        for column in (x + np.array([0.75, 0.0, 1.0, 0.0])).T
+    ]
+    found = weighted_sample(sides, (1.0, -1.0, -0.75, 0.75), "abcd")
+    return judge_sample("", found, Region(low=0.0), 3, criterion).verdict
 
 
 def of_order(x: np.ndarray, criterion: Criterion) -> str:
@@ -113,6 +125,7 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
     "`table`": (of_table, (), (5, 10, 20)),
     "`status`, `everywhere`": (of_status, (), (7, 14, 28)),
     "`status`, two settings": (of_mcnemar, (2,), (14, 28, 56)),
+    "`interaction`, part": (of_interaction, (4,), (5, 10, 20)),
 }
 """Kind -> its judge, the shape of one seed's noise, and the sizes of the looks."""
 

@@ -6,12 +6,13 @@ import torch
 from lnlab.catalogue import REGISTRIES
 
 
-def test_updates_are_a_share_of_the_weight_and_follow_the_rate(model):
+@pytest.mark.parametrize(("follows", "factor"), [("schedule", 0.5), ("rate", 0.1), ("nothing", 1.0)])
+def test_updates_are_a_share_of_the_weight_and_follow_what_they_shall(model, follows, factor):
     network = model("pre")
     optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
     for group in optimizer.param_groups:
         group["initial_lr"] = 0.2
-    choice = {"kind": "fix_update_size", "where": {"tensor": ["w1", "q"]}, "share": 0.04}
+    choice = {"kind": "fix_update_size", "where": {"tensor": ["w1", "q"]}, "share": 0.04, "follows": follows}
     intervention = REGISTRIES["intervention"]
     named = dict(network.named_parameters())
     with torch.no_grad():
@@ -25,7 +26,7 @@ def test_updates_are_a_share_of_the_weight_and_follow_the_rate(model):
     for name, p in named.items():
         change = (p.detach() - before[name]).norm()
         if name.endswith(("w1.weight", ".q.weight")):
-            assert float(change / before[name].norm()) == pytest.approx(0.04 * 0.5, rel=1e-4), name
+            assert float(change / before[name].norm()) == pytest.approx(0.04 * factor, rel=1e-4), name
             direction = -torch.sign(p.grad)  # Adam's first update
             moved = (p.detach() - before[name]).flatten()
             assert float(torch.cosine_similarity(moved, direction.flatten(), dim=0)) > 0.999

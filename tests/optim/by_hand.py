@@ -110,6 +110,23 @@ def adam_2k(
     return path(step)
 
 
+def restarted_adam(
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+    after: int = 100,
+) -> Array:
+    def step(x: Array, g: list[Array], t: int) -> Array:
+        seen = g[after:] if t > after else g
+        first = mean(seen, beta1) / (1 - beta1 ** len(seen))
+        second = mean(squares(seen), beta2) / (1 - beta2 ** len(seen))
+        return (1 - weight_decay * rate(lr, t)) * x - rate(lr, t) * first / (np.sqrt(second) + eps)
+
+    return path(step)
+
+
 def gi_adam(
     lr: float = 1e-3,
     beta1: float = 0.9,

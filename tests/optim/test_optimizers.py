@@ -13,7 +13,7 @@ from lnlab.errors import LabError
 from lnlab.optim.optimizers import optimizers
 from lnlab.registry import Flawed
 
-SMALL = {"adam_2k": {"freeze": 10}, "sgd": {"momentum": 0.9}}
+SMALL = {"adam_2k": {"freeze": 10}, "restarted_adam": {"after": 10}, "sgd": {"momentum": 0.9}}
 OF_MATRICES = ("muon", "by_group")
 """These need matrices, or groups that are told apart: test_muon.py."""
 EVERY = [(entry.name, SMALL.get(entry.name, {})) for entry in optimizers if entry.name not in OF_MATRICES]

@@ -26,6 +26,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("adam_2k", {"freeze": 0}),
     ("adam_2k", {"freeze": 50, "correct_first_moment": False}),
     ("adam_2k", {"freeze": 50, "weight_decay": 0.2} | FASTER),
+    ("restarted_adam", {"after": 1}),
+    ("restarted_adam", {"after": 30, "weight_decay": 0.2} | FASTER),
 ]
 
 

@@ -31,7 +31,7 @@ from lnlab.specfile.columns import EVALUATED, RECORDED
 from lnlab.specfile.experiment import SETTING, SelectText
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SPECIAL = {"of": SELECTION, "to": SELECTION, "where": SELECTION, "quantity": NAMED_QUANTITY}
+_SPECIAL = {**dict.fromkeys(("of", "to", "less", "less_to", "where"), SELECTION), "quantity": NAMED_QUANTITY}
 """Parameters of claims and sections that select rows."""
 _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 

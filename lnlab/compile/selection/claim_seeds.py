@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
-from lnlab.select.selection import value_list
+from lnlab.select.selection import selections_by_word, value_list
 from lnlab.select.variants import Variants
 from lnlab.specfile.experiment import Experiment
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
@@ -29,10 +29,9 @@ def seeds_of_variants(
         if set(claim_seeds) <= set(experiment.seeds):
             continue
         for request in (*requests.claims, *requests.requires):
-            of, to = request.choice.get("of"), request.choice.get("to")
-            if request.name[1] != claim or not isinstance(of, dict):
+            if request.name[1] != claim:
                 continue
-            for selection in [of, {**of, **to}] if isinstance(to, dict) else [of]:
+            for selection in selections_by_word(request.choice).values():
                 members = variants.selected(selection)
                 # Its quantity is measured against a reference, by default the best of all.
                 names = value_list(selection.get("quantity"))

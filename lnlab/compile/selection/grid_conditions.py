@@ -114,12 +114,12 @@ def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experime
 def _choice_without_grid(stated: Mapping[str, Json], grids: Grids) -> Choice:
     """A section, a claim or a test that one requires, with conditions on axes in place of ``grid``."""
     choice = dict(stated)
-    for word in ("of", "where", "to"):
+    for word in ("of", "where", "to", "less", "less_to"):
         selection = choice.get(word)
         if not isinstance(selection, dict) or GRID not in selection:
             continue
         try:
-            conditions = grids.conditions(selection[GRID], choice.get("of", ()) if word == "to" else ())
+            conditions = grids.conditions(selection[GRID], () if word in ("of", "where") else choice.get("of", ()))
         except Flawed as error:
             raise Flawed(*(flaw.below(word) for flaw in error.issues)) from error
         choice[word] = {**conditions, **{key: value for key, value in selection.items() if key != GRID}}

@@ -17,7 +17,7 @@ from lnlab.facts import SectionFacts
 from lnlab.issues import Issue, Where
 from lnlab.registry import Choice, Flawed, parameter_issues
 from lnlab.select.planned import PlannedRuns, PlannedSelection
-from lnlab.select.selection import value_list
+from lnlab.select.selection import selections_by_word, value_list
 from lnlab.specfile.columns import COLUMNS
 from lnlab.specfile.experiment import CRITERION_FIELDS, ClaimText, ProbeText, SectionText, kind_and_parameters
 from lnlab.specfile.read import Reading
@@ -169,7 +169,8 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
     named_paths = {word: choice[word] for word in PATH_PARAMETERS if isinstance(choice.get(word), str)}
     if isinstance(choice.get("x"), str) and "." in choice["x"]:  # without a dot it may be a quantity, or the epoch
         named_paths["x"] = choice["x"]
-    selections = [(word, choice[word]) for word in ("of", "where", "to") if isinstance(choice.get(word), dict)]
+    words = ("of", "where", "to", "less", "less_to")
+    selections = [(word, choice[word]) for word in words if isinstance(choice.get(word), dict)]
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in PlannedSelection(context, {"quantity": choice["quantity"]}).issues)
     if isinstance(choice.get("theory"), str):
@@ -195,17 +196,16 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
     shown = [name for source in (choice.get("quantity"), choice.get("numbers")) for name in value_list(source)]
     names = [*shown, *value_list(main.get("quantity"))]
     references = [(base, flaw) for flaw in flaws_of_reference(main, names, context, request.implied)]
-    if REFERENCE in (other := by_word.get("to") or {}):
-        names = value_list({**main, **other}.get("quantity"))
-        references += [("to", flaw) for flaw in flaws_of_reference(other, names, context)]
+    for word in ("to", "less", "less_to"):
+        if REFERENCE in (other := by_word.get(word) or {}):
+            names = value_list({**main, **other}.get("quantity"))
+            references += [(word, flaw) for flaw in flaws_of_reference(other, names, context)]
     for word, flaw in references:
         flawed = True
         yield (word,), flaw
 
-    taken = {
-        word: PlannedSelection(context, {**first, **selection} if word == "to" else selection)
-        for word, selection in selections
-    }
+    sides = selections_by_word({**choice, "of": first})
+    taken = {word: PlannedSelection(context, sides.get(word) or dict(selection)) for word, selection in selections}
     for word, selection in selections:
         # ``to`` is read with the conditions of ``of``, whose flaws are told there.
         flaws = [flaw for flaw in taken[word].issues if not flaw.path or flaw.path[0] in selection]

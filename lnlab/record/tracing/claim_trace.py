@@ -128,7 +128,7 @@ def trace_claim(source: TracedExperiment, name: str, known: "Registries", most_r
     selections = [
         (f"{prefix}{role}", selection)
         for prefix, statement in statements
-        for role, selection in zip(("of", "to"), selections_of_claim(statement), strict=False)
+        for role, selection in zip(("of", "to", "less", "less_to"), selections_of_claim(statement), strict=False)
     ]
     stored = "" if source.plan is None else f"plan {source.plan.digest[:16]} of the store"
     return ClaimTrace(

@@ -92,7 +92,7 @@ def judge(claim, low=None, high=None, without=()):
 claim = verdicts_with_seeds.row(0, named=True)  # another claim has another number
 judge(claim)  # try another range with low= and high=, or without=[1, 2]'''
 SEEDS = """\
-by_interval = pl.col("kind").is_in(["bound", "ratio", "difference", "trend"])
+by_interval = pl.col("kind").is_in(["bound", "ratio", "difference", "interaction", "trend"])
 has_seeds = pl.col("low").is_finite() & (pl.col("seeds") != "{}")
 no_seed_failed = pl.col("seeds").str.count_matches(":") == pl.col("n")  # the rank of one that failed is not stored
 verdicts_with_seeds = pl.read_parquet("data/verdicts.parquet").filter(by_interval, has_seeds, no_seed_failed)
@@ -101,7 +101,7 @@ OWN_EFFECTS = """\
 # what claims say of no effect themselves: its value, and the zone around it in which no effect matters
 no_effects = {effects}
 judge(claim | no_effects.get(claim["claim"], {{}}))  # try another range with low= and high=, or without=[1, 2]"""
-KINDS_BY_INTERVAL = ("bound", "ratio", "difference", "trend")
+KINDS_BY_INTERVAL = ("bound", "ratio", "difference", "interaction", "trend")
 """Kinds of claims whose verdict is that of their interval; others ask for more."""
 QUESTION = """\
 tables = [pl.read_parquet(path) for path in sorted(Path("data").glob("*.parquet"))]

@@ -86,7 +86,11 @@ def made_answer(
         elif asked_end and "lowest" in question:
             ranked = f"{asked_end['head']} {asked_end['low']}"
         return _with_claims(_heading_alone(ranked), claims, names or {})
-    compared = [v for v in claims if v.kind in ("order", "ratio", "difference") and v.verdict in _ANSWERING and v.n]
+    compared = [
+        v
+        for v in claims
+        if v.kind in ("order", "ratio", "difference", "interaction") and v.verdict in _ANSWERING and v.n
+    ]
     if compared:
         word = _yes_or_no(question, compared[0], compared[1:], names or {})
         found = _found(compared[0], names or {})

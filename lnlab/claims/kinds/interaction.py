@@ -1,0 +1,102 @@
+"""``(a - b) - part (c - d)`` within the seed: how much more one effect is than another, or than a part of another.
+
+With the same setting changed by ``to`` under two conditions it is the interaction of a two-by-two design (Fisher,
+1935, Section 41). It is linear in the four numbers, so that Student's interval over seeds is that of a difference; and
+the parts for which 0 lies in it are Fieller's (1954) interval of the ratio of the two effects.
+"""
+
+import math
+from collections.abc import Sequence
+
+from lnlab.claims.claim import Finding, claims
+from lnlab.claims.criterion import ONE_LOOK, Criterion
+from lnlab.claims.region import declared_region
+from lnlab.claims.sample import Arm, Sample, arm_names, one_number_per_seed
+from lnlab.claims.student import judge_sample
+from lnlab.errors import LabError
+from lnlab.issues import Issue
+from lnlab.keys import Json, canonical
+from lnlab.select.selection import selections_by_word
+from lnlab.select.series import SeedSeries, largest_span, select_series
+from lnlab.tables import Results
+
+
+@claims.register("interaction", measure="difference", no_effect=lambda _: 0.0)
+def interaction(
+    results: Results,
+    criterion: Criterion = ONE_LOOK,
+    *,
+    of: dict[str, Json],
+    to: dict[str, Json],
+    less: dict[str, Json],
+    less_to: dict[str, Json] | None = None,
+    part: float = 1.0,
+    between: tuple[float, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> Finding:
+    """``(a - b) - part (c - d)``: one effect less ``part`` of another, paired by seed (Fisher, 1935; Fieller, 1954).
+
+    a is ``of``, b the same with what ``to`` changes; c is ``of`` with what ``less`` changes, and d has both changes and
+    those of ``less_to``. With ``part: 0.5`` and 0 as the edge it says whether one effect is at least half of another.
+    Trained sides are compared where all finish; with ``about: median`` or ``share`` a failed seed ranks as the largest
+    number.
+    """
+    allowed = declared_region(between, at_least, at_most)
+    selections = selections_by_word({"of": of, "to": to, "less": less, "less_to": less_to or {}})
+    changes = {"of": of, "to": to, "less": {**of, **less}, "less_to": {**to, **less, **(less_to or {})}}
+    weights: dict[str, float] = {}  # a selection on both sides is one number with one weight
+    words: dict[str, str] = {}
+    for word, weight in zip(selections, (1.0, -1.0, -part, part), strict=True):
+        name = canonical(selections[word])
+        weights[name] = weights.get(name, 0.0) + weight
+        words.setdefault(name, word)
+    sides = {words[name]: weight for name, weight in weights.items() if weight}
+    if len(sides) < 2:
+        raise LabError(Issue("no-effect", "less", "it takes away the effect itself", "change what `of` says, or `to`"))
+    first, second = arm_names(of, {**to, **less})
+    names = {"of": first, "less": second} | {
+        word: arm_names(of, changes[word])[1] for word in ("to", "less_to") if changes[word]
+    }
+    series = [select_series(results, selections[word]) for word in sides]
+    sample = weighted_sample(series, list(sides.values()), [names[word] for word in sides])
+    statistic = "difference of differences" if part == 1 else f"difference less {part:.3g} of another"
+    return judge_sample(statistic, sample, allowed, None, criterion, criterion.null(0.0, allowed, ratio=False))
+
+
+def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], names: Sequence[str]) -> Sample:
+    """The sample of ``Σ w x`` within the seed; a seed counts where every side has a number.
+
+    Failures rank worst, as the largest number: the sum is infinite, of the sign of the weight, where they agree on it.
+
+    Args:
+        series: of each side.
+        weights: of each side, none of them 0.
+        names: of each side, for messages.
+    """
+    numbers = [one_number_per_seed(side) for side in series]
+    pending = {seed for side in series for seed in side.pending}
+    excluded = {seed: why for side in series for seed, why in side.excluded.items() if seed not in pending}
+    apart = {*pending, *excluded}
+    failed = {seed: why for side in series for seed, why in side.failed.items() if seed not in apart}
+    signs = {
+        seed: {math.copysign(math.inf, w) for side, w in zip(series, weights, strict=True) if seed in side.failed}
+        for seed in failed
+    }
+    sums: dict[int, float] = {}
+    for seed in sorted(set.intersection(*(set(of_side) for of_side in numbers))):
+        values = [of_side[seed] for of_side in numbers]
+        if None not in values:
+            sums[seed] = math.fsum(w * x for w, x in zip(weights, values, strict=True) if x is not None)
+    return Sample(
+        sums,
+        log=False,
+        trained=any(side.trained for side in series),
+        failed=failed,
+        worst={seed: ends.pop() for seed, ends in signs.items() if len(ends) == 1},
+        excluded=excluded,
+        pending=tuple(sorted(pending)),
+        failing=max(len(side.failed) / side.total if side.total else 0.0 for side in series),
+        bimodal=largest_span(*(side.bimodal for side in series)),
+        arms=tuple(Arm(name, len(side.failed), side.total) for name, side in zip(names, series, strict=True)),
+    )
