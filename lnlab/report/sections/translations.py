@@ -3,7 +3,6 @@
 Of a corpus whose text may not be shown there is only the number of each sentence and its BLEU.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -137,26 +136,23 @@ def translations(
     )
     rows = {"texts": texts, "sites": scores}
     stored_rows = {name: frame for name, frame in rows.items() if frame.height}
-    return Section(_finding(translated), tables=(table,), missing=missing_note, rows=stored_rows)
-
-
-def _name(translation: TranslatedSentence) -> str:
-    return "translation" if translation.name == SINGLE_SERIES else translation.name
-
-
-def _finding(translated: Sequence[TranslatedSentence]) -> str:
-    """How many are translated as the reference has it, or, where texts may not be shown, how good they are."""
+    # how many are translated as the reference has it, or, where texts may not be shown, how good they are
     by_name: dict[str, list[TranslatedSentence]] = {}
     for translation in translated:
         by_name.setdefault(_name(translation), []).append(translation)
     how_many = count_noun(len({translation.sentence for translation in translated}), "sentence")
-    if any(translation.hypothesis is not None for translation in translated):
+    if not withheld:
         exact = {name: sum(s.hypothesis == s.reference for s in group) for name, group in by_name.items()}
-        return (
-            f"Of {how_many}, said as the reference says it: {join_words(f'{n} ({name})' for name, n in exact.items())}"
-        )
-    scored = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
-    means = [f"{format_short(sum(scores) / len(scores))} ({name})" for name, scores in scored.items() if scores]
-    if not means:
-        return f"{how_many} of a text that may not be shown"
-    return f"Mean BLEU of {how_many}, one by one: {join_words(means)}"
+        agreeing = join_words(f"{n} ({name})" for name, n in exact.items())
+        finding = f"Of {how_many}, said as the reference says it: {agreeing}"
+    else:
+        bleus = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
+        means = [f"{format_short(sum(values) / len(values))} ({name})" for name, values in bleus.items() if values]
+        finding = f"{how_many} of a text that may not be shown"
+        if means:
+            finding = f"Mean BLEU of {how_many}, one by one: {join_words(means)}"
+    return Section(finding, tables=(table,), missing=missing_note, rows=stored_rows)
+
+
+def _name(translation: TranslatedSentence) -> str:
+    return "translation" if translation.name == SINGLE_SERIES else translation.name
