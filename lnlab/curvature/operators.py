@@ -2,9 +2,11 @@
 
 A_b belongs to the *sum* of the loss over shard b, and n is the number of tokens (or sentences) of all shards: the mean
 over the data set, which a mean of the shards' means is not. A scope is a list of parameters, and its operator the
-principal block of the whole one: other parameters are constants.
+principal block of the whole one: other parameters are constants. Several processes may hold shards: each multiplies by
+its own, and products meet in one sum.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +29,7 @@ from lnlab.curvature.guards import (
     twice_differentiable,
     validated_scope,
 )
+from lnlab.curvature.ranks import Ranks
 from lnlab.curvature.threads import map_in_order
 
 Loss = Callable[[nn.Module, Any], tuple[Tensor, float]]
@@ -107,6 +110,7 @@ class Sharded:
         together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
             else 8 on a GPU and 1 on a processor, whose caches hold the activations of one.
         of_gradient: whether the products are derivatives of the gradient.
+        ranks: the processes of which each holds some of the shards, or none; every one makes the same calls.
 
     Raises:
         ValueError: no shard, nothing counted, or what ``guards`` refuses.
@@ -124,6 +128,7 @@ class Sharded:
         threads: int = 1,
         together: int | None = None,
         of_gradient: bool = False,
+        ranks: Ranks | None = None,
     ) -> None:
         self.parameters = validated_scope(model, parameters)
         self.size = sum(p.numel() for p in self.parameters)
@@ -135,6 +140,7 @@ class Sharded:
         shards = [(evaluation_copy(model), loss, batch) for batch in batches]
         self._shards = [partial(linearize, *shard, self.parameters) for shard in shards]
         self._kept_products: list[Products] = []
+        self._ranks = ranks or Ranks()
         self.count = 0.0
         with twice_differentiable():
             evaluations = zip(self._shards, [partial(summed_loss, *shard) for shard in shards], strict=True)
@@ -143,8 +149,14 @@ class Sharded:
                 self.count += count
                 self._kept_products += [products] if products is not None else []
                 graph |= facts
+        # What is decided from here on is decided alike by all ranks.
+        told = self._ranks.gather("shards", (len(self._shards), self.count, sorted(graph.suspects), graph.unit))
+        self.count = math.fsum(count for _, count, _, _ in told)
+        for _, _, suspects, unit in told:
+            graph |= GraphFacts(frozenset(suspects), unit)
         if not self.count > 0:
-            what = f"found {len(self._shards)} shards with a count of {self.count}, expected a positive one"
+            number = sum(shards_of_rank for shards_of_rank, _, _, _ in told)
+            what = f"found {number} shards with a count of {self.count}, expected a positive one"
             raise CurvatureError(what, "give batches, and count what the loss sums over")
         self.graph = graph
         pair = random_pair(self.size, self.device)
@@ -175,7 +187,7 @@ class Sharded:
         with twice_differentiable():  # also of a stored graph: a checkpoint runs its forward pass in the backward
             for part in map_in_order(partial(self._product, rows, together), range(len(self._shards)), self._threads):
                 total += part
-        return total / self.count
+        return self._ranks.sum(total)[0] / self.count
 
     def _difference(self, losses: Sequence[Callable[[], tuple[Tensor, float]]], v: Tensor, step: float) -> Tensor:
         """The central difference of the gradient along a unit vector, by a step in units of the parameters' norm."""
@@ -200,7 +212,7 @@ class Sharded:
         for evaluate in losses:
             parts = torch.autograd.grad(evaluate()[0], self.parameters, allow_unused=True, materialize_grads=True)
             total += flatten([part[None] for part in parts])
-        return total[0] / self.count
+        return self._ranks.sum(total)[0][0] / self.count
 
     def _product(self, rows: Tensor, together: int, shard: int) -> Tensor:
         """The product of one shard's matrix with every row, from one graph."""

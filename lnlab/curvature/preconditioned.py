@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from lnlab.curvature.guards import CurvatureError, GraphFacts, check_symmetric, random_pair
 from lnlab.curvature.operators import Operator
+from lnlab.curvature.ranks import Ranks
 
 
 class Preconditioned:
@@ -90,7 +91,7 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
     return torch.cat(parts)
 
 
-def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
+def settled_diagonal(gradients: Iterable[Tensor], eps: float, ranks: Ranks | None = None) -> Tensor:
     """``sqrt(E g²) + ε``: Adam's P once v has settled, were the weights to stay; 0 where every g is, (size,), float64.
 
     v̂ is a mean of the squares of the gradients of batches, which β2 weighs; where weights stay, its own mean is E g².
@@ -99,6 +100,7 @@ def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
     Args:
         gradients: of single batches, flat (size,).
         eps: ε.
+        ranks: the processes of which each has some of the gradients, at least one.
 
     Raises:
         ValueError: there is none.
@@ -109,4 +111,6 @@ def settled_diagonal(gradients: Iterable[Tensor], eps: float) -> Tensor:
         squares, number = square if squares is None else squares + square, number + 1
     if squares is None:
         raise ValueError("found no gradient, expected at least one")
-    return torch.where(squares > 0, (squares / number).sqrt() + eps, 0.0)
+    ranks = ranks or Ranks()
+    (total,) = ranks.sum(squares)
+    return torch.where(total > 0, (total / sum(ranks.gather("gradients", number))).sqrt() + eps, 0.0)

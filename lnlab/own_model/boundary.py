@@ -9,6 +9,7 @@ from types import FrameType, TracebackType
 
 from torch import nn
 
+from lnlab.curvature.ranks import RankError, Ranks
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 
@@ -46,8 +47,22 @@ _OF_SECOND = (
 
 
 @contextmanager
+def on_ranks(ranks: Ranks, place: str = "measure") -> Iterator[None]:
+    """Inside, every rank makes the same calls; what one of them fails of is raised by all.
+
+    Raises:
+        LabError: another rank failed.
+    """
+    try:
+        with ranks.together():
+            yield
+    except RankError as error:
+        raise LabError(Issue("failed", place, str(error), error.remedy)) from error
+
+
+@contextmanager
 def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
-    """Inside, any exception but a ``LabError`` becomes one.
+    """Inside, any exception becomes a ``LabError``, but for one and what ranks tell each other.
 
     Args:
         doing: what is being done: ``the forward pass``.
@@ -58,7 +73,7 @@ def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
     """
     try:
         yield
-    except LabError:
+    except (LabError, RankError):
         raise
     except Exception as error:
         raise LabError(_issue(doing, error, remedy)) from error
@@ -73,7 +88,7 @@ def guarded_probe(name: str) -> Iterator[None]:
     """
     try:
         yield
-    except LabError:
+    except (LabError, RankError):
         raise
     except Exception as error:
         names = [str(frame.f_globals.get("__name__", "")) for frame in _frames(error.__traceback__)]

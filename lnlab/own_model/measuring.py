@@ -4,6 +4,7 @@ Every probe reads a deep copy, and the state of torch's generators is restored, 
 model on a GPU is measured there, in float32 without TF32.
 """
 
+import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,12 +14,14 @@ from typing import Any, Literal
 import torch
 from rich.progress import track
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
 from lnlab.consoles import stderr_console
 from lnlab.curvature.copies import kept_tensors
-from lnlab.curvature.guards import graph_names
+from lnlab.curvature.guards import CurvatureError, graph_names
+from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError, listed
 from lnlab.execute.devices import without_tf32
 from lnlab.facts import never
@@ -26,7 +29,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.nn.batch_norm import norms_over_batches
 from lnlab.nn.site import TokenMask
-from lnlab.own_model.boundary import guarded, guarded_probe
+from lnlab.own_model.boundary import guarded, guarded_probe, on_ranks
 from lnlab.own_model.fused import addressed_copy
 from lnlab.own_model.measured import Measurements
 from lnlab.own_model.patterns import refuse
@@ -59,6 +62,7 @@ def measure_model(
     mask: TokenMask | None = None,
     statistics: Literal["batch", "running"] = "batch",
     step: int = 0,
+    distributed: bool = False,
 ) -> Measurements:
     """Measure one model, or several by name, at the weights that they have.
 
@@ -78,65 +82,79 @@ def measure_model(
         statistics: what norms over batches use: those of the batch at hand, as in training, or their running ones,
             which in a fresh model are 0 and 1. Running ones are never changed.
         step: updates that led to these weights; looks at several are joined by ``Measurements.of_runs``.
+        distributed: whether every rank of torch's process group makes this call, with the same weights and batches of
+            its own: batch k of all is number ``k // ranks`` of rank ``k % ranks``, as a ``DistributedSampler`` deals
+            them out, and ``batches`` of a probe counts those of all ranks. Each has the rows that one process with all
+            batches would have. Gradients and products with Hessians are summed over ranks; what one rank fails of is
+            raised by all.
 
     Raises:
         LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
     """
     builds = build if isinstance(build, Mapping) else {ONLY: build}
-    _check_arguments(builds, probes, sites, stream, mask, statistics)
-    numbers = _seeds(builds, seeds)
-    task = OwnTask(batches, loss)
-    if not task.available(1):
-        refuse("there are no batches", "give at least one; a generator that was read before is empty")
-    choices = [probe_choice(probe, task) for probe in probes]
-    if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
-        refuse(f"the probe '{repeated[0]}' stands in probes twice", "measure it with other parameters in a second call")
-    work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
-    console = stderr_console()
-    shown = console.is_terminal or console.is_jupyter
-    runs: dict[tuple[str, str], RecordedRun] = {}
-    copies: dict[str, list[int]] = {}
-    with torch.random.fork_rng(), without_tf32():
-        for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown):
-            began = time.monotonic()
-            torch.manual_seed(Draw(seed)("init"))  # for a builder that draws without asking for its seed
-            with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
-                module = builder if isinstance(builder, nn.Module) else builder(seed)
-            if not isinstance(module, nn.Module):
-                refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
-            if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
-                what = "the model is compiled by TorchScript, which hides its parameters' places"
-                refuse(what, "measure the nn.Module that it was made from")
-            of_itself = "call its named_parameters() and named_modules() without lnlab: they fail, too"
-            with guarded("reading the model", of_itself):
-                subject = Subject.of(module, sites or {}, stream or {}, mask)
-            subject = replace(subject, remembered=statistics == "running")
-            check_precision(module, choices)
-            passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
-            subject = check_gradient(subject, task, repeated=passes)
-            known = (name, subject.fingerprint())
-            if known in runs:
-                copies.setdefault(name, []).append(seed)
-                continue
-            by_table: dict[str, list[Row]] = {}
-            for choice in choices:
-                rows = measured_rows(choice, subject, task, Draw(seed))
-                by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
-            settings: dict[str, Json] = {"model": {"kind": name}}
-            if norms_over_batches(subject.module):
-                settings["statistics"] = statistics
-            runs[known] = RecordedRun(
-                name=name,
-                settings=settings,
-                seed=seed,
-                tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
-                steps=step or None,
-                done=step,
-                parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),
-                seconds=time.monotonic() - began,
-                paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
-                probes=choices,
-            )
+    try:
+        ranks = Ranks.of_torch() if distributed else Ranks()
+    except CurvatureError as error:
+        refuse(str(error), error.remedy)
+    with on_ranks(ranks):
+        _check_arguments(builds, probes, sites, stream, mask, statistics)
+        numbers = _seeds(builds, seeds)
+        task = OwnTask(batches, loss, ranks)
+        if not task.available(1):
+            refuse("there are no batches", "give at least one; a generator that was read before is empty")
+        _check_batches_differ(task)
+        choices = [probe_choice(probe, task) for probe in probes]
+        if repeated := sorted({c["kind"] for c in choices if [d["kind"] for d in choices].count(c["kind"]) > 1}):
+            another = "measure it with other parameters in a second call"
+            refuse(f"the probe '{repeated[0]}' stands in probes twice", another)
+        work = [(name, builder, seed) for name, builder in builds.items() for seed in numbers]
+        console = stderr_console()
+        shown = ranks.number == 0 and (console.is_terminal or console.is_jupyter)
+        runs: dict[tuple[str, str], RecordedRun] = {}
+        copies: dict[str, list[int]] = {}
+        with torch.random.fork_rng(), without_tf32():
+            for name, builder, seed in track(work, "measuring", console=console, transient=True, disable=not shown):
+                began = time.monotonic()
+                torch.manual_seed(Draw(seed)("init"))  # for a builder that draws without asking for its seed
+                with guarded(f"build({seed})", "call it without lnlab: it fails there, too"):
+                    module = builder if isinstance(builder, nn.Module) else builder(seed)
+                if not isinstance(module, nn.Module):
+                    refuse(f"build({seed}) returned {type(module).__name__}, expected an nn.Module", "return the model")
+                if isinstance(module, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+                    what = "the model is compiled by TorchScript, which hides its parameters' places"
+                    refuse(what, "measure the nn.Module that it was made from")
+                of_itself = "call its named_parameters() and named_modules() without lnlab: they fail, too"
+                with guarded("reading the model", of_itself):
+                    subject = Subject.of(module, sites or {}, stream or {}, mask)
+                subject = replace(subject, remembered=statistics == "running")
+                if ranks.size > 1 and len(set(ranks.gather("weights", subject.fingerprint()))) > 1:
+                    refuse("the ranks have different weights", "load the same on each, or broadcast those of rank 0")
+                check_precision(module, choices)
+                passes = any(REGISTRIES["probe"][c["kind"]].facts.passes(c) for c in choices)
+                subject = check_gradient(subject, task, repeated=passes)
+                known = (name, subject.fingerprint())
+                if known in runs:
+                    copies.setdefault(name, []).append(seed)
+                    continue
+                by_table: dict[str, list[Row]] = {}
+                for choice in choices:
+                    rows = measured_rows(choice, subject, task, Draw(seed))
+                    by_table.setdefault(REGISTRIES["probe"][choice["kind"]].facts.table, []).extend(rows)
+                settings: dict[str, Json] = {"model": {"kind": name}}
+                if norms_over_batches(subject.module):
+                    settings["statistics"] = statistics
+                runs[known] = RecordedRun(
+                    name=name,
+                    settings=settings,
+                    seed=seed,
+                    tables={table: frame_of_rows(table, rows, step) for table, rows in by_table.items()},
+                    steps=step or None,
+                    done=step,
+                    parameters=sum(p.numel() for p in subject.module.parameters() if p.requires_grad),
+                    seconds=time.monotonic() - began,
+                    paths=[(*site.row().values(), path) for site, path in subject.paths.items()],
+                    probes=choices,
+                )
     for name, seeds_of_copies in copies.items():
         which = f"the seed {seeds_of_copies[0]} has"
         if len(seeds_of_copies) > 1:
@@ -172,7 +190,7 @@ def measured_rows(
     with guarded_probe(f"the probe '{choice['kind']}'"):
         with guarded("copying the model", COPY_REMEDY):
             model = subject.copy()
-        rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(model, task, draw, 0))))
+        rows = list(REGISTRIES["probe"].builder(choice)(in_training(State(model, task, draw, 0, ranks=task.ranks))))
     if probe.facts.any_stream and not rows:
         what = f"the probe '{choice['kind']}' reads the residual stream, and nothing of it is known"
         refuse(what, "name the modules where it passes: stream={'blocks.{layer}': 'decoder.feed_forward.out'}")
@@ -306,8 +324,29 @@ def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice
         what = f"the probe '{choice['kind']}' with these parameters needs {needs}"
         refuse(what, f"describe the model in a spec, or measure one of {usable}")
     if isinstance(choice.get("batches"), int) and not (isinstance(probe, Mapping) and "batches" in probe):
-        choice["batches"] = task.available(choice["batches"])
+        wanted = choice["batches"]
+        own = task.available(len(task.ranks.positions(wanted)))
+        choice["batches"] = min(wanted, task.ranks.available(own))
+    if task.ranks.size > 1 and not facts.on_ranks:
+        usable = listed(e.name for e in registry if e.facts.on_ranks)
+        refuse(
+            f"the probe '{choice['kind']}' reads the batches of one rank alone",
+            f"leave distributed out, or measure one of {usable}",
+        )
     return choice
+
+
+def _check_batches_differ(task: OwnTask) -> None:
+    """Refuse batches that the ranks have in common, which would count as often."""
+    content = hashlib.sha256()
+    for tensor in tree_leaves(next(task.batches("train", "probe"))) if task.ranks.size > 1 else ():
+        if isinstance(tensor, Tensor):
+            content.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    digests = task.ranks.gather("first batch", content.hexdigest())
+    if digests.count(digests[0]) == len(digests) > 1 and digests[0] != hashlib.sha256().hexdigest():
+        refuse(
+            "all ranks have the same first batch", "give each its own: batches[rank::ranks], or a DistributedSampler"
+        )
 
 
 def _check_arguments(

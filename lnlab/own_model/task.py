@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.nn.site import AddressedModel
@@ -31,13 +32,15 @@ class OwnTask:
     Args:
         batches: any iterable; no more of it is read than a probe asks for, so that it may have no end.
         loss: of a model and a batch. A mean is the mean over one item: then each batch weighs the same.
+        ranks: the processes of which each has batches of its own.
     """
 
     size = labels = 0
     unit = "items"
     epoch_batches = None
 
-    def __init__(self, batches: Iterable[Any], loss: OwnLoss) -> None:
+    def __init__(self, batches: Iterable[Any], loss: OwnLoss, ranks: Ranks | None = None) -> None:
+        self.ranks = ranks or Ranks()
         if isinstance(batches, Mapping | str | bytes) or not isinstance(batches, Iterable):
             refuse(f"batches is {type(batches).__name__}, expected several batches", "write [batch] for a single one")
         if not callable(loss):

@@ -51,6 +51,7 @@ _norm = torch.linalg.vector_norm
         else at_all_sites(_QUANTITIES[: 5 if choice["batches"] > 1 else 3], [site for site, _ in weights(model)])
     ),
     any_model=lambda _: True,
+    on_ranks=True,
 )
 def gradient_norm(
     state: State,
@@ -82,25 +83,27 @@ def gradient_norm(
         values = {"gradient_norm": norm.tolist(), "gradient_rms": rms.tolist()}
         shares = _shares(state, named) if biases else {}
     else:
-        tokens = []
-        norms = []
+        # With a row for each batch of all ranks, of which this one fills in its own.
+        tokens = torch.zeros(batches, dtype=torch.float64)
         with evaluating(state.model), separated(state.model) as leaves, torch.enable_grad():
             selected = [(site, p) for site, p in leaves if biases or p.dim() > 1]
             _require_matrices(selected)
             sites, parameters = zip(*selected, strict=True)
             sums = [accumulator(p) for p in parameters]
-            for batch in state.batches(batches, split):
+            norms = torch.zeros(batches, len(parameters), dtype=torch.float64)
+            for k, batch in zip(state.ranks.positions(batches), state.batches(batches, split), strict=True):
                 loss, count = state.task.loss(state.model, batch)
                 parts = gradients_of(loss, parameters)
                 torch._foreach_add_(sums, parts)
-                norms.append(frobenius_norms(parts))
-                tokens.append(count)
+                norms[k] = frobenius_norms(parts)
+                tokens[k] = count
                 del loss, parts  # so that the next batch gets their memory and not fresh pages
+            norms, tokens, *sums = state.ranks.sum(norms, tokens, *sums)
             # With the biases every leaf is selected, so that names and sums are in the same order.
             names = [name for name, _, _ in addressed(state.model)]
             shares = _shares(state, dict(zip(names, sums, strict=True))) if biases else {}
         elements = torch.tensor([p.numel() for p in parameters], dtype=torch.float64)
-        values = norms_and_noise(frobenius_norms(sums), torch.stack(norms), torch.tensor(tokens).double(), elements)
+        values = norms_and_noise(frobenius_norms(sums), norms, tokens, elements)
     for i, site in enumerate(sites):
         if shares.get(site) != 1.0:
             for quantity, value in values.items():

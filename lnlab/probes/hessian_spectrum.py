@@ -23,6 +23,7 @@ from lnlab.probes.support.peak_memory import VECTORS, coordinates, draws_at_once
 from lnlab.probes.support.scopes import Scope, parameters_of
 from lnlab.registry import Choice
 from lnlab.tables import Row
+from lnlab.tasks.task import Batch
 
 
 @probes.register(
@@ -50,6 +51,7 @@ from lnlab.tables import Row
     quantities=(),
     revision=lambda choice: None if without_preconditioner(choice["operator"]) == choice["operator"] else 2,
     any_model=lambda choice: choice["operator"] == "hessian",
+    on_ranks=True,
 )
 def hessian_spectrum(
     state: State,
@@ -103,7 +105,10 @@ def hessian_spectrum(
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"
         raise LabError(Issue("conflict", "", what, f"set batches: {parts}, or fewer parts"))
     sampled = state.batches(batches, split)
-    groups = {None: sampled} if parts is None else {k + 1: sampled[k::parts] for k in range(parts)}
+    groups: dict[int | None, list[Batch]] = {None: sampled}
+    if parts is not None:
+        dealt = list(zip(state.ranks.positions(batches), sampled, strict=True))
+        groups = {k + 1: [batch for position, batch in dealt if position % parts == k] for k in range(parts)}
     squared_norm = None  # ‖θ‖² has no meaning in coordinates other than θ
     if without_preconditioner(operator) == operator:
         squared_norm = sum(float(p.detach().double().square().sum()) for p in parameters_of(state.model, scope))

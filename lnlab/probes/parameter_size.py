@@ -21,6 +21,7 @@ _QUANTITIES = tuple(PARAMETER_SIZE)
     quantities=PARAMETER_SIZE,
     sites=lambda model, _: at_all_sites(_QUANTITIES, [site for site, _ in parameter_uses(model)]),
     any_model=lambda _: True,
+    on_ranks=True,
 )
 def parameter_size(state: State) -> Iterator[Row]:
     """``‖p‖, sqrt(E p²), E p, max |p|``: of every matrix, table, bias, scale and gate (Glorot and Bengio, 2010).

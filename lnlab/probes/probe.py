@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from lnlab.compile.cost.cost import Workload
+from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError
 from lnlab.facts import Facts, QuantityWords, never
 from lnlab.issues import Issue
@@ -55,6 +56,7 @@ class ProbeFacts(Facts):
             measures models from elsewhere whose stream is known.
         of_training: whether with these parameters it reads nothing but the gradient of the next update or what the last
             one added, and never the model: then nothing is compared before and after, which would cost more than it.
+        on_ranks: whether it sums over the batches of several processes, ``State.ranks``, or reads no batch.
         in_float32: whether all that it computes is in float32, so that a device without float64 can measure it.
     """
 
@@ -76,6 +78,7 @@ class ProbeFacts(Facts):
     any_model: Callable[[Choice], bool] = never
     any_stream: bool = False
     of_training: Callable[[Choice], bool] = never
+    on_ranks: bool = False
     in_float32: bool = False
 
     def content(self, roots: Roots, choice: Choice) -> str | None:  # noqa: ARG002
@@ -106,6 +109,7 @@ class State:
         last_update: by the name of a parameter the change by the last update; only for probes with the fact
             ``update``.
         last_rate: the learning rate of that update.
+        ranks: the processes that hold batches, of which this one has its own.
     """
 
     model: nn.Module
@@ -119,16 +123,21 @@ class State:
     next_batches: Callable[[], Sequence[Batch]] | None = None
     last_update: dict[str, Tensor] | None = None
     last_rate: float | None = None
+    ranks: Ranks = field(default_factory=Ranks)
 
     def batches(self, n: int, split: str = "train", purpose: str = "probe") -> list[Batch]:
         """The first ``n`` batches of a split for a purpose: the same at every state of a seed and in every variant.
 
+        Of several ranks each has those at its ``Ranks.positions(n)``.
+
         Raises:
             LabError: the split has fewer.
         """
-        sampled = list(islice(self.task.batches(split, purpose), n))
-        if len(sampled) < n:
-            what = f"a probe asks for {n} batches, and the split '{split}' has {len(sampled)}"
+        own = len(self.ranks.positions(n))
+        sampled = list(islice(self.task.batches(split, purpose), own))
+        if len(sampled) < own:
+            where = "" if self.ranks.size == 1 else f" on rank {self.ranks.number}"
+            what = f"a probe asks for {own} batches, and the split '{split}' has {len(sampled)}{where}"
             raise LabError(Issue("too-large", "", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
         return sampled
 

@@ -57,6 +57,7 @@ _TYPICAL = 25
     quantities=SHARPNESS,
     revision=lambda choice: None if choice["coordinates"] == "own" else 2,
     any_model=lambda choice: choice["coordinates"] != "adam",
+    on_ranks=True,
 )
 def sharpness(
     state: State,
@@ -91,7 +92,9 @@ def sharpness(
     try:
         with evaluating(state.model):
             double = precision == "float64"
-            operator = operator_at(state, "hessian", "all", first[:batches], double=double, keep=keep)
+            operator = operator_at(
+                state, "hessian", "all", first[: len(state.ranks.positions(batches))], double=double, keep=keep
+            )
             if coordinates != "own":
                 operator = Preconditioned(operator, _diagonal(state, coordinates, first, eps))
             generator = Generator().manual_seed(state.draw("start", 1))
@@ -120,7 +123,7 @@ def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], 
             parts = gradients_of(loss / count, chosen)
         return flatten([part[None] for part in parts])[0]
 
-    diagonal = settled_diagonal(map(gradient, batches), eps)
+    diagonal = settled_diagonal(map(gradient, batches), eps, state.ranks)
     names = {id(p): name for name, p in state.model.named_parameters()}
     # sqrt(v) again, for the sizes of gradients; v = 0 has P = 0 and would be -ε.
     roots = torch.split((diagonal - eps).clamp(min=0), [p.numel() for p in chosen])

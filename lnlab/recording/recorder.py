@@ -29,11 +29,13 @@ from torch import Tensor, nn
 from lnlab import __version__
 from lnlab.catalogue import REGISTRIES
 from lnlab.curvature.copies import inside_wrappers
+from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError
 from lnlab.execute.devices import without_tf32
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.nn.site import TokenMask
+from lnlab.own_model.boundary import on_ranks
 from lnlab.own_model.measuring import check_gradient, check_precision, measured_rows, probe_choice
 from lnlab.own_model.subject import Subject
 from lnlab.own_model.task import NotFiniteError, OwnLoss, OwnTask
@@ -242,6 +244,12 @@ class Recorder:
             LabError: the optimizer updates no parameter of this model; the folder has later records and ``step`` is 0;
                 a probe needs the weights at step 0, and they are not there.
         """
+        ranks = self._ranks_of(model)
+        with on_ranks(ranks, "attach"):
+            self._attach(ranks, model, optimizer, step)
+        return self
+
+    def _attach(self, ranks: Ranks, model: Any, optimizer: Any, step: int) -> None:
         while isinstance(getattr(optimizer, "optimizer", None), torch.optim.Optimizer):  # accelerate's own wraps one
             optimizer = optimizer.optimizer
         if not isinstance(optimizer, torch.optim.Optimizer):
@@ -277,6 +285,7 @@ class Recorder:
         start: nn.Module | None = subject.structure
         if self._probes and _sharded(subject.module):
             from_start = any(REGISTRIES["probe"][c["kind"]].facts.initial for c in self._probes)
+            ranks.gather("weights", None)  # none has failed so far
             gathered = self._gather(subject.module) if from_start else None
             start = None if gathered is None else gathered.structure
         if self._writes and start is not None:
@@ -289,7 +298,6 @@ class Recorder:
             if needs and not step:
                 # Cloned, as safetensors refuses tensors that share memory.
                 save_file({name: p.detach().contiguous().clone() for name, p in start.named_parameters()}, path)
-        return self
 
     def _continue_from(self, step: int) -> None:
         """Drop what was recorded after the step that training goes on from."""
@@ -343,6 +351,15 @@ class Recorder:
                 or what a probe finds wrong with the model,
                 the batches or the loss.
         """
+        ranks = self._ranks_of(model)
+        with on_ranks(ranks, "rec"):
+            self._record(ranks, model, step, optimizer, {"loss": loss, **scalars})
+
+    def _ranks_of(self, model: Any) -> Ranks:
+        """All ranks, where probes of a sharded model need each: none may wait for rank 0 once that has failed."""
+        return Ranks.of_torch() if self._probes and _sharded(unwrapped(model)) else Ranks()
+
+    def _record(self, ranks: Ranks, model: Any, step: int | None, optimizer: Any, scalars: Mapping[str, Any]) -> None:
         if self._closed:
             _refuse("rec", "the recorder is closed", "make another one")
         began = time.perf_counter()
@@ -374,7 +391,7 @@ class Recorder:
         self._optimizer = optimizer if self._updates is None else self._updates.optimizer
         self._write_waiting()
         if self._writes:
-            named = {name: value for name, value in {"loss": loss, **scalars}.items() if value is not None}
+            named = {name: value for name, value in scalars.items() if value is not None}
             tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
             for name, tensor in tensors.items():
                 if tensor.numel() != 1:
@@ -399,9 +416,7 @@ class Recorder:
             self._add_time("records", time.perf_counter() - began)
         due = self._due(step) if self._writes and self._ended is None else []
         if self._probes and _sharded(subject.module):
-            wanted = [bool(due)]
-            torch.distributed.broadcast_object_list(wanted, src=0)  # rank 0 alone knows what a resumed run has
-            if not wanted[0]:
+            if not ranks.gather("probes that are due", bool(due))[0]:  # rank 0 alone knows what a resumed run has
                 return
             gathered = self._gather(subject.module)
             subject = subject if gathered is None else gathered

@@ -189,6 +189,14 @@ def test_two_processes_of_ddp_rank_0_records(tmp_path):
     assert lnlab.open_runs(folder).frame("gradient_norm")["step"].unique().to_list() == [1]
 
 
+FAILURES_OF_RANK_0 = {
+    "loss": "KeyError: 'planted'",
+    "build": "build() makes another model",
+    "scalar": "'other' is a tensor of shape (3,)",
+}
+"""What is done on rank 0 alone, and must not leave the other waiting for its next step."""
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path, small, some_batches):
@@ -200,6 +208,10 @@ def test_two_processes_of_fsdp_local_norms_are_reduced_once(tmp_path, small, som
         assert all("a sharded model cannot be copied, and probes read copies; give build=" in x for x in lines)
         told = (tmp_path / f"run-refused-updates-{rank}").read_text()
         assert "'update_size' reads updates or the optimizer, which are sharded; leave it out of probes=" in told
+    for name, words in FAILURES_OF_RANK_0.items():
+        told = [(tmp_path / f"run-failed-{name}-{rank}").read_text() for rank in (0, 1)]
+        assert all(words in each for each in told)
+        assert "rank 0 failed: " in told[1]
     gradients, before, after = torch.load(f"{folder}-truth")
     runs = lnlab.open_runs(folder)
     norms = dict(runs.frame("step_gradient_norm").select("path", "value").iter_rows())

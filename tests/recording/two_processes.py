@@ -83,6 +83,22 @@ def _fsdp(rank, port, folder, build, loss, batches):
     rec.close()
     if rank == 0:
         torch.save((gradients, before, after), f"{folder}-truth")
+
+    def failing(model, batch):  # rank 0 alone measures
+        raise KeyError("planted")
+
+    def other():
+        return nn.Linear(2, 2)
+
+    wrong = {"loss": {"loss": failing}, "build": {"build": other}, "scalar": {}}
+    for name, change in wrong.items():
+        given = {"probes": ["gradient_norm"], "batches": batches, "loss": loss, "build": build} | change
+        failed = lnlab.Recorder(f"{folder}-{name}", settings={"lr": 0.1}, seed=1, every=1, **given)
+        try:
+            failed.attach(model, opt)
+            failed(model, 0, other=torch.ones(3) if name == "scalar" else 1.0)
+        except lnlab.errors.LabError as error:
+            Path(f"{folder}-failed-{name}-{rank}").write_text(str(error))
     torch.distributed.destroy_process_group()
 
 

@@ -52,7 +52,9 @@ def operator_at(
     model, scope_parameters = doubled(state.model, chosen) if double else (state.model, chosen)
     # Both names are in hessian_minus_ggn, which has both operators.
     builders = [build for name, build in (("hessian", hessian), ("ggn", ggn)) if name in without_preconditioner(kind)]
-    operators = [build(model, state.task.loss, batches, scope_parameters, keep=keep) for build in builders]
+    operators = [
+        build(model, state.task.loss, batches, scope_parameters, keep=keep, ranks=state.ranks) for build in builders
+    ]
     operator: Operator = Difference(*operators) if len(operators) > 1 else operators[0]
     if not kind.startswith("preconditioned"):
         return operator

@@ -1,0 +1,99 @@
+"""Two ranks by gloo: numbers are those of one process with all batches, and no rank waits for one that has failed."""
+
+import json
+import socket
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import torch
+
+import lnlab
+from lnlab.curvature.ggn import ggn
+from lnlab.curvature.hessian import hessian
+
+PATIENCE = 300
+spec = spec_from_file_location("two_ranks", Path(__file__).parent / "two_ranks.py")
+two_ranks = module_from_spec(spec)
+spec.loader.exec_module(two_ranks)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What each rank saw."""
+    folder = tmp_path_factory.mktemp("ranks")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = str(s.getsockname()[1])
+    command = [sys.executable, str(Path(__file__).parent / "two_ranks.py")]
+    processes = [subprocess.Popen([*command, str(rank), port, str(folder)]) for rank in range(2)]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0]
+    both = [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
+    both[0]["killed"] = (folder / "0-killed.txt").read_text()
+    return both
+
+
+@pytest.mark.parametrize("kind", [hessian, ggn])
+@pytest.mark.parametrize(("dtype", "allowed"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
+def test_products_are_those_of_one_process_with_all_batches(found, kind, dtype, allowed):
+    expected = two_ranks.products(dtype, kind, two_ranks.batches())
+    mean_of_means = sum(two_ranks.products(dtype, kind, two_ranks.batches()[rank::2]) for rank in range(2)) / 2
+    name = f"{kind.__name__} {str(dtype).removeprefix('torch.')}"
+    one, two = (torch.tensor(each[name], dtype=torch.float64) for each in found)
+    assert torch.equal(one, two)
+    assert (one - expected).norm() <= allowed * expected.norm()
+    assert (mean_of_means - expected).norm() > 1e-3 * expected.norm(), "ranks would be weighed alike"
+
+
+def test_a_rank_without_a_shard_takes_part(found):
+    expected = two_ranks.products(torch.float64, hessian, two_ranks.batches(1))
+    for each in found:
+        assert (torch.tensor(each["empty rank"], dtype=torch.float64) - expected).norm() <= 1e-12 * expected.norm()
+
+
+@pytest.mark.parametrize(
+    ("name", "probes"),
+    [
+        ("rows", two_ranks.PROBES),
+        ("parts", [{"kind": "hessian_spectrum", "draws": 1, "steps": 3, "parts": 2, "batches": 5}]),
+    ],
+)
+def test_rows_are_those_of_one_process_with_all_batches_on_every_rank(found, name, probes):
+    expected = two_ranks.rows(
+        lnlab.measure(two_ranks.build(), two_ranks.batches(), two_ranks.batch_loss, probes=probes)
+    )
+    assert found[0][name] == found[1][name]
+    assert found[0][name].keys() == expected.keys()
+    for table, rows in expected.items():
+        assert len(found[0][name][table]) == len(rows) > 0
+        for here, there in zip(rows, found[0][name][table], strict=True):
+            assert there == {
+                key: pytest.approx(value, rel=1e-4, abs=1e-6) if isinstance(value, float) else value
+                for key, value in here.items()
+            }
+
+
+@pytest.mark.parametrize("calls", [0, 2, 5, 12])
+def test_an_error_on_one_rank_is_raised_by_all_wherever_it_comes(found, calls):
+    one, two = (each[f"fails after {calls}"] for each in found)
+    assert "rank 1 failed: " in one
+    assert all("KeyError: 'planted'" in told and "\n" not in told for told in (one, two))
+    assert "rank 1" not in two
+
+
+def test_what_ranks_do_not_have_alike_is_refused_on_all(found):
+    for each in found:
+        assert "all ranks have the same first batch; give each its own: batches[rank::ranks]" in each["same batches"]
+        assert "the ranks have different weights; load the same on each" in each["other weights"]
+        assert "'attention_logits' reads the batches of one rank alone; leave distributed out" in each["other probe"]
+        assert "call torch.distributed.init_process_group() in each, as under torchrun" in each["no group"]
+        assert "let every rank make the same calls" in each["other calls"]
+        assert each["still there"] == "nothing"
+    assert "rank 1 failed: there are no batches; give at least one" in found[0]["no batches"]
+
+
+def test_a_rank_that_is_killed_is_missed(found):
+    assert "the other ranks cannot be reached: " in found[0]["killed"]
+    assert "one of them may have been killed" in found[0]["killed"]
