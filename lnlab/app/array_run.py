@@ -19,6 +19,7 @@ from lnlab.app.watching import watched_run
 from lnlab.compile.cost.memory import LIBRARIES, plan_memory
 from lnlab.errors import LabError
 from lnlab.execute.cluster.array_tasks import ArrayTask, SubmittedTasks, submit_tasks
+from lnlab.execute.devices import device_kind
 from lnlab.execute.interrupts import counting_stops
 from lnlab.issues import Issue
 from lnlab.record.registries import load_registries
@@ -79,6 +80,10 @@ def run_as_array(
         "time": min(max(ceil(ROOM * seconds / 60), LEAST_MINUTES), MOST_MINUTES),
         **dict(manner.sbatch),
     }
+    # A GPU for each worker of a task whose units want one, unless the user has said which.
+    chosen = any(name.startswith(("gpus", "gres")) for name in parameters)
+    if not chosen and any(device_kind(unit.setting) == "cuda" for unit in units):
+        parameters["gpus_per_node"] = workers
     # A task asks the same question of the same store, by absolute paths: a node may have another working folder.
     absolute = replace(request, spec=request.spec.absolute(), plugins=tuple(p.absolute() for p in request.plugins))
     words = shlex.split(absolute.command("run"))[1:]

@@ -14,7 +14,6 @@ from lnlab.compile.cost.memory import MemoryPlan
 from lnlab.execute.devices import gpu_memories, require_devices, visible_gpu
 from lnlab.execute.executor import OpenExecutor
 from lnlab.execute.pool import Workers, cores, threads
-from lnlab.execute.unit import OpenUnit
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
@@ -63,9 +62,7 @@ class Machines(Protocol):
         """Bytes of each GPU that workers share, where units are on GPUs."""
         ...
 
-    def executor(
-        self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]
-    ) -> OpenExecutor | None:
+    def executor(self, folder: Path, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor | None:
         """Choose what opens the executor for these units; None stands for that of this machine.
 
         Raises:
@@ -98,10 +95,9 @@ class ThisMachine:
         """The memory of every GPU that torch sees."""
         return gpu_memories() if "cuda" in devices else ()
 
-    def executor(  # the store is of no concern to it
+    def executor(
         self,
         folder: Path,  # noqa: ARG002
-        open_unit: OpenUnit,  # noqa: ARG002
         plan: MemoryPlan,
         devices: Collection[str],
     ) -> OpenExecutor | None:

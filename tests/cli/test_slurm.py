@@ -152,6 +152,23 @@ def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home):
     assert rows_of(Path(".lnlab")) == at_home
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("-s", "train.device=cuda", "--workers", "2"), "--gpus-per-node=2"),
+        (("-s", "train.device=cuda", "--sbatch", "gres=gpu:a100:1"), "--gres=gpu:a100:1"),
+        ((), ""),
+    ],
+)
+def test_tasks_ask_for_a_gpu_a_worker_where_units_are_on_gpus(slurm, lnlab, monkeypatch, options, line):
+    commands = Path(os.environ["PATH"].split(":")[0])
+    sent = slurm / "sent"
+    (commands / "sbatch").write_text(f"#!/bin/sh\ncp $1 {sent}; echo 'error: no job is begun here' >&2; exit 1\n")
+    lnlab("run", "trained.yaml", "--executor", "slurm", "--tasks", "1", "--quiet", *options)
+    asked = [text.removeprefix("#SBATCH ") for text in sent.read_text().splitlines() if "#SBATCH --g" in text]
+    assert asked == ([line] if line else [])
+
+
 def test_what_slurm_refuses_is_one_line(slurm, lnlab):
     said = lnlab("run", "trained.yaml", "--executor", "slurm", "--sbatch", "partition=closed", "--quiet")
     assert said.code == 2

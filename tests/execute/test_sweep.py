@@ -239,9 +239,9 @@ def test_units_are_shared_among_the_gpus_of_a_machine_and_rows_do_not_tell_which
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda n: SimpleNamespace(total_memory=memories[n]))
     machine = ThisMachine(8)
     assert machine.gpus({"cpu"}) == ()
-    assert machine.executor(tmp_path, store.open_unit, plan_memory([], {}, 8, 2**40), {"cpu"}) is None
+    assert machine.executor(tmp_path, plan_memory([], {}, 8, 2**40), {"cpu"}) is None
     plan = plan_memory([], {}, machine.workers, 2**40, machine.gpus({"cuda"}))
-    open_executor = machine.executor(tmp_path, store.open_unit, plan, {"cuda"})
+    open_executor = machine.executor(tmp_path, plan, {"cuda"})
     executor = open_executor(plan.workers)
     try:
         seen = [executor.submit(os.getenv, "CUDA_VISIBLE_DEVICES", worker=n + 1) for n in range(plan.workers)]

@@ -94,7 +94,7 @@ def compute_units(
     costs = unit_seconds(units, known)
     # A worker on another node has another working folder.
     at_root = replace(store, root=store.root.absolute())
-    open_executor = where.executor(at_root.root, at_root.open_unit, memory_plan, devices) if due_units else None
+    open_executor = where.executor(at_root.root, memory_plan, devices) if due_units else None
     names = unit_names(plan, costs)
     total = sum(costs.values())
     with (

@@ -8,17 +8,16 @@ import asyncio
 import os
 import platform
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from importlib.metadata import version
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
 from lnlab import __version__
-from lnlab.execute.cluster.relay import open_door
-from lnlab.execute.cluster.remote_unit import Doorway, call
 from lnlab.execute.executor import WorkerDied
 from lnlab.execute.pool import THREADS, Workers
 
@@ -41,6 +40,17 @@ class Introduction:
     shares: bool
 
 
+def pack(task: Callable[[Any], Any], argument: Any) -> bytes:
+    """A task and its argument as one message, as processes send them to each other."""
+    return bytes(ForkingPickler.dumps((task, argument)))
+
+
+def call(message: bytes) -> Any:
+    """Do a task in the worker; its agent never unpacks it, as that would import torch."""
+    task, argument = ForkingPickler.loads(message)
+    return task(argument)
+
+
 def software() -> dict[str, str]:
     """Versions of what numbers depend on; they have to be the same everywhere."""
     return {"lnlab": __version__, "torch": version("torch"), "python": platform.python_version()}
@@ -60,10 +70,6 @@ class Agent:
         except OSError:
             shares = False
         return Introduction(socket.gethostname(), software(), shares)
-
-    async def open_door(self, relay: Any) -> Doorway:
-        """Where the worker reaches the store of the driver, through the actor ``relay``."""
-        return open_door(relay)
 
     async def perform(self, content: bytes, timeout: float | None) -> tuple[str, Any]:
         """Have the worker do a task after those that came before; how it ended."""

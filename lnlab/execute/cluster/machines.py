@@ -11,7 +11,6 @@ from lnlab.execute.cluster.connection import cluster_size
 from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources
 from lnlab.execute.executor import Executor, OpenExecutor
 from lnlab.execute.pool import threads
-from lnlab.execute.unit import OpenUnit
 from lnlab.issues import Issue
 
 
@@ -54,7 +53,7 @@ class RayCluster:
         """None that workers share: Ray gives each worker its own."""
         return ()
 
-    def executor(self, folder: Path, open_unit: OpenUnit, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor:
+    def executor(self, folder: Path, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor:
         """Workers that take a core each, the memory of the largest unit, and a GPU where one is wanted."""
         needed = plan.peak + LIBRARIES
         largest = cluster_size().largest
@@ -66,9 +65,7 @@ class RayCluster:
         limit = None if self.requested else len(plan.units)
 
         def opened(count: int) -> Executor:
-            return RayExecutor(
-                count=count, folder=folder, open_unit=open_unit, resources=resources, limit=limit, say=self.say
-            )
+            return RayExecutor(count=count, folder=folder, resources=resources, limit=limit, say=self.say)
 
         return opened
 

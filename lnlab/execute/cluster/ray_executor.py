@@ -8,22 +8,19 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 from lnlab.errors import LabError
-from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences
+from lnlab.execute.cluster.agent import ANSWERED, DIED, TIMED_OUT, Agent, Introduction, differences, pack
 from lnlab.execute.cluster.connection import cluster_size
 from lnlab.execute.cluster.package import ray
-from lnlab.execute.cluster.relay import Relay
-from lnlab.execute.cluster.remote_unit import Doorway, pack
 from lnlab.execute.executor import WorkerDied, WorkerLost
 from lnlab.execute.pool import threads
-from lnlab.execute.unit import CORPUS, Answer, Assignment, OpenUnit
+from lnlab.execute.unit import CORPUS, Answer
 from lnlab.issues import Issue
 
 AHEAD = 1.0
@@ -34,7 +31,6 @@ QUIET = 10.0
 """Seconds without any worker after which that is said."""
 _MAX_FALSE_STARTS = 3
 """Agents in a row that fail to begin, after which none is expected to."""
-_CALLS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -56,9 +52,8 @@ class _AgentState:
 
     Attributes:
         handle: of the actor.
-        message: the answer to the last call that is not a task.
+        message: the answer to its introduction.
         known: who it is, once it has introduced itself.
-        door: where its worker reaches the store, if it does not see the folder.
         ready: whether it takes tasks.
         lost: whether it is gone.
         tasks: those that it has, in the order in which it does them.
@@ -66,9 +61,8 @@ class _AgentState:
     """
 
     handle: Any
-    message: "Future[Any]"
+    message: "Future[Introduction]"
     known: Introduction | None = None
-    door: Doorway | None = None
     ready: bool = False
     tasks: list["Future[Any]"] = field(default_factory=list)
     lost: bool = False
@@ -81,8 +75,7 @@ class RayExecutor:
 
     Attributes:
         count: how many are wanted.
-        folder: of the store, absolute; nodes that do not see it send their rows.
-        open_unit: the store's.
+        folder: of the store, absolute; every node has to see it.
         resources: what each takes of its node.
         limit: how many there may be at most where they are to be as many as the cluster has cores; None: ``count``.
         say: tells the user a line.
@@ -90,7 +83,6 @@ class RayExecutor:
 
     count: int
     folder: Path
-    open_unit: OpenUnit
     resources: WorkerResources
     limit: int | None = None
     say: Callable[[str], None] = print
@@ -102,7 +94,6 @@ class RayExecutor:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self._relay: Any = None
         self._token = self.folder / f"cluster-{secrets.token_hex(8)}.part"
         self._content = secrets.token_bytes(16)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -141,7 +132,7 @@ class RayExecutor:
         """Take in who an agent is, or that it could not begin.
 
         Raises:
-            LabError: no worker can begin, or its software is not that of this machine.
+            LabError: no worker can begin, its software is not that of this machine, or it does not see the store.
         """
         try:
             message = agent.message.result()
@@ -155,24 +146,18 @@ class RayExecutor:
                     Issue("failed", "--executor ray", f"no worker can begin: {lines[-1]}", remedy)
                 ) from error
             return
-        if isinstance(message, Doorway):
-            agent.door = message
-            agent.ready = True
-            return
         agent.known = message
         self._false_starts = 0
         if others := differences(message.versions):
             what = f"has {', '.join(others)}, and other software gives other numbers"
             raise LabError(Issue("differs", f"node {message.host}", what, "install the same versions on every node"))
-        agent.ready = message.shares
-        if not message.shares:  # its node does not see the folder of the store: an actor beside the store does
-            if self._relay is None:
-                here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
-                    ray.get_runtime_context().get_node_id(), soft=False
-                )
-                relay = ray.remote(Relay).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_CALLS_AT_ONCE)
-                self._relay = relay.remote(self.open_unit)
-            agent.message = agent.handle.open_door.remote(self._relay).future()
+        if not message.shares:
+            what = f"does not see the store {self.folder}"
+            remedy = (
+                "give --store a folder that all nodes see, or let each node run a part and hand it on with lnlab push"
+            )
+            raise LabError(Issue("unreachable", f"node {message.host}", what, remedy))
+        agent.ready = True
 
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
@@ -180,15 +165,13 @@ class RayExecutor:
         """Have an agent do ``task(argument)`` after what it has; the future of the answer."""
         agent = self._agents[worker]
         future = Future[Any]()
-        if isinstance(argument, Assignment) and agent.door is not None:
-            argument = replace(argument, open_unit=agent.door)
         with self._lock:
             agent.tasks.append(future)
         answer = agent.handle.perform.remote(pack(task, argument), timeout).future()
-        answer.add_done_callback(partial(self._deliver, agent, future, argument))
+        answer.add_done_callback(partial(self._deliver, agent, future))
         return future
 
-    def _deliver(self, agent: _AgentState, future: "Future[Any]", argument: Any, answer: "Future[Any]") -> None:
+    def _deliver(self, agent: _AgentState, future: "Future[Any]", answer: "Future[Any]") -> None:
         """Pass on how a task ended; in a thread of Ray's."""
         error = answer.exception()
         with self._lock:
@@ -204,29 +187,13 @@ class RayExecutor:
                 value = replace(value, problems=problems)
             future.set_result(value)
         elif end == TIMED_OUT:
-            self._fail(agent, future, argument, TimeoutError())
+            future.set_exception(TimeoutError())
         elif end == DIED:
-            self._fail(agent, future, argument, WorkerDied(value))
+            future.set_exception(WorkerDied(value))
         elif end is not None:
-            self._fail(agent, future, argument, BrokenProcessPool(value))
+            future.set_exception(BrokenProcessPool(value))
         else:
-            self._fail(agent, future, argument, WorkerLost(first=agent.lost_at is future))
-
-    def _fail(self, agent: _AgentState, future: "Future[Any]", argument: Any, error: Exception) -> None:
-        """Fail a task whose worker can no longer end its unit. The relay gives up the unit first.
-
-        Waiting for the relay takes a thread of its own: Ray's is needed for the answer.
-        """
-
-        def give_up() -> None:
-            with suppress(ray.exceptions.RayError):  # with the relay its leases are gone
-                ray.get(self._relay.answer.remote("drop", argument.trajectory.key))
-            future.set_exception(error)
-
-        if agent.door is not None and isinstance(argument, Assignment):
-            Thread(target=give_up, name="lnlab give up", daemon=True).start()
-        else:
-            future.set_exception(error)
+            future.set_exception(WorkerLost(first=agent.lost_at is future))
 
     def terminate(self) -> None:
         """SIGTERM to every worker: those that work save their states and end."""
@@ -237,6 +204,4 @@ class RayExecutor:
         """Kill them, whatever they do."""
         for agent in self._agents.values():
             ray.kill(agent.handle)
-        if self._relay is not None:
-            ray.kill(self._relay)
         self._token.unlink(missing_ok=True)

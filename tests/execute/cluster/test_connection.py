@@ -1,15 +1,19 @@
 """What keeps a run from its cluster is said in one line, with or without Ray."""
 
+import math
 import subprocess
 import sys
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
 
 from lnlab.errors import LabError
-from lnlab.execute.cluster import connection, machines
+from lnlab.execute.cluster import connection, machines, ray_executor
+from lnlab.execute.cluster.agent import Introduction, software
 from lnlab.execute.cluster.connection import ClusterSize, connected
 from lnlab.execute.cluster.machines import RayCluster
+from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources, _AgentState
 
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch):
@@ -64,7 +68,27 @@ def test_a_gpu_that_no_node_has_and_a_cluster_without_cores_are_refused(monkeypa
     assert RayCluster(3, print).workers == 3
 
 
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_node_that_does_not_see_the_store_is_refused_in_one_line(monkeypatch, tmp_path, shares):
+    monkeypatch.setattr(ray_executor, "ray", SimpleNamespace(exceptions=SimpleNamespace(RayError=OSError)))
+    executor = RayExecutor(1, tmp_path, WorkerResources(1))
+    executor._next_look = math.inf
+    introduced = Future()
+    introduced.set_result(Introduction("n7", software(), shares))
+    executor._agents[1] = agent = _AgentState(handle=None, message=introduced)
+    if shares:
+        assert executor.ready() == [1]
+        return
+    with pytest.raises(LabError) as caught:
+        executor.ready()
+    assert str(caught.value) == (
+        f"node n7: does not see the store {tmp_path}; give --store a folder that all nodes see, or let each node run "
+        "a part and hand it on with lnlab push"
+    )
+    assert not agent.ready
+
+
 def test_a_run_on_this_machine_imports_no_ray():
-    modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster.remote_unit"
+    modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster"
     probe = f"import sys, {modules}; print('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True).stdout.strip() == "False"

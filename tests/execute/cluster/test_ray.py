@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from toy_pieces import load
 
 import lnlab
+from lnlab.errors import LabError
 from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.store import Store
@@ -107,7 +108,8 @@ def test_a_node_that_is_killed_costs_what_it_had_not_kept_and_a_new_one_takes_it
     assert_no_step_was_made_again(tmp_path)
 
 
-def test_nodes_that_do_not_see_the_store_send_their_rows(cluster, at_home, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("cluster")
+def test_a_node_that_does_not_see_the_store_is_refused(tmp_path, monkeypatch):
     from lnlab.execute.cluster import machines, ray_executor
 
     class Apart(ray_executor.RayExecutor):
@@ -116,46 +118,36 @@ def test_nodes_that_do_not_see_the_store_send_their_rows(cluster, at_home, tmp_p
             self._content = b"what lies in no file"
 
     monkeypatch.setattr(machines, "RayExecutor", Apart)
-    outcome = lnlab.run(SPEC, store=tmp_path, executor="ray", save_every=0.5, progress=False)
-    assert_equal_rows(outcome.results, at_home)
+    with pytest.raises(LabError, match=r"does not see the store .*; give --store a folder that all nodes see"):
+        lnlab.run(SPEC, store=tmp_path, executor="ray", progress=False)
     assert list(tmp_path.glob("cluster-*")) == []
 
 
-def test_a_unit_that_kills_its_worker_has_failed_and_the_others_finish(cluster, tmp_path, unit_of):
+@pytest.mark.usefixtures("cluster")
+def test_a_unit_that_kills_its_worker_has_failed_and_the_others_finish(tmp_path, unit_of):
     from lnlab.execute.cluster.ray_executor import RayExecutor, WorkerResources
-
-    class Apart(RayExecutor):
-        def __post_init__(self):
-            super().__post_init__()
-            self._content = b"what lies in no file"
 
     units = [unit_of(seed, {"kind": "norm", "batches": 2}) for seed in range(20)]
     units += [unit_of(20, {"kind": "die", "how": "segfault"}), unit_of(21, {"kind": "fail"})]
-    local = Store(tmp_path / "local")
+    local, store, events = Store(tmp_path / "local"), Store(tmp_path / "cluster"), []
     sweep(units, local.open_unit, load, workers=2)
-    for kind in (RayExecutor, Apart):
-        store, events = Store(tmp_path / kind.__name__), []
-        tally = sweep(
-            units,
-            store.open_unit,
-            load,
-            workers=2,
-            on_event=events.append,
-            open_executor=lambda n, kind=kind, store=store: kind(
-                n, store.root, store.open_unit, WorkerResources(2**20)
-            ),
-        )
-        assert tally.ended == {"finished": 20, "failed": 2}
-        assert "3 times its worker died (SIGSEGV)" in {reason for _, _, reason in tally.problems}
-        assert [event.unit for event in events if event.kind == "started"].count(units[0].key) == 1
-        for unit in units:
-            ours, theirs = (read_trajectory(place.root, unit.key).records for place in (store, local))
-            assert [r.outcome["status"] for r in ours] == [r.outcome["status"] for r in theirs]
-            assert [r.files.get("sites.parquet") for r in ours] == [r.files.get("sites.parquet") for r in theirs]
-        printed = [
-            next((place.root / "trajectories").glob(f"??/{units[-1].key}/*/output.txt")) for place in (store, local)
-        ]
-        assert printed[0].read_text() == printed[1].read_text()
+    tally = sweep(
+        units,
+        store.open_unit,
+        load,
+        workers=2,
+        on_event=events.append,
+        open_executor=lambda n: RayExecutor(n, store.root, WorkerResources(2**20)),
+    )
+    assert tally.ended == {"finished": 20, "failed": 2}
+    assert "3 times its worker died (SIGSEGV)" in {reason for _, _, reason in tally.problems}
+    assert [event.unit for event in events if event.kind == "started"].count(units[0].key) == 1
+    for unit in units:
+        ours, theirs = (read_trajectory(place.root, unit.key).records for place in (store, local))
+        assert [r.outcome["status"] for r in ours] == [r.outcome["status"] for r in theirs]
+        assert [r.files.get("sites.parquet") for r in ours] == [r.files.get("sites.parquet") for r in theirs]
+    printed = [next((place.root / "trajectories").glob(f"??/{units[-1].key}/*/output.txt")) for place in (store, local)]
+    assert printed[0].read_text() == printed[1].read_text()
 
 
 def test_a_driver_that_ends_goes_on_from_what_its_workers_kept(cluster, at_home, tmp_path):
