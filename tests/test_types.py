@@ -17,52 +17,45 @@ EXAMPLES = sorted((ROOT / "docs/examples").glob("*.py"))
 BIN = Path(sys.executable).parent
 
 
-def mypy(*files: Path) -> set[tuple[str, int]]:
-    """File and line of every error of ``mypy --strict``."""
-    words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, files)]
-    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout
-    return {(Path(m[1]).name, int(m[2])) for m in re.finditer(r"^(\S+?):(\d+): error", printed, re.MULTILINE)}
+CELL = """\
+import lnlab
+reveal_type(lnlab.Spec.__init__)
+reveal_type(lnlab.Spec(title='a').norm)
+"""
 
 
-def diagnostics(folder: Path, *files: Path) -> list[dict[str, Any]]:
-    """All that pyright says (as packaged by basedpyright, with its own node)."""
-    settings = {"include": list(map(str, files)), "typeCheckingMode": "standard", "extraPaths": [str(ROOT)]}
-    settings |= {"reportMissingImports": True, "reportMissingModuleSource": False}
+@pytest.fixture(scope="module")
+def diagnostics(tmp_path_factory) -> dict[str, list[dict[str, Any]]]:
+    """File -> all that pyright says of it (as packaged by basedpyright, with its own node), in one call for all."""
+    folder = tmp_path_factory.mktemp("pyright")
+    cell = folder / "cell.py"
+    cell.write_text(CELL)
+    settings = {"include": [str(path) for path in (WRONG, *EXAMPLES, cell)], "typeCheckingMode": "standard"}
+    settings |= {"extraPaths": [str(ROOT)], "reportMissingImports": True, "reportMissingModuleSource": False}
+    settings["enableTypeIgnoreComments"] = False  # they are mypy's
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     words = [BIN / "basedpyright", "--project", folder, "--outputjson", "--pythonpath", sys.executable]
     said: list[dict[str, Any]] = json.loads(subprocess.run(words, capture_output=True, text=True).stdout)[
         "generalDiagnostics"
     ]
-    return said
+    return {
+        path.name: [each for each in said if Path(each["file"]).name == path.name] for path in (WRONG, *EXAMPLES, cell)
+    }
 
 
-def pyright(folder: Path, *files: Path) -> set[tuple[str, int]]:
-    """File and line of every error of pyright."""
-    errors = [d for d in diagnostics(folder, *files) if d["severity"] == "error"]
-    return {(Path(d["file"]).name, d["range"]["start"]["line"] + 1) for d in errors}
-
-
-def planted() -> set[tuple[str, int]]:
-    """File and line of every planted mistake."""
+@pytest.mark.slow
+def test_pyright_refuses_every_wrong_call_and_accepts_the_examples(diagnostics):
+    """As mypy does, which ``make types`` asks."""
+    errors = [(name, each) for name, said in diagnostics.items() for each in said if each["severity"] == "error"]
     lines = WRONG.read_text().splitlines()
-    return {(WRONG.name, number) for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+    planted = {(WRONG.name, number) for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+    assert planted
+    assert {(name, each["range"]["start"]["line"] + 1) for name, each in errors} == planted
 
 
 @pytest.mark.slow
-def test_mypy_refuses_every_wrong_call_and_accepts_the_examples():
-    assert mypy(WRONG, *EXAMPLES) == planted()
-
-
-@pytest.mark.slow
-def test_pyright_refuses_every_wrong_call_and_accepts_the_examples(tmp_path):
-    assert pyright(tmp_path, WRONG, *EXAMPLES) == planted()
-
-
-@pytest.mark.slow
-def test_an_editor_shows_the_fields_of_a_spec_and_what_they_take(tmp_path):
-    cell = tmp_path / "cell.py"
-    cell.write_text("import lnlab\nreveal_type(lnlab.Spec.__init__)\nreveal_type(lnlab.Spec(title='a').norm)\n")
-    shown, norm = (said["message"] for said in diagnostics(tmp_path, cell))
+def test_an_editor_shows_the_fields_of_a_spec_and_what_they_take(diagnostics):
+    shown, norm = (said["message"] for said in diagnostics["cell.py"])
     assert set(re.findall(r"(\w+): ", shown)) >= set(lnlab.Spec.model_fields)
     assert "seeds: int | str | Sequence[int | str]" in shown
     assert "optimizer: str | Mapping[str, object] | BaseModel | None" in shown
