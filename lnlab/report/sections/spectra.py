@@ -130,7 +130,7 @@ def spectral_density(
         f"{'every eigenvalue' if ends['whole'].all() else nodes} smoothed by normal kernels whose standard deviation "
         f"is {format_short(sigma)} in every panel: nothing narrower can be seen",
         notes=(
-            f"Below a tenth of the height of a single eigenvalue nothing is drawn.{spectra.steps_sentence}",
+            f"Densities below a tenth of one eigenvalue are not drawn.{spectra.steps_sentence}",
             marks,
         ),
         shows=f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {join_words(spectra.names)}",
@@ -138,7 +138,7 @@ def spectral_density(
         headings={
             "panel": "variant",
             "x": "eigenvalue",
-            **estimate_headings("density", "lowest", "highest", "curves"),
+            **estimate_headings("density", "lowest drawn", "highest", "curves"),
             "marks": "ticks",
         },
     ).section()
@@ -257,7 +257,7 @@ def cumulative_spectrum(
             "panel": "side",
             "series": "variant",
             "x": "x",
-            **estimate_headings("eigenvalues", "lowest", "highest", "curves"),
+            **estimate_headings("eigenvalues", "lowest drawn", "highest", "curves"),
         },
     ).section()
 
