@@ -67,11 +67,11 @@ def squared_frobenius(spectrum: Spectrum) -> Estimate:
 
 def largest(spectrum: Spectrum) -> tuple[float, float]:
     """The largest node of all draws, λ_max from below, and how far from it an eigenvalue lies at most."""
-    ends = ((float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures)
-    return max(ends, key=lambda end: end[0])
+    nodes = ((float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures)
+    return max(nodes, key=lambda node: node[0])
 
 
 def smallest(spectrum: Spectrum) -> tuple[float, float]:
     """The smallest node of all draws, λ_min from above, and how far from it an eigenvalue lies at most."""
-    ends = ((float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures)
-    return min(ends, key=lambda end: end[0])
+    nodes = ((float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures)
+    return min(nodes, key=lambda node: node[0])

@@ -42,8 +42,8 @@ def layer_chart(rows: pl.DataFrame, quantity: str) -> AnyChart:
 
 def line_chart(rows: pl.DataFrame, quantity: str, x: str) -> AnyChart:
     """Over steps or a setting: a thin line a seed and a thick one for their mean, a panel for each other setting."""
-    there = set(rows.columns)
-    words = [pl.col(c) for c in ("split", "stack", "layer", "sublayer", "tensor", "index") if c in there]
+    columns = set(rows.columns)
+    words = [pl.col(c) for c in ("split", "stack", "layer", "sublayer", "tensor", "index") if c in columns]
     place = pl.concat_str([w.cast(pl.String) for w in words], separator=" ", ignore_nulls=True) if words else pl.lit("")
     shown = rows.with_columns(place=place).with_columns(pl.col(x).alias("x"))
     alone = shown["place"].n_unique() == 1

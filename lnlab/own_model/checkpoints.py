@@ -66,8 +66,8 @@ def measure_checkpoints(
         weights = {_WRAPPERS.sub("", word): x for word, x in _weights(path).items()}
         own = model.state_dict(keep_vars=True)  # so that the names of a tied parameter have one object
         extra = sorted(weights.keys() - own.keys())
-        given = {id(own[word]) for word in weights if word in own}
-        lacking = sorted(word for word in own.keys() - weights.keys() if id(own[word]) not in given)
+        present = {id(own[word]) for word in weights if word in own}
+        lacking = sorted(word for word in own.keys() - weights.keys() if id(own[word]) not in present)
         shapes = sorted(word for word in weights.keys() & own.keys() if weights[word].shape != own[word].shape)
         for what, names in (("lacks", lacking), ("has the unknown", extra), ("has another shape of", shapes)):
             if names:

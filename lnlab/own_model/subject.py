@@ -62,11 +62,11 @@ class Subject:
         if both := next((site for site in points if site in paths), None):
             what = f"'{paths[both]}' in sites= and '{points[both]}' in stream= have one address"
             refuse(what, "call the tensor of the parameter something else")
-        given = mask  # of the user's: an error in it is one line, as in a loss
+        user_mask = mask  # of the user's: an error in it is one line, as in a loss
 
         def guarded_mask(batch: Any) -> Any:
             with guarded("the mask of a batch", "call mask(batch) without lnlab: it fails there, too"):
-                return None if given is None else given(batch)
+                return None if user_mask is None else user_mask(batch)
 
         return cls(
             module=module,

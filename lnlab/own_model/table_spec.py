@@ -125,18 +125,18 @@ def read_table_spec(path: Path) -> TableSpec:
     ]
     if problems:
         raise SpecError(*problems)
-    given: Any = document.data["results"]
-    if not isinstance(given, Mapping):
+    written: Any = document.data["results"]
+    if not isinstance(written, Mapping):
         remedy = "write {kind: table, files: [runs.csv], seed: seed, axes: [...]}"
         raise SpecError(Issue("wrong-type", document.where(("results",)), "is no mapping", remedy))
     try:
-        source = TableSource.model_validate(dict(given))
+        source = TableSource.model_validate(dict(written))
     except ValidationError as error:
-        found = parameter_issues(error, given, TableSource.model_fields, "results")
+        flaws = parameter_issues(error, written, TableSource.model_fields, "results")
         raise SpecError(
             *(
                 replace(issue, place=document.where(("results", *issue.path), key=issue.code == "unknown-key"))
-                for issue in found
+                for issue in flaws
             )
         ) from error
     patterns = [source.files] if isinstance(source.files, str) else source.files

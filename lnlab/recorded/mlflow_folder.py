@@ -27,8 +27,8 @@ _LARGEST_METRIC = 1 << 28
 
 def mlflow_runs(folder: Path) -> list[Path]:
     """The folders of runs at or below a folder, of those that were not deleted."""
-    found = (path.parent for path in sorted(folder.rglob("meta.yaml")) if (path.parent / "metrics").is_dir())
-    return [run for run in found if ".trash" not in run.relative_to(folder).parts]
+    folders = (path.parent for path in sorted(folder.rglob("meta.yaml")) if (path.parent / "metrics").is_dir())
+    return [run for run in folders if ".trash" not in run.relative_to(folder).parts]
 
 
 def read_mlflow_run(folder: Path) -> TrackedFolder | None:

@@ -63,7 +63,7 @@ def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
     Raises:
         LabError: one matches nothing.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for pattern in patterns:
         path = folder / pattern
         # A file may have brackets in its name.
@@ -72,8 +72,8 @@ def matching(patterns: Iterable[str | Path], folder: Path) -> list[Path]:
             raise LabError(
                 Issue("not-found", "", f"no file matches '{pattern}'", "name files from the folder of the spec")
             )
-        found += names
-    return list(dict.fromkeys(found))
+        paths += names
+    return list(dict.fromkeys(paths))
 
 
 def read_tables(
@@ -129,8 +129,8 @@ def read_tables(
 
 
 def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
-    if found := mlflow_runs(folder):
-        yield from (run for path in found if (run := read_mlflow_run(path)) is not None)
+    if run_folders := mlflow_runs(folder):
+        yield from (run for path in run_folders if (run := read_mlflow_run(path)) is not None)
         return
     holding = event_folders(folder)
     if not holding:
@@ -160,9 +160,9 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
 def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.DataFrame:
     """Rows with what the names of their runs say: of the columns of an exported chart, else of the file."""
     of_chart = [
-        (column, found[1], found[2])
+        (column, match[1], match[2])
         for column in rows.columns
-        if (found := _CHART_COLUMN.fullmatch(column)) and not _BAND.search(column)
+        if (match := _CHART_COLUMN.fullmatch(column)) and not _BAND.search(column)
     ]
     if names is None:
         if of_chart and any(_BAND.search(column) for column in rows.columns):

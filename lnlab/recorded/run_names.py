@@ -57,10 +57,10 @@ class RunNames:
         # The first and the last way to divide the name; where they agree there is no other.
         ways = []
         for field in ("(.+?)", "(.+)"):
-            found = re.fullmatch(field.join(map(re.escape, _FIELD.split(self.pattern)[::2])), name, re.DOTALL)
-            if found is None:
+            match = re.fullmatch(field.join(map(re.escape, _FIELD.split(self.pattern)[::2])), name, re.DOTALL)
+            if match is None:
                 return None
-            ways.append(found.groups())
+            ways.append(match.groups())
         if ways[0] != ways[1]:
             shown = ", or ".join(
                 " and ".join(f"{field} '{text}'" for field, text in zip(self.fields, way, strict=True)) for way in ways

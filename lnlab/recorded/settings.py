@@ -78,7 +78,7 @@ def _shown(values: Mapping[str, Json], path: str) -> str:
 def split_and_quantity(name: str) -> tuple[str, str]:
     """The split and the quantity of a number by its name: ``val_loss`` and ``val/loss`` are the validation loss."""
     for mark in ("/", "_"):
-        beginning, found, rest = name.partition(mark)
-        if found and rest and beginning in SPLIT_OF:
+        beginning, separator, rest = name.partition(mark)
+        if separator and rest and beginning in SPLIT_OF:
             return SPLIT_OF[beginning], rest
     return "train", name

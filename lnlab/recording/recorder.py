@@ -400,11 +400,11 @@ class Recorder:
             # All at once, as each number that is read from a GPU waits for it.
             read = dict(zip(tensors, read_numbers(list(tensors.values())), strict=True))
             blocks = []
-            for name, given in named.items():
+            for name, number in named.items():
                 try:
-                    value = read[name][0] if name in read else float(given)
+                    value = read[name][0] if name in read else float(number)
                 except (TypeError, ValueError):
-                    _refuse("rec", f"'{name}' is {type(given).__name__}", "give a number")
+                    _refuse("rec", f"'{name}' is {type(number).__name__}", "give a number")
                 split, quantity = split_and_quantity(name)
                 blocks.append(_curve(quantity, split, value))
                 if quantity == "loss" and not math.isfinite(value) and self._ended is None:

@@ -138,8 +138,8 @@ class UpdateHooks:
     @torch.no_grad()
     def _after_step(self, optimizer: Optimizer, *_: Any) -> None:
         began = time.perf_counter()
-        found = getattr(optimizer, "found_inf", None)  # a fused step that moved nothing, as a gradient was infinite
-        if found is not None and bool(found):
+        overflow = getattr(optimizer, "found_inf", None)  # a fused step that moved nothing, as a gradient was infinite
+        if overflow is not None and bool(overflow):
             return
         self.count += 1
         due, watched = self._due(self.count), self._watched(self.count)
@@ -164,8 +164,8 @@ class UpdateHooks:
                 update.absent = [
                     p.grad is None for p, a in zip(self._parameters, self._addresses, strict=True) for _ in a.sites
                 ]
-                there = [p if p.grad is None else p.grad for p in self._parameters]
-                update.gradients = self._norms(self._local(there))
+                gradients = [p if p.grad is None else p.grad for p in self._parameters]
+                update.gradients = self._norms(self._local(gradients))
             self._waiting.append(update)
         self._seen = {}
         self.seconds += time.perf_counter() - began
