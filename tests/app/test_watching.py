@@ -20,17 +20,15 @@ from lnlab.store.records.records import StoreReader
 from lnlab.store.running_work import PlanWatch
 from lnlab.store.store import Store
 from lnlab.tables import LivePoint
+from tests.toy_specs import toy_spec
 
-TRAINING = """\
-lnlab: 2
-title: Runs that take a while
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-optimizer: {kind: adam, lr: 3e-3}
-train: {steps: 100000, evaluate: {every: 50000}}
-seeds: 2
-"""
+TRAINING = toy_spec(
+    title="Runs that take a while",
+    task={"vocabulary": 120, "batch_tokens": 96},
+    optimizer={"lr": 3e-3},
+    train={"steps": 100000, "evaluate": {"every": 50000}},
+    seeds=2,
+)
 
 
 @pytest.mark.parametrize(

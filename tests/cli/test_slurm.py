@@ -19,21 +19,27 @@ from lnlab.app.rounds.units import RunOptions
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
+from tests.toy_specs import toy_spec
 
 FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
-TRAINED = """\
-lnlab: 2
-title: Four runs that take a while
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
-placement: post
-optimizer: {kind: adam, lr: 3e-3}
-schedule: {kind: inverse_sqrt, warmup_steps: 8}
-train: {steps: 40, evaluate: {every: 20}}
-seeds: 4
-claims:
-  - {id: learns, says: The loss falls below 6., kind: bound, of: {quantity: loss, split: train, step: last}, at_most: 6}
-"""
+TRAINED = toy_spec(
+    title="Four runs that take a while",
+    task={"vocabulary": 120, "batch_tokens": 96},
+    model={"dropout": 0.1},
+    optimizer={"lr": 3e-3},
+    schedule={"kind": "inverse_sqrt", "warmup_steps": 8},
+    train={"steps": 40, "evaluate": {"every": 20}},
+    seeds=4,
+    claims=[
+        {
+            "id": "learns",
+            "says": "The loss falls below 6.",
+            "kind": "bound",
+            "of": {"quantity": "loss", "split": "train", "step": "last"},
+            "at_most": 6,
+        }
+    ],
+)
 
 
 @pytest.fixture

@@ -5,24 +5,17 @@ import pytest
 from lnlab.app.request import Request, compile_request
 from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
+from tests.toy_specs import toy_spec
 
-SPEC = """\
-lnlab: 2
-title: A tiny training
-question: Does it run?
-task:
-  {kind: translation, corpus: {kind: toy_german_english, train: 200, validation: 20}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-optimizer: {kind: adam, lr: 0.01}
-train: {steps: 2}
-seeds: 4
-sweep:
-  placements: {placement: [post, pre]}
-probes:
-  - {kind: gradient_norm, at: init, batches: 1}
-report: []
-"""
+SPEC = toy_spec(
+    question="Does it run?",
+    task={"corpus": {"kind": "toy_german_english", "train": 200, "validation": 20}},
+    train={"steps": 2},
+    seeds=4,
+    sweep={"placements": {"placement": ["post", "pre"]}},
+    probes=[{"kind": "gradient_norm", "at": "init", "batches": 1}],
+    report=[],
+)
 
 
 @pytest.fixture(scope="session")

@@ -3,29 +3,26 @@ from pathlib import Path
 import pytest
 
 import lnlab
+from tests.toy_specs import toy_spec
 
-TRAINING = """\
-lnlab: 2
-title: A tiny training
-question: Does it learn?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-optimizer: {kind: adam, lr: 0.01}
-train: {steps: 6, evaluate: {every: 3}}
-seeds: 2
-sweep:
-  - {placement: [post, pre]}
-report: []
-claims:
-  - id: learns
-    says: The training loss falls.
-    role: prediction
-    kind: trend
-    of: {quantity: loss, split: train, placement: post}
-    over: step
-    direction: down
-"""
+TRAINING = toy_spec(
+    question="Does it learn?",
+    train={"steps": 6, "evaluate": {"every": 3}},
+    seeds=2,
+    sweep=[{"placement": ["post", "pre"]}],
+    report=[],
+    claims=[
+        {
+            "id": "learns",
+            "says": "The training loss falls.",
+            "role": "prediction",
+            "kind": "trend",
+            "of": {"quantity": "loss", "split": "train", "placement": "post"},
+            "over": "step",
+            "direction": "down",
+        }
+    ],
+)
 
 
 @pytest.fixture(scope="session")
