@@ -53,6 +53,15 @@ def test_help_loads_nothing_heavy(python):
     assert json.loads(said.out.splitlines()[-1]) == []
 
 
+def test_a_list_loads_nothing_that_computes_or_draws(python):
+    probe = (
+        "import sys\nfrom lnlab.cli import main\ncode = main(['list', 'norm'])\n"
+        "print({'altair', 'scipy.special', 'scipy.stats'} & set(sys.modules), file=sys.stderr)\nsys.exit(code)"
+    )
+    done = python(probe)
+    assert (done.code, done.err.strip()) == (0, "set()")
+
+
 def test_without_a_command_the_help_is_shown(lnlab):
     said = lnlab()
     assert said.code == 0

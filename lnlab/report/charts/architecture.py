@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Literal
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
@@ -127,11 +126,11 @@ def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -
     return vega_lite(alt.layer(*layers).properties(width=_WIDTH, height=_ROW * (rows + 1)))
 
 
-def _x(field: str, scale: alt.Scale) -> alt.X:
+def _x(field: str, scale: "alt.Scale") -> "alt.X":
     return alt.X(f"{field}:Q", scale=scale, axis=None)
 
 
-def _y(field: str, scale: alt.Scale) -> alt.Y:
+def _y(field: str, scale: "alt.Scale") -> "alt.Y":
     return alt.Y(f"{field}:Q", scale=scale, axis=None)
 
 
@@ -149,7 +148,7 @@ def _side(edge: GraphEdge) -> int:
     return (edge.effect.column > edge.cause.column) - (edge.effect.column < edge.cause.column)
 
 
-def _labels(edges: Sequence[GraphEdge], x: alt.Scale, y: alt.Scale) -> Iterator[Any]:
+def _labels(edges: Sequence[GraphEdge], x: "alt.Scale", y: "alt.Scale") -> Iterator[Any]:
     """Beside the end of each arrow its number and its two verdicts, on the side on which no other arrow ends."""
     on_the_left = set()
     for edge in edges:  # an arrow from the left, unless another one ends there

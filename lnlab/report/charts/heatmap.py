@@ -6,9 +6,8 @@ The scale is even to the eye, so that equal differences look equal, and dark is 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import HEATMAP_COLOURS
@@ -25,7 +24,7 @@ class HeatmapAxis:
     last: int
 
     @property
-    def scale(self) -> alt.Scale:
+    def scale(self) -> "alt.Scale":
         """A band for each place, without gaps."""
         return alt.Scale(domain=list(range(self.first, self.last + 1)), padding=0)
 
@@ -64,5 +63,5 @@ def heatmap_chart(
     return {**vega_lite(chart), "usermeta": {"square": True}}
 
 
-def _axis(places: HeatmapAxis) -> alt.Axis:
+def _axis(places: HeatmapAxis) -> "alt.Axis":
     return alt.Axis(title=places.title, values=places.ticks, labelAngle=0, grid=False)

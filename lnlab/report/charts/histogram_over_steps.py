@@ -7,9 +7,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.rounding import rounded
@@ -18,7 +17,6 @@ from lnlab.report.words.control_characters import without_control_characters
 from lnlab.report.words.wording import format_number
 
 _WIDTH, _HEIGHT, _GAP, _COLUMNS = 780, 280, 28, 3
-_STEPS = alt.Axis(title="training step t", labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
 _MEDIAN_COLOUR = "#D55E00"
 
 
@@ -43,7 +41,8 @@ def histogram_chart(
     colour = alt.Color(
         "estimate:Q", scale=alt.Scale(range=list(HEATMAP_COLOURS), domain=stops, interpolate="lab"), legend=legend
     )
-    x = alt.X("x:O", axis=_STEPS, scale=alt.Scale(padding=0))
+    steps = alt.Axis(title="training step t", labelAngle=0, labelOverlap=True, labelSeparation=6, grid=False)
+    x = alt.X("x:O", axis=steps, scale=alt.Scale(padding=0))
     y_scale = alt.Scale(domain=[rows[0], rows[1] + 1], nice=False, zero=False)
     # ticks at about six powers of ten, at their places as the drawing has them
     low, high = (octaves * row * math.log10(2) for row in (rows[0], rows[1] + 1))

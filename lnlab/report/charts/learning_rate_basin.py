@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.training_curves import CROSS_PATH

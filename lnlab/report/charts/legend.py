@@ -7,8 +7,7 @@ scale that nothing but the legend reads: marks on the lines have their shape by 
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.theme import SeriesStyle
 
 _HALF_LENGTH, _HALF_WIDTH, _RADIUS = 18.0, 1.1, 5.0
@@ -49,13 +48,13 @@ def series_legend(style: SeriesStyle) -> dict[str, Any] | None:
     }
 
 
-def series_colour(style: SeriesStyle) -> alt.Color:
+def series_colour(style: SeriesStyle) -> "alt.Color":
     """The colour of each series, with the legend."""
     scale = {"domain": list(style.series), "range": list(style.colours)}
     return alt.Color("series:N", scale=scale, legend=series_legend(style))
 
 
-def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True) -> alt.Shape:
+def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True) -> "alt.Shape":
     """What an invisible layer carries for the legend: each series' line and mark as a path.
 
     Args:
@@ -70,7 +69,7 @@ def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True)
     return alt.Shape("series:N", scale={"domain": list(style.series), "range": paths}, legend=series_legend(style))
 
 
-def mark_shape(style: SeriesStyle) -> alt.ShapeValue:
+def mark_shape(style: SeriesStyle) -> "alt.ShapeValue":
     """The shape of the marks of each series, without a scale and so without a legend of its own."""
     conditions = [
         {"test": f"datum.series === {quoted(name)}", "value": shape}

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.panels import side_by_side
@@ -191,11 +190,11 @@ def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
     return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style))
 
 
-def _x(field: str, x: Axis) -> alt.X:
+def _x(field: str, x: Axis) -> "alt.X":
     return alt.X(f"{field}:Q", scale=x.scale, axis=x.axis)
 
 
-def _y(field: str, y: Axis) -> alt.Y:
+def _y(field: str, y: Axis) -> "alt.Y":
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
@@ -214,7 +213,7 @@ def _legend_layer(base: Any, style: SeriesStyle, *, marks: bool = True) -> list[
     return [base.mark_point(opacity=0, size=1).encode(y=alt.Y("estimate:Q"), shape=legend_shape(style, marks=marks))]
 
 
-def _tips(x: Axis | None, *fields: str) -> list[alt.Tooltip]:
+def _tips(x: Axis | None, *fields: str) -> "list[alt.Tooltip]":
     # "layer l" will do in a tip, without "(1 = next to the input)"
     at = [] if x is None else [alt.Tooltip("x:Q", title=x.title.partition(" (")[0], format="~r")]
     numbers = [alt.Tooltip(f"{name}:Q", title=name, format=".3~r") for name in fields]

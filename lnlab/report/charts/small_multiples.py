@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR, colour_ramp
@@ -18,7 +17,6 @@ NOTE_BREAK, _NOTE_LINE = "; ", 12
 """Between two lines of a note, and from one to the next."""
 _X_DOMAIN = (-0.03, 1.16)
 """From the first place, 0, to the last, 1, with room for the name of a line at its end."""
-_POINTS = alt.NamedData("points")
 
 
 def small_multiples_chart(
@@ -42,7 +40,8 @@ def small_multiples_chart(
     x_axis = alt.Axis(
         values=[0, 1], labelExpr="datum.value ? 'last' : 'first'", title=None, ticks=True, labelFlush=True
     )
-    base: Any = alt.Chart(_POINTS).encode(
+    points = alt.NamedData("points")  # one object: Altair writes data once that its layers share
+    base: Any = alt.Chart(points).encode(
         x=alt.X("x:Q", scale=alt.Scale(domain=list(_X_DOMAIN), nice=False), axis=x_axis),
         y=alt.Y("estimate:Q", scale=y.scale, axis=replace(y, title="").axis),
         color=alt.Color("series:N", scale=scale, legend=legend),
@@ -77,12 +76,12 @@ def small_multiples_chart(
             notes_at.setdefault(height, {})[of_panel] = words
     for height, of_panels in sorted(notes_at.items()):
         words = f"({json.dumps(of_panels, ensure_ascii=False, sort_keys=True)})[datum.panel]"
-        noted = alt.Chart(_POINTS).transform_aggregate(groupby=["panel"]).transform_calculate(note=words)
+        noted = alt.Chart(points).transform_aggregate(groupby=["panel"]).transform_calculate(note=words)
         text = noted.transform_filter("isValid(datum.note)").mark_text(
             align="right", baseline="bottom", color=MUTED_COLOUR, fontSize=10.5, fontStyle="italic"
         )
         layers.append(text.encode(x=alt.datum(_X_DOMAIN[1]), y=alt.value(height), text=alt.Text("note:N")))
-    panel = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, data=_POINTS)
+    panel = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, data=points)
     header = alt.Header(labelAnchor="start", labelExpr="split(datum.value, ', ')", labelPadding=6, labelFontSize=12)
     facet = alt.Facet("panel:N", sort=list(panels), title=None, header=header)
     title = alt.TitleParams(

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.vega_lite import vega_lite
@@ -153,7 +152,7 @@ def _base(data: Any, x: Axis, style: SeriesStyle) -> Any:
     return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=series_colour(style))
 
 
-def _dashes(splits: Sequence[str], style: SeriesStyle) -> alt.StrokeDash:
+def _dashes(splits: Sequence[str], style: SeriesStyle) -> "alt.StrokeDash":
     """By split, where there are several; else by series."""
     if not splits:
         scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
@@ -163,7 +162,7 @@ def _dashes(splits: Sequence[str], style: SeriesStyle) -> alt.StrokeDash:
     return alt.StrokeDash("panel:N", scale=scale, legend=dash_legend)
 
 
-def _y(field: str, y: Axis) -> alt.Y:
+def _y(field: str, y: Axis) -> "alt.Y":
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 

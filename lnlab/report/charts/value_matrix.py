@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-import altair as alt
-
 from lnlab.keys import Json
+from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.legend import quoted
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR
