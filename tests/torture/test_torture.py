@@ -11,8 +11,6 @@ BY_NIGHT = (
     "killed after it",  # at the calls before which others are killed: a call later
     "input or output error (EIO), after half a write",  # both are refused as ENOSPC is, with another number
     "quota exceeded (EDQUOT)",
-    "a key with a letter lost or exchanged",  # tests/compile/test_any_spec.py stands for both
-    "a value of another type, range, word or form",
 )
 """Faults that only ``make torture`` injects: each goes the way of another one of the suite."""
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
