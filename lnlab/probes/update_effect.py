@@ -92,21 +92,23 @@ def _change_of_any_model(
 
     parameters = dict(model.named_parameters())
     read = state.batches(batches, split)
+    now: dict[str, Tensor] = {}
     hook = model.module.register_forward_hook(keep)
     try:
         with evaluating(model), torch.no_grad():
             for batch in read:
                 state.task.loss(model, batch)
-            now = {name: parameters[name].clone() for name in update}
+            now |= {name: parameters[name].clone() for name in update}
             for name, delta in update.items():
                 parameters[name].sub_(delta)
             for batch in read:
                 state.task.loss(model, batch)
-            # Copied, as adding the update again would round.
-            for name, x in now.items():
-                parameters[name].copy_(x)
     finally:
         hook.remove()
+        # Copied, as adding the update again would round; and whatever stopped a loss, the model is the user's.
+        with torch.no_grad():
+            for name, x in now.items():
+                parameters[name].copy_(x)
     after, before = returned[: len(returned) // 2], returned[len(returned) // 2 :]
     if not after or any(x.dim() < 2 or x.shape != y.shape for x, y in zip(after, before, strict=True)):
         what = "update_effect needs a model that returns (batch, ..., width), the same for the same batch"

@@ -2,12 +2,13 @@
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from lnlab.errors import LabError
-from lnlab.probes.update_effect import update_effect
+from lnlab.probes.update_effect import _change_of_any_model, update_effect
 
 STACKS = ("encoder", "decoder")
 
@@ -66,3 +67,25 @@ def test_without_an_update_nothing_is_amplified_and_none_can_be_asked_for(state,
     assert not values(rows, "update_amplification")
     with pytest.raises(LabError, match="asks for the last update"):
         list(update_effect(state("post")))
+
+
+def test_a_loss_that_fails_after_the_update_was_taken_back_leaves_the_weights():
+    torch.manual_seed(0)
+    model = torch.nn.Module()
+    model.module = torch.nn.Linear(3, 3)
+    weights = {name: p.detach().clone() for name, p in model.named_parameters()}
+    calls = []
+
+    def loss(made, batch):
+        calls.append(made.module(batch))
+        if len(calls) == 2:
+            raise RuntimeError("out of memory")
+
+    state = SimpleNamespace(batches=lambda _number, _split: [torch.ones(2, 3)], task=SimpleNamespace(loss=loss))
+    update = {name: torch.full_like(p, 0.1) for name, p in weights.items()}
+    with pytest.raises(RuntimeError, match="out of memory"):
+        list(_change_of_any_model(state, model, update, 1, "validation"))
+    assert not torch.equal(*calls)
+    for name, p in model.named_parameters():
+        assert torch.equal(p, weights[name])
+    assert not model.module._forward_hooks
