@@ -287,7 +287,10 @@ def run(
 
 @contextmanager
 def _packing(store: "Store", summary: RunSummary) -> Iterator[None]:
-    """Pack new units in the background of the block. If the block fails, packing is not waited for."""
+    """Pack new units, many small files into a few large ones, in a thread that runs beside the block.
+
+    On leaving, the thread is waited for, unless the block failed.
+    """
 
     def pack() -> None:
         with suppress(StoreError):  # a convenience: the results are complete without it

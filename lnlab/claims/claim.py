@@ -176,7 +176,7 @@ def judge_all(
     """The verdicts of claims, in order. A claim that no rows could answer is ill-posed and stops no other.
 
     Args:
-        declared: claims, as for ``judge``; those about verdicts of others are judged last.
+        declared: claims, as for ``judge_claim``; those about verdicts of others are judged last.
         results: what the experiment measured.
         locate: puts the file, line and column in front of where a problem lies.
         known: verdicts of other claims of the experiment.
@@ -209,9 +209,14 @@ def judge_all(
 
 
 def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
-    """The number of a look where the sizes of all looks are declared, and why this one is none of them, if so.
+    """The number of a look, and why it is too early for one, or "".
 
     A declared size that was skipped counts as looked at.
+
+    Args:
+        claim: its ``looks`` may declare the numbers of seeds at which it is judged.
+        n: seeds judged now.
+        number: of the look as the book counts it; it holds where no sizes are declared.
     """
     sizes = claim.get("looks")
     if not isinstance(sizes, list | tuple):
@@ -249,10 +254,17 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
 def _judged_at(
     where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int
 ) -> tuple[Claim, Finding, str]:
-    """Judge a claim, or what one requires, that stands at ``where``.
+    """Judge a claim, or a test that a claim requires.
+
+    Args:
+        where: its path in the spec, with which the places of all issues begin.
+        claim: the claim, or the test as a claim.
+        results: of the seeds that the claim names, as ``results_of_claim``; a test has the seeds of its claim.
+        verdicts: of other claims of the experiment, for a claim that is about them.
+        look: number of this look at the criterion.
 
     Returns:
-        The claim with the reference that it compares with, its finding, and its scope in words.
+        The claim with its reference filled in, its finding, and its scope in words.
 
     Raises:
         LabError: as ``judge_claim``, at paths below ``where``.
@@ -296,6 +308,12 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
 def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Finding:
     """What the kind of a claim finds at a look, whatever the claim requires.
 
+    Args:
+        claim: the claim with its reference filled in.
+        results: of the seeds that the claim names, as ``results_of_claim``.
+        verdicts: of other claims of the experiment, for a claim that is about them.
+        look: number of this look at the criterion.
+
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
     """
@@ -319,7 +337,7 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
 
 
 def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look: int) -> Finding:
-    """A finding with what it was judged by: its level and all that the claim declares."""
+    """A finding with its look and level filled in, and what the claim declares: law, margin and estimand."""
     facts = claims[claim["kind"]].facts
     return replace(
         finding,
@@ -334,7 +352,10 @@ def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look:
 
 
 def _unmet_requirement(claim: Claim, results: Results, look: int) -> Finding | None:
-    """Return the finding of a claim whose requirements do not all hold, or None."""
+    """Return the finding of a claim whose requirements do not all hold, or None.
+
+    ``results`` are those of the claim's seeds: its requirements are judged on the same.
+    """
     for number, required in enumerate(claim.get("requires") or (), 1):
         test = {"id": claim["id"], "looks": claim.get("looks"), **required}
         verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look))

@@ -50,7 +50,13 @@ def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:
-    """The scope of a claim in words, with what an expression leaves out. Empty for one that reads no rows."""
+    """The scope of a claim in words, with what an expression leaves out. Empty for one that reads no rows.
+
+    Args:
+        claim: the claim.
+        results: of the seeds that the claim names, as ``results_of_claim``.
+        seeds: how many of them were judged.
+    """
     if not (selections := selections_of_claim(claim)):
         return ""
     over = claim.get("over")

@@ -109,6 +109,7 @@ def decision_p_value(verdict: Verdict) -> float:
         p_values = [_student_p(verdict, edge) for edge in edges]
     # inside, both edges are cleared; outside, the nearer one
     p = max(p_values) if verdict.verdict == "supported" else min(p_values)
+    # The verdict was decided at its level: a larger p comes from the rounding of what is stored.
     return min(p, verdict.level)
 
 

@@ -128,7 +128,10 @@ def resolve_sweep(
 
 
 def _first_of_values(sweep: ResolvedSweep, sweep_points: Iterable[SweepPoint], limit: int) -> Iterator[SweepPoint]:
-    """The first points, and of the others those that show a value of an axis which none before them shows."""
+    """The first ``limit`` points, and later ones that show a value of an axis for the first time.
+
+    Sets ``sweep.cut`` where a point is left out, or may be.
+    """
     seen = set[tuple[int, int, int]]()
     for count, point in enumerate(sweep_points):
         values = {(point.grid_number, axis, value) for axis, value in enumerate(point.chosen)}

@@ -77,7 +77,7 @@ def _fingerprint(roots: Roots, choice: Choice) -> str:
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    """Return the file that joins the key by its content; one with a pinned checksum does not."""
+    """Return the file whose content is part of the key: none where the checksum is pinned, as that stands for it."""
     agreement = str(choice["agreement"])
     path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
     return [path] if path else []

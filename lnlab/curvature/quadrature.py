@@ -60,8 +60,8 @@ def wasserstein_distance(one: Quadrature, other: Quadrature) -> float:
 def measure_converged(tolerance: float, back: int = 5) -> Until:
     """Make the ``until`` of ``lanczos`` that ends a run once its measure has converged.
 
-    It has if the last ``back`` steps moved it by at most ``tolerance`` times its range, in Wasserstein distance, and
-    either end of it is an eigenvalue to within as much.
+    It has converged if two things are at most ``tolerance`` times its range: the Wasserstein distance from the measure
+    ``back`` steps earlier, and the distance from both of its ends to the nearest eigenvalue.
     """
 
     def until(run: Tridiagonal) -> bool:

@@ -44,7 +44,7 @@ def serve(channel: Connection, initialize: Callable[[], None]) -> None:
 
 
 def _answer(content: bytes) -> memoryview:
-    """Do a task; how it ended, as bytes that can be read."""
+    """Do a task and return how it ended, pickled: with its answer, or with the error that it raised."""
     try:
         task, argument = ForkingPickler.loads(content)
         return ForkingPickler.dumps((_ANSWERED, task(argument)))
@@ -54,6 +54,7 @@ def _answer(content: bytes) -> memoryview:
             answer = ForkingPickler.dumps((_RAISED, error))
             ForkingPickler.loads(answer)  # some errors can be pickled and not be read
         except Exception:
+            # No such error may end the worker, which would be taken for a death by the task.
             answer = ForkingPickler.dumps((_RAISED, RuntimeError(repr(error))))
         return answer
 
@@ -109,6 +110,7 @@ class ProcessWorker:
         self._end()
 
     def _call(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> Any:
+        """Have the process do a task and return its answer; one that died before the task began is started again."""
         content = bytes(ForkingPickler.dumps((task, argument)))
         code: int | None = None
         for _ in range(MOST_STARTS):
@@ -117,29 +119,30 @@ class ProcessWorker:
                 channel.send_bytes(content)
             begun: float | None = None
             while True:
+                # The start of a process, with its imports, does not count as time of the task.
                 left = None if begun is None or timeout is None else max(0.0, begun + timeout - time.monotonic())
                 if not wait([channel, process.sentinel], left):
                     process.kill()
                     self._end()
                     raise TimeoutError
                 try:
-                    if not channel.poll():
+                    if not channel.poll():  # the process ended and has sent nothing before
                         raise EOFError
                     kind, value = ForkingPickler.loads(channel.recv_bytes())
                 except (EOFError, OSError):
                     code = self._end()
                     if begun is not None:
                         raise WorkerDied(code) from None
-                    break
+                    break  # the task had not begun: try it in another process
                 if kind == _ANSWERED:
                     return value
                 if kind == _RAISED:
                     raise value
-                begun = time.monotonic()
+                begun = time.monotonic()  # _BEGUN is the one kind that is left
         raise WorkerDied(code)
 
     def _running(self) -> tuple[BaseProcess, Connection]:
-        """The process, started if there is none, and the channel to it."""
+        """Return the process and the channel to it, once one is started where there was none."""
         with self._lock:
             if self._stopped:
                 raise BrokenProcessPool("the workers were stopped")
@@ -161,7 +164,10 @@ class ProcessWorker:
             return process, channel
 
     def _end(self) -> int | None:
-        """Wait for the end of the process, or have it end by closing its channel; its exit code."""
+        """Close the channel, which ends an idle process, wait for its end, and return its exit code.
+
+        One that goes on is killed. None: there was no process.
+        """
         with self._lock:
             process, channel, self._process, self._channel = self._process, self._channel, None, None
         if channel is not None:

@@ -19,7 +19,7 @@ Through = Literal["both", "forward", "backward"]
 def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[None]:
     """Inside, ``change(x)`` replaces every x that ``where`` selects; both (batch, length, width).
 
-    Where several act on one activation, the first that was entered comes first.
+    Where several interventions act on one activation, the one that was entered first changes it first.
 
     Raises:
         LabError: ``where`` selects nothing, or an activation that passes no module of its own.
@@ -42,10 +42,11 @@ def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[N
         yield
 
 
-def factors(x: Tensor, factor: Tensor | float, through: Through) -> Tensor:
+def scaled(x: Tensor, factor: Tensor | float, through: Through) -> Tensor:
     """``factor · x`` as a value, as a derivative, or as both; what is not scaled has the factor 1.
 
-    x - x is 0, so that both factors are exact, whichever way and however often it is differentiated.
+    The second term is 0 in value and carries the derivative alone. Both factors are therefore exact, in forward and
+    backward mode and for derivatives of any order.
     """
     fixed = x.detach()
     value = fixed if through == "backward" else factor * fixed

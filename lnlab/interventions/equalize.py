@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from lnlab.interventions.activations import Through, factors, replaced
+from lnlab.interventions.activations import Through, replaced, scaled
 from lnlab.interventions.intervention import interventions
 from lnlab.interventions.where import Activations
 
@@ -27,7 +27,7 @@ def equalize(
     ``through: forward`` leaves the gradient as it is, and so cuts the shrinkage of a layer norm that follows;
     ``backward`` scales the gradient alone. A token whose coordinates are all alike stays as it is.
     """
-    with replaced(model, where, lambda x: factors(x, inverse_sigma(x), through)):
+    with replaced(model, where, lambda x: scaled(x, inverse_sigma(x), through)):
         yield
 
 

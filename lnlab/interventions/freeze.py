@@ -19,5 +19,6 @@ def freeze(model: nn.Module, optimizer: Optimizer | None, *, where: Weights) -> 
     Neither weight decay nor momentum moves them, and what an optimizer remembers of them stays as it was. Probes see
     their gradients all the same.
     """
+    # fromkeys gives every chosen weight None, which stands for no gradient: optimizers skip a weight without one.
     with transformed_gradients(optimizer, selected_weights(model, where), dict.fromkeys):
         yield

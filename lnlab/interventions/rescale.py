@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from torch import nn
 from torch.optim import Optimizer
 
-from lnlab.interventions.activations import Through, factors, replaced
+from lnlab.interventions.activations import Through, replaced, scaled
 from lnlab.interventions.intervention import interventions
 from lnlab.interventions.where import Activations
 
@@ -21,5 +21,5 @@ def rescale(
     ``through: forward`` scales the value and leaves the gradient; ``backward`` scales the gradient and leaves every
     value, and with the factor 0 it detaches: no gradient goes back through the site.
     """
-    with replaced(model, where, lambda x: factors(x, factor, through)):
+    with replaced(model, where, lambda x: scaled(x, factor, through)):
         yield

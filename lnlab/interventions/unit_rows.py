@@ -20,6 +20,7 @@ def unit_rows(model: nn.Module, optimizer: Optimizer | None) -> Iterator[None]:
     """
 
     def before() -> Callable[[], None]:
+        # There is nothing to do ahead of a step: rows are rescaled after it.
         return lambda: to_unit_rows(model)
 
     with around_steps(require_optimizer(optimizer), before):

@@ -38,10 +38,10 @@ def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Paramete
 
 
 def require_optimizer(optimizer: Optimizer | None) -> Optimizer:
-    """The optimizer.
+    """Return the optimizer, so that an intervention on the update can act.
 
     Raises:
-        LabError: there is none.
+        LabError: there is none, as in a run without training.
     """
     if optimizer is None:
         what = "acts on the update, and there is no optimizer that makes one"
@@ -53,7 +53,7 @@ def require_optimizer(optimizer: Optimizer | None) -> Optimizer:
 
 @contextmanager
 def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]]) -> Iterator[None]:
-    """Inside, ``before()`` is called ahead of each step, and what it returns after it."""
+    """Inside, ``before()`` is called ahead of each step of the optimizer, and the function that it returns after it."""
     undo: list[Callable[[], None]] = []
     with ExitStack() as hooks:
         hooks.callback(optimizer.register_step_pre_hook(lambda *_: undo.append(before())).remove)
@@ -63,9 +63,10 @@ def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]])
 
 @contextmanager
 def scaled_rates(optimizer: Optimizer, factors: Mapping[nn.Parameter, float]) -> Iterator[None]:
-    """Inside, each step has these parameters' rates times their factors, to the last bit as groups of their own have.
+    """Inside, each step multiplies the rates of these parameters by their factors.
 
-    For the time of a step each group is as many as its parameters have factors; one that is left out has 1.
+    For the time of a step, each parameter group is divided into one group for each factor, so that numbers are those
+    of separate groups to the last bit. A parameter without a factor has 1.
     """
 
     def before() -> Callable[[], None]:
@@ -95,6 +96,7 @@ def transformed_gradients(
 ) -> Iterator[None]:
     """Inside, the optimizer sees ``change(gradients)`` in place of the gradients of these weights.
 
+    For the time of a step, ``change`` replaces their ``.grad``; after it the true gradients are back.
     None stands for no gradient: a weight without one does not move, and the optimizer's state of it stays as it is.
     """
 

@@ -82,7 +82,7 @@ class _Profile:
             hooks.callback(placement.register_forward_pre_hook(enter).remove)
 
     def _through(self, f: Sublayer, x: Tensor) -> Tensor:
-        """The branch f(x); its variance and that of the scaled skip make the next omega."""
+        """Return the branch f(x), and set the next omega from the variances of the branch and of the scaled skip."""
         branch = f(x)
         omega = self.omegas[self.done]
         self.done += 1
@@ -91,5 +91,5 @@ class _Profile:
         return branch
 
     def _variance(self, x: Tensor) -> Tensor:
-        """Over every coordinate of every token, (batch, length, width) -> (), float64."""
+        """Variance over every coordinate of every token, padding left out: (batch, length, width) -> (), float64."""
         return x[self.present].double().var(correction=0)

@@ -56,7 +56,8 @@ class BatchNorm(Pooled):
 
     @torch.no_grad()
     def _update_running(self, mean: Tensor, variance: Tensor, number: Tensor) -> None:
-        """A batch of one token has no unbiased variance: it moves the running one as a variance of zero."""
+        """Move the running mean and variance towards those of a batch with ``number`` tokens."""
+        # A batch of one token has no unbiased variance. Its biased one, zero, counts.
         unbiased = variance * (number / (number - 1).clamp(min=1))
         self.running_mean.lerp_(mean.flatten(), self.momentum)
         self.running_var.lerp_(unbiased.flatten(), self.momentum)
@@ -130,9 +131,10 @@ _TORCHS_FORWARDS = {kind.forward for kind in (nn.BatchNorm1d, nn.SyncBatchNorm, 
 
 
 def _train_alone(norm: nn.Module, restored: ExitStack) -> None:
-    """Put a norm with a forward pass of its own, which is not known, into training mode for a while.
+    """Put a norm into training mode until ``restored`` is closed, and then give it its buffers and its mode back.
 
-    ``observed`` tells those who copy a model for evaluation to leave that mode.
+    It is for norms whose forward pass lnlab does not know: training mode is then the only way to the statistics of the
+    batch. The attribute ``observed``, set meanwhile, tells code that copies a model for evaluation to leave that mode.
     """
     kept = [(buffer, buffer.clone()) for buffer in norm._buffers.values() if buffer is not None]
     training = norm.training

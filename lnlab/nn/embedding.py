@@ -91,5 +91,5 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def _sinusoids_like(length: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """The same in another number format and on another device, which need not have float64."""
+    """``sinusoids`` in another number format and on another device, which need not have float64; cached, too."""
     return sinusoids(length, width).to(device, dtype)

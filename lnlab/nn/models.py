@@ -122,6 +122,7 @@ class EncoderDecoder(nn.Module):
             linear=linear,
             feed_forward=feed_forward,
         )
+        # Each stack is told the depth of the other: DeepNorm's constants depend on both.
         self.encoder = Stack("encoder", encoder, decoder.layers, shape)
         self.decoder = Stack("decoder", decoder, encoder.layers, shape)
         self.output = Output(size, d_model, fix_norm=fix_norm)

@@ -70,18 +70,18 @@ class NGPT(nn.Module):
         self.gate = nn.ParameterList(torch.full((at.width,), 1 / self.root) for _ in range(at.sublayers))
 
     def step_of(self, sublayer: int) -> Tensor:
-        """|α|, (width,)."""
+        """|α| of a sublayer, by its number from 0: (width,)."""
         stored: Tensor = self.gate[sublayer]
         return (stored * (self.first * self.root)).abs()
 
     @property
     def step(self) -> Tensor:
-        """That of the first sublayer."""
+        """|α| of the first sublayer: (width,)."""
         return self.step_of(0)
 
     @property
     def rest(self) -> Tensor:
-        """1 less that."""
+        """``1 - |α|`` of the first sublayer, the share of the stream that stays: (width,)."""
         return 1 - self.step
 
     def forward(self, x: Tensor, *sublayers: Sublayer) -> Tensor:

@@ -61,11 +61,14 @@ class RotaryAttention(DotProductAttention):
         self.norms = nn.ModuleDict({name: nn.RMSNorm(widths[name], eps) for name in names})
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Turned by their positions."""
+        """Queries and keys (batch, heads, length, width / heads), rotated by their positions."""
         return self.turned(q), self.turned(k)
 
     def in_heads(self, name: str, x: Tensor) -> Tensor:
-        """As of any attention, normed where they are to be; a key and a value come once for each head they serve."""
+        """Queries, keys or values by head, normed where ``norm`` says so: (batch, heads, length, width / heads).
+
+        Keys and values that serve several heads are repeated for each.
+        """
         projected: Tensor = getattr(self, name)(x)
         norm = self.norms[name] if name in self.norms else None  # noqa: SIM401 - a ModuleDict has no get
         if norm is not None and not self.of_heads:
@@ -77,7 +80,7 @@ class RotaryAttention(DotProductAttention):
         return split if heads == self.heads else split.repeat_interleave(self.heads // heads, dim=1)
 
     def turned(self, t: Tensor) -> Tensor:
-        """Each pair (i, i + d_h/2) by the angle position base^(-2i/d_h)."""
+        """Rotate each pair of coordinates (i, i + d_h/2) by the angle position base^(-2i/d_h)."""
         if self.base is None:
             return t
         half = t.shape[-1] // 2

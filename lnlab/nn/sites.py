@@ -180,7 +180,7 @@ class Stream:
         self.complete_sum(x, normed if name == self.pending else None)
 
     def complete_sum(self, total: Tensor, normed: Tensor | None = None) -> None:
-        """The stream appears again: if a sum is pending, this is it."""
+        """Record ``total`` as the pending sum, if there is one, and as its output, or ``normed`` if that is given."""
         if self.pending is not None:
             self._keep(self.pending, "sum", total)
             self._keep(self.pending, "out", total if normed is None else normed)

@@ -41,23 +41,26 @@ class MomentsOptimizer(Optimizer):
 
 
 def init_moments(memory: Memory, second: Tensor) -> None:
-    """Remember no update, m = 0, and the given v."""
+    """Begin a parameter's memory: no update so far, m = 0, and v = ``second``, which later updates change in place."""
     memory.update(step=0, exp_avg=torch.zeros_like(second), exp_avg_sq=second)
 
 
 def update_first_moment(memory: Memory, gradient: Tensor, group: Group) -> None:
-    """``m <- beta1 m + (1 - beta1) g``."""
+    """``m <- beta1 m + (1 - beta1) g``, in place."""
     memory["exp_avg"].lerp_(gradient, 1 - group["betas"][0])
 
 
 def update_second_moment(memory: Memory, gradient: Tensor, group: Group) -> None:
-    """``v <- beta2 v + (1 - beta2) g²``."""
+    """``v <- beta2 v + (1 - beta2) g²``, in place."""
     beta2 = group["betas"][1]
     memory["exp_avg_sq"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
 
 
 def apply_adam_step(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
-    """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, with the bias of m corrected for ``first`` updates, of v for ``second``."""
+    """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, the parameter in place.
+
+    The bias of m is corrected for ``first`` updates, that of v for ``second``: an optimizer may begin one of them late.
+    """
     beta1, beta2 = group["betas"]
     # eps joins the corrected root, as in torch.optim.Adam; in RAdam it joins sqrt(v) before the correction.
     root = (memory["exp_avg_sq"].sqrt() / (1 - beta2**second) ** 0.5).add_(group["eps"])

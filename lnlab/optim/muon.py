@@ -74,7 +74,7 @@ class Muon(MomentsOptimizer):
             raise LabError(Issue("unsupported", "optimizer", what, remedy))
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """The momentum follows the gradient, and the weights its orthogonal factor."""
+        """Move the momentum towards the gradient, and the weights along the momentum made orthogonal, in place."""
         if not memory:
             memory["momentum_buffer"] = torch.zeros_like(gradient)
         average = memory["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])
@@ -122,23 +122,26 @@ class ByGroup(Optimizer, GradientsElsewhere):
 
     @contextmanager
     def at_gradient_point(self) -> Iterator[None]:
-        """Inside, each part's weights are where it wants its gradient."""
+        """Inside, the weights are those at which each part takes its gradient; on leaving, they are as before.
+
+        A schedule-free optimizer, for one, takes it at other weights than those that it gives.
+        """
         with ExitStack() as points:
-            for part in self._current_parts():
+            for part in self._synchronized_parts():
                 if isinstance(part, GradientsElsewhere):
                     points.enter_context(part.at_gradient_point())
             yield
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Each part updates its own."""
+        """Have each part update its own parameters; returns the loss of ``closure``, if there is one."""
         loss = None if closure is None else torch.enable_grad()(closure)()
-        for part in self._current_parts():
+        for part in self._synchronized_parts():
             part.step()
         return loss
 
-    def _current_parts(self) -> Iterator[Optimizer]:
-        """Both, with this optimizer's groups and state: they may have been restored, or divided for a step."""
+    def _synchronized_parts(self) -> Iterator[Optimizer]:
+        """Give each part this optimizer's groups and state, which may have been restored or divided, and yield it."""
         for hidden, part in self._parts.items():
             part.param_groups = [group for group in self.param_groups if group[HIDDEN] is hidden]
             part.state = self.state

@@ -38,7 +38,7 @@ class ScheduleFree(MomentsOptimizer, GradientsElsewhere):
 
     @contextmanager
     def at_gradient_point(self) -> Iterator[None]:
-        """Inside, weights are y; on leaving, they are x to the last bit."""
+        """Inside, weights are y, where the gradient is taken; on leaving, they are x to the last bit."""
         # A parameter without memory has made no update: z is x, and so is y.
         kept = [(p, p.detach().clone()) for group in self.param_groups for p in group["params"] if self.state.get(p)]
         betas = {id(p): group["betas"][0] for group in self.param_groups for p in group["params"]}

@@ -59,8 +59,8 @@ def runs_of_table(
     if step is not None:
         rows = rows.with_columns(_whole_numbers(rows, step, "step"))
     keys = [*axes, seed]
-    told = [*keys, *([step] if step else [])]
-    measured = list(values or [n for n, k in rows.schema.items() if k.is_numeric() and n not in {*told, status}])
+    identifying = [*keys, *([step] if step else [])]
+    measured = list(values or [n for n, k in rows.schema.items() if k.is_numeric() and n not in {*identifying, status}])
     if not values and step is not None:  # what is the same at every step of every run is a setting
         counts = rows.group_by(keys).agg(pl.col(name).drop_nulls().n_unique() for name in measured)
         measured = [name for name in measured if int(counts[name].max() or 0) > 1]  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def runs_of_table(
         if not rows.schema[name].is_numeric():
             shown = ", ".join(map(str, rows[name].drop_nulls().unique().sort().head(_ROWS_SHOWN)))
             _refuse(f"the column '{name}' has words ({shown})", "name columns with numbers in values=")
-    _refuse_doubles(rows, told, measured)
+    _refuse_doubles(rows, identifying, measured)
     runs = []
     for group in rows.partition_by(keys, maintain_order=True):
         first = group.row(0, named=True)
@@ -123,6 +123,7 @@ def _as_frame(table: Any) -> pl.DataFrame:
 
 
 def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """The column ``name`` as int64, or LabError; ``what`` is the parameter of ``from_frame`` that names it."""
     column = rows[name]
     if column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)
@@ -141,17 +142,21 @@ def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
     return column.cast(pl.Int64).alias(name)
 
 
-def _refuse_doubles(rows: pl.DataFrame, told: Sequence[str], measured: Sequence[str]) -> None:
-    """Refuse two numbers of one column for a run and step; rows that fill one another's gaps are one."""
-    counts = rows.group_by(told, maintain_order=True).agg(pl.col(name).drop_nulls().len() for name in measured)
+def _refuse_doubles(rows: pl.DataFrame, identifying: Sequence[str], measured: Sequence[str]) -> None:
+    """Raise LabError if a measured column has two numbers for one run and step.
+
+    Several rows of one run and step are allowed where each fills gaps of the others. ``identifying`` are the columns
+    that name a run and a step.
+    """
+    counts = rows.group_by(identifying, maintain_order=True).agg(pl.col(name).drop_nulls().len() for name in measured)
     double = counts.filter(pl.any_horizontal(pl.col(name) > 1 for name in measured))
     if double.is_empty():
         return
     first = double.row(0, named=True)
-    cells = [pl.col(name).eq_missing(pl.lit(first[name], rows.schema[name])) for name in told]
+    cells = [pl.col(name).eq_missing(pl.lit(first[name], rows.schema[name])) for name in identifying]
     same = rows.filter(pl.all_horizontal(cells))
-    where = ", ".join(f"{name} {value_label(_plain(first[name]))}" for name in told)
-    others = [name for name in rows.columns if name not in (*told, *measured) and same[name].n_unique() > 1]
+    where = ", ".join(f"{name} {value_label(_plain(first[name]))}" for name in identifying)
+    others = [name for name in rows.columns if name not in (*identifying, *measured) and same[name].n_unique() > 1]
     if others:
         _refuse(f"two rows have {where}, and differ in {others[0]}", "name it in axes=")
     differing = [name for name in measured if same[name].drop_nulls().n_unique() > 1]
@@ -162,7 +167,7 @@ def _refuse_doubles(rows: pl.DataFrame, told: Sequence[str], measured: Sequence[
 
 
 def _plain(value: Any) -> Json:
-    """A value of a cell: a whole number without its point, and nothing for what is missing."""
+    """The value of a cell as JSON has it: 3.0 becomes 3, NaN becomes None, and what is no plain value its text."""
     if isinstance(value, float):
         if math.isnan(value):
             return None

@@ -243,7 +243,11 @@ class PlannedSelection:
         return issues or list(self._issues_of_quantity())[:1]
 
     def _issues_of_quantity(self) -> Iterator[Issue]:
-        """A quantity taken over a path which does not vary here, on a split or at an x that it has not."""
+        """What is wrong with the conditions that the quantity itself rules out.
+
+        These are a path that it is taken over, which must vary and have no condition, a split that it lacks, and an
+        ``x`` at which it has no row.
+        """
         runs, written = self.runs, self.selection.written
 
         def varies(variants: Variants, path: str) -> bool:
@@ -275,7 +279,10 @@ class PlannedSelection:
         return name in self.runs.splits and list(self.runs.quantities or ()).count(name) <= 1
 
     def unpinned(self, claim_axes: Collection[str]) -> str | None:
-        """Why it leaves a number for each of several splits, steps or rules of convergence, or None."""
+        """Return what else has to be pinned, as the quantity has a number for each of several, or None.
+
+        It may be a split, a step or a rule of convergence. ``claim_axes`` are what the claim distinguishes by itself.
+        """
         pinned = {*self.selection.written, *claim_axes}
         for name in self.selection.names:
             if several := [column for column in self.runs.told_by.get(name, ()) if column not in pinned]:

@@ -84,10 +84,11 @@ class Selected:
 
     @cached_property
     def endings(self) -> pl.DataFrame:
-        """The runs, with ``status`` and ``reason`` as the numbers see them that are read of them.
+        """The runs with the ``status`` and ``reason`` that count for the selected quantity.
 
-        A stopped run has the status ``stopped``. For a quantity over a grid of rates a run that diverged is an answer
-        like any other: ``finished``. For one that compares a run with all others, nothing has run until everything has.
+        A run that a rule ended early is ``stopped``. A quantity taken over a grid of rates counts a diverged run as
+        ``finished``: divergence is one of its answers. For a quantity that compares a run with all others, no run has a
+        status until all have ended.
         """
         runs = self.runs
         if "done" in runs.columns:
@@ -108,7 +109,7 @@ class Selected:
 
     @cached_property
     def leading(self) -> pl.DataFrame:
-        """The runs, as ``endings``, that will have a number of their own: of a grid that is taken over, the first."""
+        """The runs, as in ``endings``, that will have a number: of a grid that the quantity is taken over, one."""
         return leading_runs(self.results, self.endings, self.selection.written)
 
     @cached_property
@@ -187,7 +188,11 @@ def runs_with(results: Results, conditions: Conditions, over: str | None = None)
 
 
 def leading_runs(results: Results, runs: pl.DataFrame, conditions: Conditions) -> pl.DataFrame:
-    """The runs that will have a number of their own: of a grid that a quantity is taken over, the first."""
+    """The runs that will have a number of their own.
+
+    A quantity that is taken over a path, a grid of rates for one, has a single number for all runs that differ there
+    alone. Of these the first stands for all.
+    """
     if not (path := quantity_fact(conditions, "over")):
         return runs
     grouped = runs.join(settings_of(results).groups(path), on="variant", how="left", maintain_order="left")
@@ -197,7 +202,8 @@ def leading_runs(results: Results, runs: pl.DataFrame, conditions: Conditions) -
 def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = False) -> pl.DataFrame:
     """Every row of the quantities that a selection names, stored and derived, before any other condition.
 
-    If ``narrowed``, of tables in files only rows that the other conditions may take, as all need not fit in memory.
+    Derived rows are kept in ``results.derived``. With ``narrowed``, rows of tables in files are left out if the other
+    conditions cannot take them: all of them may not fit in memory.
 
     Raises:
         NothingSelected: a quantity is measured against a reference, and there is none.
@@ -233,7 +239,7 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
 
 
 def _conditions_of_files(results: Results, table: str, measured: pl.Expr, selection: Selection) -> list[pl.Expr]:
-    """What all rows meet that a selection takes from a table in files: no others need be held in memory."""
+    """Conditions by which a table in files is read, so that rows that the selection cannot take stay out of memory."""
     conditions = [measured]
     # A key that is absent reads as None, which is neither a word nor a number: then nothing is left out by it.
     splits, steps, seeds = (value_list(selection.rows.get(name)) for name in ("split", "step", "seed"))

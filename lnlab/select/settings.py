@@ -28,7 +28,7 @@ _VALUES: Final = pl.Schema({"variant": pl.String, "value": pl.String})
 
 
 def _once(compute: Callable[["SettingTable", str], _Computed]) -> Callable[["SettingTable", str], _Computed]:
-    """What a method reads of a path, kept in ``computed``."""
+    """Make a method keep what it returns for a path in the table's ``computed``, and return that the next time."""
 
     @wraps(compute)
     def kept(table: "SettingTable", path: str) -> _Computed:
@@ -146,10 +146,10 @@ class SettingTable:
 
     @_once
     def groups(self, path: str) -> pl.DataFrame:
-        """``variant group``: variants of one group differ in what stands at a path alone.
+        """``variant group``: two variants are in one group if their settings are equal, except at ``path``.
 
-        ``times``, the multiple of a chosen value, may differ, too: that value is in the setting itself. With a short
-        form, which is of every stack, so may the name of a method: it may stand for what is left out.
+        ``times`` is ignored as well. It is the multiple of a chosen value, and that value is part of the setting. For a
+        short form such as ``placement`` the name of the method is ignored too, which may name nothing else.
         """
         key = key_of_stack(path)
         removed = (TIMES, path) if key is None else (TIMES, METHOD, *(f"{stack}.{key}" for stack in STACKS))
@@ -158,10 +158,11 @@ class SettingTable:
 
     @_once
     def short_labels(self, axis: str) -> Mapping[str, str]:
-        """Each label of an axis, and what it is shortened to.
+        """Label of an axis -> the label that readers see.
 
-        One that spells out a choice keeps of its parameters those in which some variant's of its kind differs, or all
-        where none does. One that is the kind alone, as its parameters are the defaults, gets the numbers among those.
+        A label that spells out a choice keeps only the parameters that differ between choices of its kind; where none
+        differs, it stays as it is. A label that is the kind alone gets those of these parameters that are numbers.
+        Labels of the user's own stay as they are.
         """
         rows = self.axes.filter(pl.col("axis") == axis)
         by_variant = dict(rows.drop_nulls("variant").select("variant", "label").iter_rows())

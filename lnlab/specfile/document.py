@@ -121,7 +121,7 @@ class _CountingComposer(Composer):
         return root
 
     def compose_node(self, parent: Node | None, index: Any) -> Node:
-        """The next node, once it is counted."""
+        """Count the next node and compose it; a tag, which is not read, is added to ``tags``."""
         event = self.parser.peek_event()
         self.last = _mark(event.start_mark)
         self.nodes += 1
@@ -164,7 +164,7 @@ class _Unfolded:
         self.nodes = 0
 
     def data(self, node: Node, path: Where = (), key: Mark | None = None) -> Json:
-        """The value of ``node``.
+        """The value of ``node``. Adds its place to ``marks``, and what is wrong with it to ``issues``.
 
         Raises:
             UnreadableYaml: aliases unfold to too many nodes.
@@ -212,7 +212,7 @@ class _Unfolded:
         return values
 
     def _word(self, key: Node) -> str | None:
-        """The key as a word, or None with an issue."""
+        """The key as a word; None if it is none, with the reason added to ``issues``."""
         issue_count = len(self.issues)
         written = ""
         if isinstance(key, ScalarNode):

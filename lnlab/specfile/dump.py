@@ -44,6 +44,7 @@ def inline_text(value: Json) -> str:
 
 
 def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
+    """The value as plain data. What is not plain becomes None, with an issue added to ``problems``."""
     if value is None or isinstance(value, bool | str):
         return value
     # ``int`` and ``float`` make plain numbers of their subclasses, such as those of NumPy.
@@ -66,6 +67,7 @@ def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
 
 
 def _refused(what: str, path: Where, problems: list[Issue]) -> None:
+    """Add an issue to ``problems``; returns None, which stands in for the value that was refused."""
     remedy = "write numbers, text, truth values, lists and dicts of them"
     problems.append(Issue("wrong-type", f"spec: {'.'.join(map(str, path))}".removesuffix(": "), what, remedy))
 

@@ -94,7 +94,10 @@ def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
 
 
 def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list[int]]) -> dict[str, Json]:
-    """``data`` without the values at ``paths``, and ``positions`` without theirs; required keys get a placeholder."""
+    """Return ``data`` without the values at ``paths``. Required keys among them get a placeholder.
+
+    ``data`` stays as it is. Items that are left out of a list lose their entry in ``positions``, in place.
+    """
     remaining = {key: value for key, value in data.items() if (key,) not in paths}
     for key in _LISTS:
         removed = {path[1] for path in paths if len(path) > 1 and path[0] == key}

@@ -95,9 +95,10 @@ def _joined(
 
 
 def _last_finite_losses(results: Results, recorded: pl.Series, contents: Mapping[str, TrajectoryContents]) -> pl.Series:
-    """The last finite training loss of every run: its own, however long the stretch of work that recorded it.
+    """The last finite training loss of every run, up to its own number of updates.
 
-    The record says it, but where there is none, or where its stretch or another went on beyond the end of the run.
+    ``recorded`` is what the record of each run says. It does not hold where the trajectory was trained beyond the end
+    of the run, or ended there. Then, and where nothing is recorded, the loss is read from the curves.
     """
     lacking = []
     named = results.runs.select("run", "trajectory", "steps").with_columns(recorded.alias("loss"))
@@ -274,7 +275,7 @@ class _Curves:
 
 
 def _split(conditions: Iterable[pl.Expr], columns: Iterable[str]) -> tuple[list[pl.Expr], list[pl.Expr]]:
-    """The conditions on nothing but these columns, and the others."""
+    """Two lists: the conditions that read no column but these, and all others."""
     known = set(columns)
     ours: list[pl.Expr] = []
     others: list[pl.Expr] = []
@@ -307,9 +308,14 @@ class _Tables(Mapping[str, pl.DataFrame]):
 
 
 def _evaluated(owned: pl.LazyFrame, rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
-    """What was evaluated where a run needs it, on the trajectory that owns the evaluation: the first that needs it.
+    """Evaluated scores, then the epochs at evaluated steps, of each run that needs an evaluation.
 
-    How many epochs had passed is a row wherever anything was evaluated.
+    An evaluation that several trajectories need is stored with the first of them, its ``owner``. The number of epochs
+    is a row at every step where anything was evaluated.
+
+    Args:
+        owned: a row for each evaluation that a run needs, with its ``owner``.
+        rows: of the table ``curves``, by the trajectory that recorded them.
     """
     owner_rows = rows.rename({"trajectory": "owner"})
     epochs = pl.col("quantity") == "epoch"
@@ -324,7 +330,7 @@ def _evaluated(owned: pl.LazyFrame, rows: pl.LazyFrame) -> Iterator[pl.LazyFrame
 def requests_of(runs: pl.DataFrame, needs: pl.DataFrame) -> _Requests:
     """What a plan asks of each trajectory.
 
-    What several trajectories need (their initial state is one) is the request of the first of them, as in the plan.
+    A measurement that several trajectories need, such as one of a common initial state, is asked of the first alone.
     """
     of_run = {run: (key, steps) for run, key, steps in runs.select("run", "trajectory", "steps").iter_rows()}
     by_trajectory: dict[str, dict[int, dict[str, int]]] = {}

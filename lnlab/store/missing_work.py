@@ -50,7 +50,7 @@ class MissingWork:
 
 
 def find_missing_work(root: Path, requests: Mapping[str, TrajectoryRequest]) -> dict[str, MissingWork]:
-    """Trajectory -> what it lacks of its request; without the trajectories that lack nothing.
+    """Trajectory -> what it lacks of its request. Trajectories that lack nothing are left out.
 
     Raises:
         StoreError: this user may not read the store.
@@ -114,10 +114,11 @@ def _columns(record: Record) -> dict[str, Any]:
 
 
 def _deciding_record(contents: TrajectoryContents, request: TrajectoryRequest) -> Record:
-    """The record that a settled run shows.
+    """The record from which a run without missing work takes its outcome.
 
-    Of a run with updates that of its end, or the last that its updates needed; else the first that finished and holds
-    something of it, or the first.
+    For a run with updates, it is the record that ended the trajectory, or else the one that holds the run's last
+    update. For a run of the initial state alone, it is the first finished record with a measurement of the run; if
+    none finished, the first with one.
     """
     if request.steps:
         end = coverage_of(contents.records).ended(request.steps)

@@ -251,7 +251,12 @@ def plan_frames(plan: "Plan") -> dict[str, pl.DataFrame]:
 
 
 def axes_frame(points: Mapping[str, Mapping[str, Json]], runs: Iterable[tuple[str, str]]) -> pl.DataFrame:
-    """The table ``axes``: the value of every axis at each run, which comes with its variant."""
+    """The table ``axes``: a row for each run and axis, with the value that the run's variant has there.
+
+    Args:
+        points: variant -> axis -> value.
+        runs: key and variant of each run.
+    """
     cells = {
         variant: [
             (axis, canonical(value), float(value) if type(value) in (int, float) else None, value_label(value))

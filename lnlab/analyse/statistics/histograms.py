@@ -28,16 +28,17 @@ class HistogramBins:
 
     @property
     def middles(self) -> np.ndarray:
-        """The middle of each bin as a value, with one empty bin more at either end."""
+        """The middle of each bin as a value, with an empty bin before the first and one after the last."""
         inner = (self.edges[1:] + self.edges[:-1]) / 2
         positions = np.concatenate(([inner[0] - self.width], inner, [inner[-1] + self.width]))
         values: np.ndarray = 10**positions if self.log else positions
         return values
 
     def density(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The share of the values in each bin over its width, at ``middles``. On a log axis, values <= 0 are in no bin.
+        """The share of the values in each bin over its width, at ``middles``; in both added bins it is 0.
 
-        With such values it integrates to less than 1.
+        Values beyond the edges, and values <= 0 on a log axis, are in no bin and count in the number of values. With
+        them the density integrates to less than 1.
         """
         x = np.asarray(values, dtype=float)
         counts, _ = np.histogram(_positions(x, log=self.log), self.edges)
@@ -59,6 +60,6 @@ def equal_bins(values: Sequence[float] | np.ndarray, bins: int, *, log: bool) ->
 
 
 def _positions(x: np.ndarray, *, log: bool) -> np.ndarray:
-    """Where the values lie on the axis, those that lie anywhere."""
+    """Positions on the axis. With ``log``, values <= 0 have none, so that fewer may be returned."""
     positions: np.ndarray = np.log10(x[x > 0]) if log else x
     return positions

@@ -48,7 +48,10 @@ def median_update_over_rate(results: Results) -> pl.DataFrame:
 
 
 def histogram_median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> float:
-    """The median of rising bins, interpolated in the logarithm. A bin from 0 or to infinity gives its upper end."""
+    """The median of rising bins, interpolated in the logarithm.
+
+    If the bin that holds it begins at 0 or below, or has no finite end, the median is that bin's upper end.
+    """
     cumulative = np.cumsum(count)
     half = cumulative[-1] / 2
     index = int(np.searchsorted(cumulative, half))
@@ -59,7 +62,10 @@ def histogram_median(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> 
 
 
 def _medians(results: Results, stored: str, name: str) -> pl.DataFrame:
-    """One row for each histogram that holds anything but zeros."""
+    """The median of each histogram of the quantity ``stored``, as rows of the quantity ``name``.
+
+    Zeros are left out. A histogram of nothing else has no row.
+    """
     keys = (*STATE, *SITE)
     key_types: dict[str, Any] = {column: results.runs.schema.get(column, pl.Int64) for column in STATE}
     schema = key_types | {column: tables.table_schema("histograms")[column] for column in SITE} | {"value": pl.Float64}

@@ -16,10 +16,10 @@ MAX_EXACT_LEVELS = 14
 
 
 def page_test(matrix: np.ndarray) -> tuple[float, float]:
-    """One-sided p values of a rising and of a falling trend.
+    """Return the one-sided p values of a rising and of a falling trend, in this order.
 
     Args:
-        matrix: (seeds, levels), levels in the order of the trend. Ties get mean ranks, rounded against the trend.
+        matrix: (seeds, levels), levels in the order of the trend. Ties get mean ranks.
     """
     n, k = matrix.shape
     total = float(scipy.stats.rankdata(matrix, axis=1).sum(0) @ np.arange(1, k + 1))
@@ -32,17 +32,18 @@ def page_test(matrix: np.ndarray) -> tuple[float, float]:
     for _ in range(n):
         null = np.convolve(null, chances)
     minimum = n * _minimum(k)
+    # Ties can make L a half-integer. It is rounded against each trend, so that neither p is too small.
     return float(null[math.floor(total) - minimum :].sum()), float(null[: math.ceil(total) - minimum + 1].sum())
 
 
 def _minimum(k: int) -> int:
-    """L of one block whose ranks fall all the way."""
+    """The smallest L of one block: its ranks fall from each level to the next."""
     return k * (k + 1) * (k + 2) // 6
 
 
 @lru_cache
 def _null_distribution(k: int) -> np.ndarray:
-    """The chances of L = least, ..., most for one block of k levels in random order."""
+    """The probability of each L, from the smallest to the largest, for one block of k levels in random order."""
     maximum = k * (k + 1) * (2 * k + 1) // 6
     masks = np.arange(2**k)
     n_taken = np.array([mask.bit_count() for mask in range(2**k)])

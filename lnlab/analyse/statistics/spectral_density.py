@@ -17,7 +17,7 @@ GRID_REACH = 5.0
 
 
 def density_on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
-    """The density at the places of the grid, per unit of the axis."""
+    """``Σ_j w_j N(t; θ_j, width²)`` at each place t of the grid, per unit of the axis."""
     values = np.zeros(len(grid))
     for node, weight in zip(np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float), strict=True):
         values += weight * np.exp(-0.5 * ((grid - node) / width) ** 2)

@@ -57,7 +57,10 @@ def profile_requests(request: Request) -> Iterator[Request]:
 
 
 def grammar_mistakes(request: Request) -> list[Issue]:
-    """Those of the problems of ``check_profiles`` that the grammar alone knows, each once; no piece is imported."""
+    """The problems of ``check_profiles`` that show in the grammar alone, each once.
+
+    No piece is imported to find them.
+    """
     from lnlab.compile.check import grammar_issues
 
     problems: list[Issue] = []
@@ -73,7 +76,7 @@ def grammar_mistakes(request: Request) -> list[Issue]:
 
 
 def has_no_sound_profile(request: Request) -> bool:
-    """Whether the grammar refuses every profile that ``check_profiles`` looks at, so that it builds no model."""
+    """Whether the grammar refuses every profile. Then ``check_profiles`` builds no model."""
     from lnlab.compile.check import grammar_issues
 
     try:

@@ -83,7 +83,7 @@ def _seconds(
     known: "Registries",
     workers: int,
 ) -> float:
-    """How long the units take without those of the other seeds."""
+    """Return how long the units take without those of runs on other seeds. Units of tuning runs always count."""
     others = {run.trajectory for run in plan.runs if run.seed not in seeds}
     kept = [unit for unit in units if unit.key not in others]
     return elapsed(list(pace.unit_seconds(kept, known).values()), workers)

@@ -36,7 +36,10 @@ MOST_HELD = 64
 
 
 def variants_by_parts(plan: "Plan", part_names: Sequence[str] = MODEL_PARTS) -> list[list[str]]:
-    """The variants of each model that is built differently, or whatever else is built of these parts."""
+    """The variants of a plan in groups whose settings agree in the parts of these names.
+
+    With the default parts, all variants of a group have the same model.
+    """
     variants: dict[str, list[str]] = {}
     for variant, setting in plan.settings.items():
         variants.setdefault(_text(setting, part_names), []).append(variant)
@@ -92,7 +95,9 @@ class BuiltModels:
         return sites
 
     def _build(self, setting: "ResolvedSetting", probes: Sequence[Json]) -> "Sites":
-        """The sites of a setting's model; of its structure, its sizes and its optimizer what is new is built.
+        """Build what is new of a setting, its structure, its sizes and its optimizer, and return its model's sites.
+
+        What was built is remembered in ``sound``, ``whole`` and ``sites``.
 
         Raises:
             LabError: what cannot be built, and why.
@@ -143,7 +148,11 @@ class BuiltModels:
 
 
 def sites_by_quantity(model: "nn.Module", probes: "Sequence[Choice]", known: "Registries") -> "Sites":
-    """The sites of each quantity in a model, of those of which every probe states the same.
+    """Return where the probes will measure each quantity in a model.
+
+    A quantity is left out where two probes measure it at different sites, or where one does not state its sites: the
+    sites of its rows are then unknown until they are measured. A claim on such a quantity is checked by its verdict
+    alone.
 
     Raises:
         LabError: a parameter has no address.
@@ -151,7 +160,7 @@ def sites_by_quantity(model: "nn.Module", probes: "Sequence[Choice]", known: "Re
     stated_sites: dict[str, set[tuple[Site, ...] | None]] = {}
     for choice in probes:
         facts = known["probe"][choice["kind"]].facts
-        if facts.quantities is None:  # it may measure any of them
+        if facts.quantities is None:  # this probe may measure any quantity, at any site
             return {}
         sites = facts.sites(model, choice) if facts.sites else {}
         for quantity in facts.quantities:
@@ -166,7 +175,7 @@ def _text(setting: "ResolvedSetting", part_names: Sequence[str]) -> str:
 
 @contextmanager
 def _located(document: "SpecDocument", plan: "Plan", variant: str, problems: list[Issue]) -> Iterator[None]:
-    """Inside, what cannot be built of a variant is added to the problems, with its line and its point in the sweep."""
+    """Turn a LabError inside the block into entries of ``problems``, with the line of the spec and the sweep point."""
     from lnlab.compile.reference.explain import call_label
 
     try:

@@ -85,7 +85,7 @@ def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace | None:
 
 
 def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
-    """Trajectory -> the seconds that it took, of those of a plan that have finished."""
+    """Trajectory -> the seconds that it took, for the trajectories of a plan with a finished run."""
     runs = store.found(plan).runs
     finished = runs.filter((runs["status"] == "finished") & (runs["seconds"] > 0)).sort("steps")
     # By steps: of several runs of a trajectory the longest is the last, and stays.

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
-    """The plan of the first stage that the store does not have whole, with what the stages before it decided."""
+    """The plan of the first stage that is not complete in the store.
+
+    The choices of the stages before it are decided by their stored runs.
+    """
     from lnlab.app.compute import decide_open_choices
 
     decisions: tuple[Decision, ...] = ()
@@ -25,7 +28,7 @@ def next_plan(request: Request, known: "Registries", store: "Store") -> "Plan":
 
 
 def judged_plan(request: Request, known: "Registries", plan: "Plan") -> "Plan":
-    """The plan of the judged runs; what ``plan`` is to choose first is assumed."""
+    """The plan of the judged runs. For each choice that ``plan`` still has to make, a value is assumed."""
     from lnlab.compile.decisions import assumed_decision
 
     if not plan.undecided:

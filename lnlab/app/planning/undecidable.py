@@ -21,7 +21,7 @@ def judged_seeds(plan: "Plan", text: "ClaimText", claim: "Choice") -> int:
 
 
 def undecidable_seeds(plan: "Plan", known: "Registries") -> list[int]:
-    """The seeds of each claim of a plan that has too few for any verdict, in the order of the spec."""
+    """The numbers of seeds of those claims that have too few seeds for any verdict, in the order of the spec."""
     from lnlab.claims.criterion import criterion_of
     from lnlab.claims.least_seeds import fewest_seeds
 
@@ -66,7 +66,10 @@ def undecidable_note(too_few: list[int], claims: int) -> str:
 
 
 def _after_updates(name: Json, step: Json, steps: Mapping[str, set[int]], known: "Registries") -> bool:
-    """Whether no probe of a quantity measures initial states alone; a quantity without a probe is a curve."""
+    """Whether every probe that a quantity needs measures it after updates, at ``last`` or at any step.
+
+    A quantity that no probe measures is recorded by training, and counts as measured after updates.
+    """
     entries = known["quantity"].entries
     sources = set(entries[name].facts.of or ()) | {name} if name in entries else {name}
     probes = known["probe"]

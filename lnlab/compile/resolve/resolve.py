@@ -70,7 +70,7 @@ class Resolver:
         flaws: list[Issue] = []
         stacks = {key: parts[key].raw for key in STACK_KEYS if key in parts}
 
-        def alone(key: str, raw: Json) -> dict[str, Json]:
+        def resolve_key(key: str, raw: Json) -> dict[str, Json]:
             return {key: self.types[key].resolve(raw)}
 
         for key in ("task", "stacks", "init", "optimizer", "schedule", "train", INTERVENTIONS):
@@ -84,7 +84,7 @@ class Resolver:
             else:
                 raw = _DEFAULTS.get(key) if part is None else part.raw
                 name = (key, "" if part is None else part.text)
-                resolved = self._remembered(name, partial(alone, key, raw), key)
+                resolved = self._remembered(name, partial(resolve_key, key, raw), key)
             values |= resolved.values
             texts |= resolved.texts
             flaws += resolved.flaws

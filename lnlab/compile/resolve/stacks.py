@@ -78,18 +78,19 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
     """
     flaws: list[Issue] = []
 
-    def flaw(code: Code, path: Where, what: str, remedy: str) -> None:
+    def add_flaw(code: Code, path: Where, what: str, remedy: str) -> None:
         flaws.append(Issue(code, path, what, remedy))
 
-    def resolved(path: Where, resolve: Callable[[Json], Json], value: Json) -> Json:
+    def resolve_at(path: Where, resolve: Callable[[Json], Json], value: Json) -> Json:
+        """The resolved value, or None with its flaws added to ``flaws``."""
         try:
             return resolve(value)
         except Flawed as error:
             flaws.extend(issue.below(*path) for issue in error.issues)
             return None
 
-    short = {word: resolved((word,), types[word].resolve, raw[word]) for word in STACK_CHOICES if word in raw}
-    long = {stack: resolved((stack,), types[stack].resolve, raw[stack]) or {} for stack in STACKS if stack in raw}
+    short = {word: resolve_at((word,), types[word].resolve, raw[word]) for word in STACK_CHOICES if word in raw}
+    long = {stack: resolve_at((stack,), types[stack].resolve, raw[stack]) or {} for stack in STACKS if stack in raw}
     written = {stack: raw[stack] if isinstance(raw.get(stack), dict) else {} for stack in STACKS}
     model, layers, names = None, None, tuple[str, ...]()
     stated: Json = raw.get("model")
@@ -99,11 +100,11 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
     own = entry is not None and entry.facts.own
     has_layers = "layers" in parts and not own
     if "model" not in raw:
-        flaw("missing", ("model",), "a model is required", nearest("", models.entries))
+        add_flaw("missing", ("model",), "a model is required", nearest("", models.entries))
     else:
         # the parameters of the kind, and beside them how many layers its stacks have
         plain = {word: value for word, value in parts.items() if word != "layers"} if has_layers else stated
-        model = resolved(("model",), lambda choice: models.resolve(choice, () if own else ("layers",)), plain)
+        model = resolve_at(("model",), lambda choice: models.resolve(choice, () if own else ("layers",)), plain)
         if has_layers:
             try:
                 layers = _LAYERS.validate_json(json.dumps(integers_of(parts["layers"])))
@@ -113,14 +114,14 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
     if model is not None and own:
         for word in (word for word in STACK_KEYS[1:] if word in raw):
             remedy = f"give it a parameter, as model.{word}"
-            flaw("unsupported", (word,), f"'{model['kind']}' is a model of your own", remedy)
+            add_flaw("unsupported", (word,), f"'{model['kind']}' is a model of your own", remedy)
     elif model is not None and entry is not None:
         names = entry.facts.stacks
         if not names:
             what = f"the model '{model['kind']}' does not say which stacks it has"
-            flaw("unsupported", ("model", "kind"), what, "register stacks=")
+            add_flaw("unsupported", ("model", "kind"), what, "register stacks=")
         for stack in (stack for stack in STACKS if stack in raw and names and stack not in names):
-            flaw("unsupported", (stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
+            add_flaw("unsupported", (stack,), f"this model has no {stack}", f"it has: {', '.join(names)}")
 
     stacks: dict[str, Json] = {}
     for name in names:
@@ -128,10 +129,10 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
             short_form = "model.layers" if word == "layers" else word
             if word in written[name] and (has_layers if word == "layers" else word in raw):
                 what = f"'{short_form}' says it for every stack already"
-                flaw("conflict", (name, word), what, f"keep {short_form} or {name}.{word}")
+                add_flaw("conflict", (name, word), what, f"keep {short_form} or {name}.{word}")
         if not has_layers and "layers" not in written[name]:
             what = "the number of layers is required"
-            flaw("missing", ("model", "layers"), what, f"add model.layers or {name}.layers")
+            add_flaw("missing", ("model", "layers"), what, f"add model.layers or {name}.layers")
         stacks[name] = {"layers": long[name].get("layers") if "layers" in written[name] else layers}
         for word in STACK_CHOICES:
             if word in written[name]:
@@ -141,11 +142,11 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
             elif word in STACK_DEFAULTS:
                 stacks[name][word] = types[word].resolve(STACK_DEFAULTS[word])
             else:
-                flaw("missing", (word,), f"a {word} is required", nearest("", registries[word].entries))
+                add_flaw("missing", (word,), f"a {word} is required", nearest("", registries[word].entries))
         if name == "decoder" and "encoder" in names:
             stacks[name][_CROSS] = long.get(name, {}).get(_CROSS, True)
         elif name == "decoder" and _CROSS in written[name]:
-            flaw("unsupported", (name, _CROSS), "this model has no encoder to attend to", "remove it")
+            add_flaw("unsupported", (name, _CROSS), "this model has no encoder to attend to", "remove it")
     if flaws:
         raise Flawed(*flaws)
     return {"model": model, **stacks}

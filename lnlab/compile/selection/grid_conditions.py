@@ -78,7 +78,8 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
     """
     issues: list[Issue] = []
 
-    def without_grids(named: list[ResolvedRequest]) -> list[ResolvedRequest]:
+    def replaced_in(named: list[ResolvedRequest]) -> list[ResolvedRequest]:
+        """The requests whose grids have names; the flaws of the others go to ``issues``."""
         remaining = []
         for request in named:
             try:
@@ -89,8 +90,8 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
                     issues.append(flaw.below(*request.name).at(location))
         return remaining
 
-    sections, claims = without_grids(requests.sections), without_grids(requests.claims)
-    return replace(requests, sections=sections, claims=claims, requires=without_grids(requests.requires)), issues
+    sections, claims = replaced_in(requests.sections), replaced_in(requests.claims)
+    return replace(requests, sections=sections, claims=claims, requires=replaced_in(requests.requires)), issues
 
 
 def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experiment:
@@ -99,14 +100,15 @@ def requirements_without_grids(experiment: Experiment, grids: Grids) -> Experime
     A requirement that names a grid wrongly stays as it is: ``replace_grids`` reports it.
     """
 
-    def without_grid(required: Choice) -> Choice:
+    def replaced_or_unchanged(required: Choice) -> Choice:
         try:
             return _choice_without_grid(required, grids)
         except Flawed:
             return required
 
     claims = tuple(
-        claim.model_copy(update={"requires": tuple(map(without_grid, claim.requires))}) for claim in experiment.claims
+        claim.model_copy(update={"requires": tuple(map(replaced_or_unchanged, claim.requires))})
+        for claim in experiment.claims
     )
     return experiment.model_copy(update={"claims": claims})
 

@@ -183,10 +183,10 @@ def _one_for_each(claim: dict[str, Json], data: Mapping[str, Json], names: Seque
 
 
 def _with_named_requirements(claims: list[Json]) -> list[Json]:
-    """Claims whose requirements are tests: one that names another claim by its id has that claim's test."""
+    """Claims with every requirement written out: the id of another claim is replaced by that claim's test."""
     by_id = {claim["id"]: claim for claim in claims if isinstance(claim, dict) and isinstance(claim.get("id"), str)}
 
-    def test(required: Json) -> Json:
+    def test_of(required: Json) -> Json:
         other = by_id.get(required) if isinstance(required, str) else None
         if other is None:
             return required
@@ -195,10 +195,10 @@ def _with_named_requirements(claims: list[Json]) -> list[Json]:
             parts.pop("law", None)
         return {"says": other.get("says"), **parts}
 
-    def written(claim: Json) -> Json:
+    def with_tests(claim: Json) -> Json:
         required = claim.get("requires") if isinstance(claim, dict) else None
         if isinstance(required, str):
-            return {**claim, "requires": [test(required)]}
-        return {**claim, "requires": [test(each) for each in required]} if isinstance(required, list) else claim
+            return {**claim, "requires": [test_of(required)]}
+        return {**claim, "requires": [test_of(each) for each in required]} if isinstance(required, list) else claim
 
-    return [written(claim) for claim in claims]
+    return [with_tests(claim) for claim in claims]

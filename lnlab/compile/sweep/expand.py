@@ -76,7 +76,11 @@ def expand_points(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], issues: 
 def _table(
     base: Mapping[str, SettingPart], key: str, numbers: list[int], grid: SweepGrid, issues: list[Issue]
 ) -> tuple["itemgetter[Json]", dict[Json, dict[str, SettingPart]]]:
-    """The part under ``key``, if there is one, for each combination of the values of its axes."""
+    """The part of a setting under ``key``, for each combination of the values of the axes that change it.
+
+    Returns a function that takes these axes' values out of a point, and a table from them to the part. A path that
+    cannot be set is added to ``issues`` once.
+    """
     axes = [grid.axes[number] for number in numbers]
     table: dict[Json, dict[str, SettingPart]] = {}
     issue_by_path: dict[str, Issue] = {}

@@ -66,7 +66,7 @@ def pinned_grids(reading: Reading, merged: MergedSpec) -> tuple[list[SweepGrid],
 
 
 def _grid(grid: Mapping[str, Sequence[Json]], where: Where, merged: MergedSpec, issues: list[Issue]) -> SweepGrid:
-    """One grid, of those of its axes that can be set."""
+    """A grid of the axes that can be set. What is wrong with the others, or with exceptions, is added to ``issues``."""
     written = {path: values for path, values in grid.items() if path != EXCEPT}
     axes = [axis for path, values in written.items() if (axis := _axis(path, values, where, merged, issues))]
     swept = {axis.path: axis.location for axis in axes}

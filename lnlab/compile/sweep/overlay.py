@@ -183,10 +183,10 @@ def _is_of_method(change: _Change) -> bool:
 
 
 def _list_grids(merged: MergedSpec) -> None:
-    """Put the sweep as a list of grids, an axis with a single word, number or truth value as a list of one.
+    """Rewrite the sweep in ``merged.data`` as a list of grids, and each single value of an axis as a list of one.
 
-    The names of grids and where they stand are remembered. ``method: all`` is every method, in the order of the spec,
-    unless one is called so.
+    Sets ``merged.grid_names`` and ``merged.origins`` where the grids have names. ``method: all`` becomes every method,
+    in the order of the spec, unless one is called so.
     """
     sweep = merged.data.get("sweep")
     if isinstance(sweep, dict) and any(isinstance(grid, dict) for grid in sweep.values()):
@@ -197,14 +197,14 @@ def _list_grids(merged: MergedSpec) -> None:
         return
     methods = list(methods_of(merged.data))
 
-    def listed(axis: str, values: Json) -> Json:
+    def values_as_list(axis: str, values: Json) -> Json:
         if axis == METHOD and values in (ALL, [ALL]) and methods and ALL not in methods:
             return list(methods)
         single = isinstance(values, str | int | float) and axis != EXCEPT  # a bool is an int
         return [values] if single else values
 
     merged.data["sweep"] = [
-        {axis: listed(axis, values) for axis, values in grid.items()} if isinstance(grid, dict) else grid
+        {axis: values_as_list(axis, values) for axis, values in grid.items()} if isinstance(grid, dict) else grid
         for grid in sweep
     ]
 

@@ -44,7 +44,7 @@ def user_folder() -> Path:
 
 
 def file_below(roots: Roots, name: str) -> Path | None:
-    """The first file called ``name`` below a root, its links followed; None if there is none.
+    """The file at the path ``name`` below the first root that has it, with links resolved; None if no root has it.
 
     Raises:
         CorpusError: the path leads outside every root, or is no path at all.
@@ -63,10 +63,10 @@ def file_below(roots: Roots, name: str) -> Path | None:
 
 
 def named_file(roots: Roots, name: str) -> Path:
-    """The file that a spec names.
+    """The file at a path that a spec names.
 
     Raises:
-        CorpusError: it is absent, or its path leads astray.
+        CorpusError: no root has it, or its path leads outside every root.
     """
     path = file_below(roots, name)
     if path is None:
@@ -83,7 +83,13 @@ def format_roots(roots: Roots) -> str:
 
 
 def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
-    """The verified file ``name`` of a corpus.
+    """Return the path of a published file of a corpus, if its SHA-256 is the published one.
+
+    Args:
+        roots: where it is looked for.
+        corpus: name of the corpus, for messages.
+        name: path of the file below a root.
+        sha256: as published.
 
     Raises:
         CorpusError: it is in no root, or its content is not what it should be.
@@ -105,7 +111,7 @@ def _or_name(name: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file; read again only when its size or time of change is another."""
+    """The SHA-256 of a file. It is remembered: the file is read again if its size or time of change is another."""
     status = path.stat()
     return _file_digest(path, status.st_size, status.st_mtime_ns)
 
@@ -117,7 +123,15 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
 
 
 def fetch(corpus: str, files: Mapping[str, RemoteFile], into: Path, progress: Progress) -> list[Path]:
-    """Download the files that are absent; each appears whole and verified, or not at all.
+    """Download the files that are absent or have another content, and return the paths of all.
+
+    A download appears whole and verified, or not at all. A file of another content is replaced.
+
+    Args:
+        corpus: name of the corpus, for messages.
+        files: path below ``into`` -> where the file is published, with its size and SHA-256.
+        into: a folder, made where it is absent.
+        progress: called during each download, and at the end of every file, downloaded or not.
 
     Raises:
         CorpusError: a download fails, or is not what it should be.

@@ -70,12 +70,12 @@ def unit_hash(sentence: str) -> float:
 
 
 def states_of(paths: Iterable[Path]) -> States:
-    """The files with their present digests: an argument by which their text can be cached until they change."""
+    """Each path with the digest of the file now: the argument of a cached reader, which then rereads changed files."""
     return tuple((path, file_digest(path)) for path in paths)
 
 
 def content_of(paths: list[Path] | None) -> str:
-    """The fingerprint of files by their content."""
+    """A digest of the contents of all files in their order, or ``ABSENT`` where ``paths`` is None."""
     return ABSENT if paths is None else digest([file_digest(path) for path in paths])
 
 
@@ -109,10 +109,10 @@ class NamedFiles:
     parameters: tuple[str, ...]
 
     def inputs(self, roots: Roots, choice: Choice) -> list[Path]:
-        """Those that are there.
+        """The named files that are there; absent ones are left out.
 
         Raises:
-            CorpusError: a path leads astray.
+            CorpusError: a path leads outside every root.
         """
         return [path for path in self._paths(roots, choice) if path]
 

@@ -60,7 +60,7 @@ def locate_release(roots: Roots, names: Sequence[str]) -> list[Path] | None:
 
 
 def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
-    """The files of ``locate_release``, by name.
+    """The contents of files by name, read from the folder or the archive that ``locate_release`` found.
 
     Raises:
         CorpusError: a file or the archive cannot be read, or the archive lacks one of them.

@@ -64,7 +64,12 @@ class Agent:
         self._workers = Workers(1)
 
     async def introduce(self, token: Path, content: bytes) -> Introduction:
-        """Who this is; ``token`` lies in the store, and whoever reads it there shares the store."""
+        """Say who this is, and whether this node sees the folder of the store.
+
+        Args:
+            token: a file in the store, by its path on the driver's machine.
+            content: what the driver has written there; another file may lie under this path on this node.
+        """
         try:
             shares = token.read_bytes() == content
         except OSError:
@@ -72,7 +77,7 @@ class Agent:
         return Introduction(socket.gethostname(), software(), shares)
 
     async def perform(self, content: bytes, timeout: float | None) -> tuple[str, Any]:
-        """Have the worker do a task after those that came before; how it ended."""
+        """Have the worker do a task after those before it; return how it ended and what belongs to that."""
         try:
             return ANSWERED, await asyncio.wrap_future(self._workers.submit(call, content, timeout))
         except TimeoutError:

@@ -26,7 +26,7 @@ INFINITE = 1020
 
 
 def counts(x: Tensor) -> Tensor:
-    """How many |x| are in each bin: (1025,) int64, the zeros first, which may be added up."""
+    """How many |x| are in each bin: (1025,) int64, zeros in the first. Counts of several tensors may be added up."""
     single = x.detach().flatten().float()
     # The upper eleven bits and the sign in front of them, from 0 to 2,047.
     if single.is_cpu:  # torch shifts no unsigned numbers, and another pass over all entries would take off the sign
@@ -43,9 +43,10 @@ def counts(x: Tensor) -> Tensor:
 
 @cache
 def edges(place: int) -> tuple[float, float]:
-    """Where the bin at an index of the counts begins and ends.
+    """The two edges of the bin at an index of ``counts``.
 
-    The end is in the next bin, but for zeros, infinities and NaN, whose bins begin where they end.
+    A bin holds its lower edge and not its upper one. The bins of zeros, infinities and NaN are single values: both of
+    their edges are that value.
     """
     code = place - 1
     if 0 <= code < INFINITE:
@@ -77,7 +78,7 @@ def entry_histogram(
 
 
 def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
-    """As ``entry_histogram``, from the result of ``counts``: the zeros first, then rising."""
+    """The rows of ``entry_histogram`` for what ``counts`` has counted, zeros first, then by rising size."""
     (places,) = counted.nonzero(as_tuple=True)
     for place, number in zip(places.tolist(), counted[places].tolist(), strict=True):
         left, right = edges(place)

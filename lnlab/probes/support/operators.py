@@ -30,19 +30,25 @@ PRODUCT, REBUILT_PRODUCT = 7, 11
 
 
 def without_preconditioner(kind: Kind) -> str:
-    """The operator before any change of coordinates."""
+    """The name of the operator before any change of coordinates: ``hessian`` for ``preconditioned_hessian``."""
     return kind.removeprefix("preconditioned_")
 
 
 def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
-    """The cost of the products with a batch and of its graph, in forward passes."""
+    """The cost of ``products`` products with one batch, and of its graph, in forward passes.
+
+    With ``keep`` the graph is stored; otherwise each product builds it anew.
+    """
     return float(OPERATOR_PARTS[without_preconditioner(kind)] * ((PRODUCT if keep else REBUILT_PRODUCT) * products + 6))
 
 
 def operator_at(
     state: State, kind: Kind, scope: Scope, batches: Sequence[Batch], *, double: bool, keep: bool
 ) -> Operator:
-    """The operator of the mean loss over ``batches`` on a scope, with Adam's v as the optimizer has it.
+    """The operator of the mean loss over ``batches`` on a scope.
+
+    A preconditioned one takes v from the optimizer of the state. With ``double`` it is built on a float64 copy of the
+    model. ``keep`` stores the graphs of all batches.
 
     Raises:
         ValueError: what ``Sharded`` and ``Preconditioned`` refuse.
@@ -73,9 +79,9 @@ def diagonal_at(state: State, chosen: Sequence[Tensor]) -> Tensor:
 
 
 def doubled(model: nn.Module, parameters: Sequence[Tensor]) -> tuple[nn.Module, list[Tensor]]:
-    """A copy of a model in float64, tied as it is, and in it the same scope.
+    """A copy of a model in float64, with the same tied parameters, and the counterparts of ``parameters`` in it.
 
-    For where float32 is not enough: below about 1e-6 λ_max its products are rounding, without a sign.
+    It is for eigenvalues below about 1e-6 λ_max: in float32 their products are rounding errors of either sign.
     """
     double_model = module_copy(model).double()
     counterparts = {id(p): q for p, q in zip(model.parameters(), double_model.parameters(), strict=True)}

@@ -36,11 +36,18 @@ def draws_at_once(draws: int, steps: int, size: int) -> int:
     return min(draws, max(1, VECTORS // (8 * steps * size)))
 
 
-def rows_at_once(size: int, rows: int, *, basis: bool, device: str = "cpu") -> int:
-    """How many rows go through a graph at once: all columns of a matrix that is small are rows, whatever the draws."""
+def rows_at_once(size: int, draws: int, *, basis: bool, device: str = "cpu") -> int:
+    """How many vectors one backward pass through a graph multiplies, as the rows of a batch.
+
+    Args:
+        size: coordinates of a vector.
+        draws: start vectors that advance together.
+        basis: as of ``peak_bytes``. A small matrix is then computed whole, and its columns are the rows.
+        device: type of the device.
+    """
     if basis and size < DENSE_BELOW:
         return min(size, ROWS_AT_ONCE)
-    return min(rows, rows_together(size, device))
+    return min(draws, rows_together(size, device))
 
 
 def peak_bytes(
@@ -72,13 +79,13 @@ def peak_bytes(
     """
     size = coordinates(load, scope)
     number = 8 if double else load.number
-    rows = draws_at_once(draws, steps, size)
+    together = draws_at_once(draws, steps, size)
     device = str((load.setting.get("train") or {}).get("device", "cpu"))
     graphs = operators * batches if keep else 1
-    vectors = 8 * size * (rows * ((steps if basis else 0) + WORKING) + extra_vectors)
+    vectors = 8 * size * (together * ((steps if basis else 0) + WORKING) + extra_vectors)
     model_copy = number * load.parameters if number != load.number else 0
     graph_bytes = number * load.tokens * graph_elements(load)
-    return graph_bytes * (graphs + rows_at_once(size, rows, basis=basis, device=device)) + vectors + model_copy
+    return graph_bytes * (graphs + rows_at_once(size, together, basis=basis, device=device)) + vectors + model_copy
 
 
 def graph_elements(load: Workload) -> int:

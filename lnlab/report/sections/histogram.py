@@ -48,10 +48,12 @@ def histogram(
         return unmeasured(histograms, quantity)
     title = quantity_with_unit(quantity)
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
-    zeros = f"Exactly 0, and in no row: {_shares(histograms.zeros)}." if any(histograms.zeros.values()) else ""
+    zeros = (
+        f"Exactly 0, and in no row: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
+    )
     notes = ["Line: median element, geometric mean over seeds.", zeros or "No element is 0."]
     if histograms.odd:
-        notes.append(f"Not finite, and in no row: {_shares(histograms.odd)}.")
+        notes.append(f"Not finite, and in no row: {_largest_shares_text(histograms.odd)}.")
     least = f"{MIN_DRAWN_SHARE:.1%}".replace("%", " %")
     notes.append(f"Rows at either end that hold less than {least} everywhere are not drawn.")
     if histograms.dropped:
@@ -86,8 +88,8 @@ def _drawable(values: list[float]) -> bool:
     return all(value > 0 and math.isfinite(value) for value in values)
 
 
-def _shares(shares: Mapping[str, float]) -> str:
-    """``at most 10 % of the elements in Post-LN``."""
+def _largest_shares_text(shares: Mapping[str, float]) -> str:
+    """``at most 10 % of the elements of a step``, of the largest share over steps in each panel."""
     texts = {name: f"at most {format_short(100 * share)} %" for name, share in shares.items() if share}
     if len(set(texts.values())) == 1 and len(texts) == len(shares):
         return f"{next(iter(texts.values()))} of the elements of a step"
