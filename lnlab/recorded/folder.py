@@ -185,7 +185,10 @@ def tables_of_rows(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
 def _rows_of_records(
     records: Iterator[dict[str, Json]] | Sequence[dict[str, Json]], addresses: Mapping[str, Json]
 ) -> pl.DataFrame:
-    """The rows of records, one frame of all tables."""
+    """The rows of all records in one frame, whose column ``table`` says to which table a row belongs.
+
+    A block that names ``addresses`` in place of its site columns gets them from there.
+    """
     columns: dict[str, dict[str, list[Any]]] = {}
     for record in records:
         for block in record["blocks"]:

@@ -158,7 +158,11 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
 
 
 def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.DataFrame:
-    """Rows with what the names of their runs say: of the columns of an exported chart, else of the file."""
+    """Add a column for each field in the names of runs; without ``names`` the rows stay as they are.
+
+    In a chart exported from Weights & Biases, each column is one run: the columns become rows below one another. In any
+    other table the name of the file is that of the run.
+    """
     of_chart = [
         (column, match[1], match[2])
         for column in rows.columns

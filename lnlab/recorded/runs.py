@@ -115,7 +115,10 @@ def read_run(path: Path, *, ended: bool = False) -> RecordedRun:
 
 
 def varying_paths(settings: Sequence[Mapping[str, Json]]) -> list[str]:
-    """The dotted paths at which settings differ, or all where none does, in the order in which they were given."""
+    """The dotted paths at which settings differ, in the order in which they were given.
+
+    Where none differs, it is all paths but ``STATISTICS``, or that one if there is no other.
+    """
     flat = [dict(leaves(one)) for one in settings]
     paths = list(dict.fromkeys(path for one in flat for path in one))
     varying = [path for path in paths if len({canonical(one.get(path)) for one in flat}) > 1]
@@ -137,10 +140,12 @@ def refuse_one_run_twice(runs: Sequence[RecordedRun]) -> None:
 
 
 def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[RecordedRun]]:
-    """The runs without other seeds of their settings whose numbers are all the same, and those that are left out.
+    """Two lists: the runs without copies of other seeds, in their order, and the copies that are left out.
 
-    A copy has the same value of each quantity at each step and place: a loop that does not use its seed, or a row that
-    was written under several. Few and short numbers, as accuracies are, may be the same by chance, and count.
+    A copy has the settings of a run with a smaller seed, and its value of each quantity at each step and place. It
+    comes from a loop that does not use its seed, or from a row that was written under several. Few and short numbers,
+    as accuracies are, may be equal by chance: they make no copy. Runs that are kept have the seeds of all copies with
+    their settings in ``copies``.
     """
     kept: dict[str, list[tuple[RecordedRun, dict[str, pl.DataFrame]]]] = {}
     left: dict[str, list[RecordedRun]] = {}
@@ -174,7 +179,10 @@ def counted_once(runs: Sequence[RecordedRun]) -> tuple[list[RecordedRun], list[R
 
 
 def _can_tell(numbers: Mapping[str, pl.DataFrame]) -> bool:
-    """Whether the same numbers are no chance; a learning rate is the same for all seeds."""
+    """Whether the numbers of a run have so many digits that another seed has the same only if it is a copy.
+
+    Learning rates do not count: they are the same for all seeds.
+    """
     values: set[float] = set()
     for rows in numbers.values():
         if "value" in rows.columns:
@@ -258,7 +266,10 @@ def run_label(run: RecordedRun) -> str:
 
 
 def _with_depths(run: RecordedRun) -> dict[str, Json]:
-    """How many layers each stack has, so that ``layer: last`` selects one."""
+    """The settings of each stack whose depth they leave out, with the depth that the recorded sites show.
+
+    ``layer: last`` needs it.
+    """
     layers: dict[str, int] = {}
     for stack, layer, *_ in run.paths:
         if stack is not None and layer is not None:

@@ -191,9 +191,11 @@ def _variant_entries(variant: str, results: Results, labels: pl.DataFrame) -> It
 
 
 def _spreads(quantities: Sequence[str], rows: pl.DataFrame, over: str) -> Iterator[tuple[str, float, int]]:
-    """``(quantity, spread, n)``: the spread is a root mean square over seeds, n how many values there are in one seed.
+    """``(quantity, spread, n)`` of the quantities that have several values in one seed.
 
-    Over ``draw`` it is of the standard error of the mean, over ``part`` of the standard deviation.
+    ``over`` is the column that tells these values apart. Over ``draw`` the spread is the standard error of their mean,
+    as the number of a seed is that mean; over ``part`` it is their standard deviation. It is the root mean square over
+    seeds. n is the largest number of values in a seed.
     """
     by = [column for column in SPECTRUM_KEYS if over == "draw" or column != "measurement"]
     for quantity in quantities if not rows.is_empty() else ():

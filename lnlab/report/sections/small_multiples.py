@@ -81,7 +81,7 @@ def small_multiples(
         },
     )
     # last over first of every line: exact, one row a line, and for readers a panel a row
-    entries = [(*key, *_numbers(end), end.seeds, end.why or None) for key, end in profiles.line_ends.items()]
+    entries = [(*key, *_ratio_columns(end), end.seeds, end.why or None) for key, end in profiles.line_ends.items()]
     headings = {"panel": panel, "line": line, "estimate": "last/first", "low": "95 % low", "high": "95 % high"}
     headings |= {"n": "seeds with a ratio", "seeds": "seeds", "note": "note"}
     body: list[tuple[Cell, ...]] = []
@@ -92,7 +92,7 @@ def small_multiples(
             if end is None or end.ratio is None:
                 texts.append("–" if end is None else end.why)
                 continue
-            estimate, low, high, n = _numbers(end)
+            estimate, low, high, n = _ratio_columns(end)
             of = f" ({n} of {end.seeds} seeds)" if n < end.seeds else ""
             texts.append(nonbreaking(format_interval(estimate, low, high)) + of)
         body.append(((of_panel, False), *((text, True) for text in texts)))
@@ -106,8 +106,11 @@ def small_multiples(
     return figure.section(table)
 
 
-def _numbers(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:
-    """Estimate, interval (from two seeds on) and how many seeds have a ratio."""
+def _ratio_columns(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:
+    """Estimate, lower and upper end of the ratio last over first, and how many seeds have one.
+
+    What is not there is None: all three without a ratio, both ends with one seed.
+    """
     if end.ratio is None:
         return None, None, None, 0
     bounds = (end.ratio.low, end.ratio.high) if end.ratio.n > 1 else (None, None)

@@ -134,7 +134,7 @@ def spectral_density(
             marks,
         ),
         shows=f"Densities of the eigenvalues of the {name}, on a logarithmic scale, for {join_words(spectra.names)}",
-        finding=_reach(spectra, name),
+        finding=_reach_sentence(spectra, name),
         headings={
             "panel": "variant",
             "x": "eigenvalue",
@@ -188,7 +188,7 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
         ),
         shows=f"Numbers of eigenvalues of the {name} by their size, on a signed logarithmic axis, outliers as sticks, "
         f"for {join_words(spectra.names)}",
-        finding=_reach(spectra, name),
+        finding=_reach_sentence(spectra, name),
         headings={
             "panel": "variant",
             "x": "eigenvalue",
@@ -252,7 +252,7 @@ def cumulative_spectrum(
         ),
         shows=f"Numbers of eigenvalues of the {name} beyond x, on both sides, on logarithmic axes, for "
         f"{join_words(spectra.names)}",
-        finding=_beyond_narrowest(spectra, name),
+        finding=_beyond_narrowest_sentence(spectra, name),
         headings={
             "panel": "side",
             "series": "variant",
@@ -262,8 +262,8 @@ def cumulative_spectrum(
     ).section()
 
 
-def _reach(spectra: Spectra, name: str) -> str:
-    """From where to where the spectra reach, each series by itself."""
+def _reach_sentence(spectra: Spectra, name: str) -> str:
+    """The sentence on the smallest and the largest node of each variant, as means over its spectra."""
     ends = spectra.rows.group_by("series", "replicate", maintain_order=True).agg(
         low=pl.col("node").min(), high=pl.col("node").max()
     )
@@ -286,8 +286,8 @@ def _unmeasured(spectra: Spectra, name: str) -> Section:
     return Section(finding, missing=spectra.missing, rows=spectra.source_rows)
 
 
-def _beyond_narrowest(spectra: Spectra, name: str) -> str:
-    """How many eigenvalues the wider spectra have where the narrowest one ends."""
+def _beyond_narrowest_sentence(spectra: Spectra, name: str) -> str:
+    """The sentence on how many eigenvalues the other variants have beyond the largest one of the narrowest spectrum."""
     radii = {}
     for variant in spectra.names:
         nodes = spectra.of(variant)["node"].abs()

@@ -76,7 +76,7 @@ def table(
     row_name, column_name = path_name(rows), path_name(columns)
     charts: tuple[ValueMatrix, ...] = ()
     if matrix:
-        names = {label: _row(cells, label) for label in cells.rows}
+        names = {label: _row_heading(cells, label) for label in cells.rows}
         places = list(cells.columns)
         placed = selected.filter(pl.col("value").is_finite()).with_columns(
             panel=pl.lit(None, pl.String),
@@ -109,13 +109,13 @@ def table(
     entries: list[tuple[object, ...]] = []
     body: list[tuple[Cell, ...]] = []
     for label in cells.rows:
-        row = _row(cells, label)
+        row = _row_heading(cells, label)
         of_row = [(label, column) for column in cells.columns]
         for place in of_row:
             named = (row, cells.columns[place[1]])
             for statistic in requested:
                 if ci := cells.intervals.get((place, statistic)):
-                    entries.append((*named, _STATISTICS[statistic].centre, ci.estimate, *_bounds(ci), ci.n))
+                    entries.append((*named, _STATISTICS[statistic].centre, ci.estimate, *_finite_bounds(ci), ci.n))
             if place in cells.printed:
                 entries.append((*named, _PUBLISHED, float(cells.printed[place]), None, None, None))
         lines: dict[str, list[str]] = {}
@@ -125,10 +125,12 @@ def table(
                 ci = cells.intervals.get((place, statistic))
                 if place in cells.unfinished or ci is None:
                     texts.append(cells.unfinished.get(place, "–"))
-                elif statistic == "median" and _bounds(ci)[0] is None:  # the number of a seed, with its own digits
+                elif (
+                    statistic == "median" and _finite_bounds(ci)[0] is None
+                ):  # the number of a seed, with its own digits
                     texts.append(nonbreaking(format_short(ci.estimate)))
                 else:
-                    texts.append(nonbreaking(format_interval(ci.estimate, *_bounds(ci))))
+                    texts.append(nonbreaking(format_interval(ci.estimate, *_finite_bounds(ci))))
         if any(place in cells.printed for place in of_row):
             lines[_PUBLISHED] = [cells.printed.get(place, "–") for place in of_row]
         for index, (name, texts) in enumerate(lines.items()):
@@ -154,14 +156,14 @@ def table(
     return Section(finding, charts, (table,), missing=missing_note, rows=stored_rows)
 
 
-def _bounds(ci: Interval) -> tuple[float | None, float | None]:
-    """The ends of the interval, where it has any."""
+def _finite_bounds(ci: Interval) -> tuple[float | None, float | None]:
+    """The ends of the interval, or twice None: one seed has no interval, and some intervals have an infinite end."""
     bounded = math.isfinite(ci.low) and math.isfinite(ci.high) and ci.n > 1
     return (ci.low, ci.high) if bounded else (None, None)
 
 
-def _row(cells: TableCells, label: CellLabel) -> str:
-    """A row's heading; its column says what the numbers are."""
+def _row_heading(cells: TableCells, label: CellLabel) -> str:
+    """The heading of a row. A number stands without its unit, which the heading of the column says."""
     return cells.rows[label] if isinstance(label, str) else format_value(label)
 
 
@@ -178,12 +180,12 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
             return within
         worst = max(ratios, key=lambda place: abs(math.log(ratios[place])))
         times = f"where ours is {format_short(ratios[worst])} times the published"
-        return f"{within}; the furthest is {_where(cells, worst)}, {times}"
+        return f"{within}; the furthest is {_place_text(cells, worst)}, {times}"
     if not ours:
         return f"The {quantity_name(quantity)} has no {_STATISTICS[statistic].centre} in any cell"
     extremes = dict.fromkeys(pick(ours, key=lambda place: ours[place].estimate) for pick in (min, max))
     numbers = dict(zip(extremes, format_apart([ours[place].estimate for place in extremes]), strict=True))
-    texts = [f"{number} ({_where(cells, place)})" for place, number in numbers.items()]
+    texts = [f"{number} ({_place_text(cells, place)})" for place, number in numbers.items()]
     if len(ours) == 1:
         return f"{quantity_name(quantity)}: {texts[0]}"
     if len({*numbers.values()}) == 1:
@@ -191,7 +193,7 @@ def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
     return f"The {quantity_name(quantity)} is between {' and '.join(texts)}"
 
 
-def _where(cells: TableCells, place: TablePlace) -> str:
+def _place_text(cells: TableCells, place: TablePlace) -> str:
     """``Pre-LN at 128 layers``: of a name and a number, the name first."""
     row, column = cells.rows[place[0]], cells.columns[place[1]]
     return f"{row} at {column}" if isinstance(place[0], str) and not isinstance(place[1], str) else f"{column} at {row}"
