@@ -1,7 +1,10 @@
 """``lnlab report --from``: a report made again from its own tables, its spec judged as it stands today."""
 
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import polars as pl
 
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
@@ -38,9 +41,22 @@ class RedrawRequest:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The reports; those that read others come after them."""
+        """The reports; each comes after those of them that it cites, as it shows their verdicts as they are then."""
         folders = self.paths[:1] + tuple(path for path in self.paths[1:] if not path.is_file())
-        return tuple(sorted(folders, key=lambda folder: (folder / "data" / "evidence.parquet").is_file()))
+        by_place = {folder.resolve().parts: folder for folder in folders}
+        cited: dict[Path, list[Path]] = {folder: [] for folder in folders}
+        for folder in folders:
+            try:
+                evidence = pl.read_parquet(folder / "data" / "evidence.parquet", columns=["spec", "profile"])
+            except (OSError, pl.exceptions.PolarsError):
+                continue  # it cites nothing, or cannot be read, which is told when it is drawn
+            for spec, profile in evidence.unique(maintain_order=True).iter_rows():
+                places = (parts for parts in by_place if parts[-2:] == (spec, profile))
+                cited[folder] += (by_place[parts] for parts in places if by_place[parts] != folder)
+        try:
+            return tuple(TopologicalSorter(cited).static_order())
+        except CycleError:
+            return folders  # of two that cite each other, neither can come first
 
     @property
     def spec(self) -> Path | None:

@@ -1,6 +1,6 @@
 """A spec that cites claims of another: from its report, by digest, missing where there is none, and on its page."""
 
-import shutil
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -178,10 +178,25 @@ def test_a_report_made_again_reads_its_neighbours_and_else_what_it_keeps(lnlab, 
     assert evidence(page)["verdict"] == "contradicted"
 
 
-def test_reports_that_read_others_are_made_again_after_them(page, workdir):
+def cites(root: Path, name: str, *others: str) -> Path:
+    """The folder of a report that cites others, as far as their order is asked for."""
+    data = root / name / "real" / "data"
+    data.mkdir(parents=True)
+    if others:
+        pl.DataFrame({"spec": others, "profile": ["real"] * len(others)}).write_parquet(data / "evidence.parquet")
+    return data.parent
+
+
+def test_reports_are_made_again_after_those_that_they_cite(tmp_path):
     from lnlab.cli.again import RedrawRequest
 
-    folders = (workdir / "reports" / "citing", workdir / "reports" / "zebra")
-    shutil.copytree(page, folders[1])
-    (folders[1] / "data" / "evidence.parquet").unlink()
-    assert RedrawRequest(folders, None).folders == folders[::-1]
+    a, b = cites(tmp_path, "a", "b", "c", "elsewhere"), cites(tmp_path, "b", "c")
+    c, other = cites(tmp_path, "c"), cites(tmp_path / "second", "c", "a")
+    assert RedrawRequest((a, b, c), None).folders == (c, b, a)
+    assert RedrawRequest((c, b, a), None).folders == (c, b, a)
+    assert RedrawRequest((a, c), None).folders == (c, a)
+    circle = cites(tmp_path, "d", "e"), cites(tmp_path, "e", "d")
+    assert RedrawRequest(circle, None).folders == circle
+    (c / "data" / "evidence.parquet").write_text("no table")
+    assert RedrawRequest((b, c), None).folders == (c, b)
+    assert RedrawRequest((other,), None).folders == (other,)
