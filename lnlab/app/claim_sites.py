@@ -41,8 +41,8 @@ class _Reading:
 
     Attributes:
         where: how problems name it: ``claims.<id>`` or ``claims.<id>.requires.0``.
-        parameter: of the claim, ``of`` or ``to``; ``to`` changes what ``of`` says.
-        changed: the keys of ``to``.
+        parameter: of the claim, ``of`` or one that changes what ``of`` says (``lnlab.select.selection``).
+        changed: the keys of that parameter.
         selection: all its conditions.
         x: the column or path along which it may have several numbers.
         apart: further columns of a site that distinguish its numbers.
@@ -105,7 +105,7 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
         # An exact bound holds of every number and a status of every run: neither needs a single site.
         single = not (statement.get("exact") or statement.get("status"))
         readings = [
-            _Reading(where, word, tuple(statement[word]), selection, x=x, apart=apart, single=single)
+            _Reading(where, word, tuple(statement[word] or ()), selection, x=x, apart=apart, single=single)
             for word, selection in selections_by_word({**statement, "of": whole}).items()
         ]
         problems_by_text: dict[str, Issue] = {}

@@ -54,6 +54,15 @@ def test_the_same_claim_completed_passes(claiming):
     assert (said.code, said.err) == (0, "")
 
 
+def test_an_interaction_needs_no_fourth_selection(claiming):
+    sides = f"of: {{stack: decoder, {W2}, placement: post}}, to: {{placement: pre}}, less: LESS"
+    said, _ = claiming(f"kind: interaction, {sides.replace('LESS', '{layer: first}')}, at_least: 0")
+    assert (said.code, said.err) == (0, "")
+    said, at = claiming(f"kind: interaction, {sides.replace('LESS', '{tensor: q}')}, at_least: 0")
+    told = "claims.added.less: leaves 2 sites: sublayer (self_attention, cross_attention); add"
+    assert f"{at('{tensor')}: {told}" in said.err
+
+
 @pytest.mark.parametrize(
     ("claim", "told"),
     [
