@@ -76,6 +76,7 @@ def measure_checkpoints(
                 raise LabError(Issue("unreadable", str(path), f"{what} '{names[0]}'{more}", remedy))
         # Not strict, as a tied parameter may stand in the file under one of its names.
         model.load_state_dict(weights, strict=False)
+        del weights  # else the file would stay in memory beside the model, and beside the next file
         look = measure_model(
             {name: model},
             kept,

@@ -1,5 +1,7 @@
 """Checkpoints are measured as the models that they were saved from."""
 
+import weakref
+
 import polars as pl
 import pytest
 import torch
@@ -7,6 +9,7 @@ from safetensors.torch import save_file
 
 import lnlab
 from lnlab.errors import LabError
+from lnlab.own_model import checkpoints
 
 
 @pytest.fixture
@@ -38,6 +41,24 @@ def test_every_form_of_a_checkpoint(saved, small, some_batches):
         expected = lnlab.measure(model, batches, small.token_loss, **given).frame("gradient_norm")["value"]
         assert frame.filter(pl.col("step") == step)["value"].to_list() == expected.to_list()
     m.plot("gradient_norm", x="step").to_dict()
+
+
+def test_while_a_model_is_measured_its_file_is_not_in_memory(saved, small, some_batches, monkeypatch):
+    read, loaded, alive = checkpoints._weights, [], []
+
+    def weights(path):
+        tensors = read(path)
+        loaded.extend(map(weakref.ref, tensors.values()))
+        return tensors
+
+    def loss(model, batch):
+        alive.append(sum(tensor() is not None for tensor in loaded))
+        return small.token_loss(model, batch)
+
+    monkeypatch.setattr(checkpoints, "_weights", weights)
+    lnlab.measure_checkpoints(small.NanoGPT, saved[0] / "step-?.pt", some_batches(1, 1), loss)
+    assert loaded
+    assert set(alive) == {0}
 
 
 def test_mistakes_have_one_line(saved, small, some_batches, tmp_path):
