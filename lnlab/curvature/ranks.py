@@ -8,7 +8,7 @@ they come: where one has failed, or ended, the others raise that in place of wai
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,8 @@ class Ranks:
             if not self._over:
                 told = error.issues[0] if isinstance(error, LabError) else error
                 what = getattr(told, "what", " ".join(f"{type(error).__name__}: {error}".split()))
-                self._tell(_FAILED, (what, getattr(told, "remedy", "")))
+                with suppress(RankError):  # with nobody to tell, this rank's own error is the one to raise
+                    self._tell(_FAILED, (what, getattr(told, "remedy", "")))
             raise
         self._tell(_ENDED, None)
 

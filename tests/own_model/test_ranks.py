@@ -13,6 +13,9 @@ import torch
 import lnlab
 from lnlab.curvature.ggn import ggn
 from lnlab.curvature.hessian import hessian
+from lnlab.curvature.ranks import RankError, Ranks
+from lnlab.errors import LabError
+from lnlab.issues import Issue
 
 PATIENCE = 300
 spec = spec_from_file_location("two_ranks", Path(__file__).parent / "two_ranks.py")
@@ -93,6 +96,18 @@ def test_what_ranks_do_not_have_alike_is_refused_on_all(found):
         assert "let every rank make the same calls" in each["other calls"]
         assert each["still there"] == "nothing"
     assert "rank 1 failed: there are no batches; give at least one" in found[0]["no batches"]
+
+
+def test_a_rank_that_fails_with_nobody_left_to_tell_raises_its_own_error(monkeypatch):
+    def unreachable(*_):
+        raise RuntimeError("Connection closed by peer")
+
+    monkeypatch.setattr(torch.distributed, "all_gather_object", unreachable)
+    for planted in (KeyError, KeyboardInterrupt, LabError):
+        with pytest.raises(planted), Ranks(0, 2).together():
+            raise planted(Issue("failed", "measure", "planted"))
+    with pytest.raises(RankError, match="the other ranks cannot be reached"), Ranks(0, 2).together():
+        pass
 
 
 def test_a_rank_that_is_killed_is_missed(found):
