@@ -138,7 +138,8 @@ class State:
         if len(sampled) < own:
             where = "" if self.ranks.size == 1 else f" on rank {self.ranks.number}"
             what = f"a probe asks for {own} batches, and the split '{split}' has {len(sampled)}{where}"
-            raise LabError(Issue("too-large", "", what, f"ask for at most {len(sampled)}, or make the batches smaller"))
+            most = len(sampled) * self.ranks.size + self.ranks.number  # of all ranks, up to the first that is missing
+            raise LabError(Issue("too-large", "", what, f"ask for at most {most}, or make the batches smaller"))
         return sampled
 
     def forward(self, batch: Batch) -> None:

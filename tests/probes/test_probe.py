@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lnlab.compile.work import Measurement
+from lnlab.curvature.ranks import Ranks
 from lnlab.errors import LabError
 from lnlab.execute.measure import StateGuard, measure
 from lnlab.facts import never
@@ -259,6 +260,10 @@ def test_batches_are_the_same_for_every_model_and_longer_lists_begin_with_shorte
 def test_more_batches_than_a_split_has_is_the_users_mistake(state):
     with pytest.raises(LabError, match="asks for 5 batches, and the split 'test' has 4; ask for at most 4"):
         state().batches(5, split="test")
+    second = replace(state(), ranks=Ranks(1, 2))  # whose four are batches 2, 4, 6 and 8 of all
+    with pytest.raises(LabError, match="the split 'test' has 4 on rank 1; ask for at most 9"):
+        second.batches(20, split="test")
+    assert len(second.batches(9, split="test")) == 4
 
 
 def test_evaluating_restores_each_modules_own_mode_after_an_error(used):
