@@ -89,6 +89,6 @@ def test_a_node_that_does_not_see_the_store_is_refused_in_one_line(monkeypatch, 
 
 
 def test_a_run_on_this_machine_imports_no_ray():
-    modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster"
+    modules = "lnlab.app.compute, lnlab.execute.worker, lnlab.execute.cluster.agent"
     probe = f"import sys, {modules}; print('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True).stdout.strip() == "False"
