@@ -97,12 +97,41 @@ def test_a_side_that_diverges_is_named(verdict):
     assert "placement d diverged on 3 of 8 seeds" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("arm", "layer", "name"),
+    [
+        ("a", 1, "placement a, layer 1"),
+        ("b", 1, "placement b, layer 1"),
+        ("a", 2, "placement a, layer 2"),
+        ("b", 2, "placement b, layer 2"),
+    ],
+)
+def test_of_two_factors_the_side_that_diverges_is_named_by_both(experiment, arm, layer, name):
+    numbers = {word: [[float(x), 2.0 * x] for x in ARMS[word]] for word in "ab"}
+    for seed in range(3):
+        numbers[arm][seed][layer - 1] = None
+    ended = experiment(numbers, step=3, status=lambda of, seed: "diverged" if of == arm and seed < 4 else "finished")
+    claim = {"id": "it", "says": "So.", "kind": "interaction", "of": {"quantity": "q", "placement": "a", "layer": 1}}
+    found = judge_claim({**claim, "to": {"placement": "b"}, "less": {"layer": 2}, "at_most": 0}, ended)
+    assert found.reason.startswith(f"{name} diverged on 3 of 8 seeds")
+
+
 @pytest.mark.parametrize(("shift", "word"), [(1.0, "supported"), (-0.4, "smaller"), (-1.0, "contradicted")])
 def test_a_margin_of_ours_is_measured_from_no_interaction(verdict, shift, word):
     arms = {**ARMS, "a": ARMS["a"] + shift}
     assert verdict(arms, **SIDES, at_least=0.8, margin="ours", zone=0.05).verdict == word
 
 
-def test_an_effect_less_itself_is_refused(verdict):
-    with pytest.raises(LabError, match="takes away the effect itself"):
-        verdict(ARMS, kind="interaction", to={"placement": "b"}, less={}, at_least=0)
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"less": {}}, "takes away the effect itself"),
+        ({"less": {}, "part": 0.5}, "takes away the effect itself"),
+        ({"less": {"placement": "c"}}, "both its selections are the same; say in less_to"),
+        ({"less": {"placement": "b"}}, "both its selections are the same; say in less_to"),
+        ({"less": {}, "less_to": {"placement": "a"}, "part": 0.5}, "both its selections are the same; say in less_to"),
+    ],
+)
+def test_an_effect_less_itself_or_less_none_is_refused(verdict, wrong, what):
+    with pytest.raises(LabError, match=what):
+        verdict(ARMS, kind="interaction", to={"placement": "b"}, **wrong, at_least=0)

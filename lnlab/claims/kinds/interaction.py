@@ -44,22 +44,27 @@ def interaction(
     """
     allowed = declared_region(between, at_least, at_most)
     selections = selections_by_word({"of": of, "to": to, "less": less, "less_to": less_to or {}})
-    changes = {"of": of, "to": to, "less": {**of, **less}, "less_to": {**to, **less, **(less_to or {})}}
+    identities = {word: canonical(selection) for word, selection in selections.items()}
+    if identities["less"] == identities["less_to"]:
+        what = "the other effect is none: both its selections are the same"
+        raise LabError(Issue("no-effect", "less", what, "say in less_to what its second selection changes"))
     weights: dict[str, float] = {}  # a selection on both sides is one number with one weight
     words: dict[str, str] = {}
     for word, weight in zip(selections, (1.0, -1.0, -part, part), strict=True):
-        name = canonical(selections[word])
-        weights[name] = weights.get(name, 0.0) + weight
-        words.setdefault(name, word)
-    sides = {words[name]: weight for name, weight in weights.items() if weight}
-    if len(sides) < 2:
+        identity = identities[word]
+        weights[identity] = weights.get(identity, 0.0) + weight
+        words.setdefault(identity, word)
+    sides = {words[identity]: weight for identity, weight in weights.items() if weight}
+    itself = all(identities[word] == identities[other] for word, other in (("of", "less"), ("to", "less_to")))
+    if itself or not sides:
         raise LabError(Issue("no-effect", "less", "it takes away the effect itself", "change what `of` says, or `to`"))
-    first, second = arm_names(of, {**to, **less})
-    names = {"of": first, "less": second} | {
-        word: arm_names(of, changes[word])[1] for word in ("to", "less_to") if changes[word]
+    changed = {**to, **less, **(less_to or {})}
+    names = {  # by all that tells the four apart, as two of them may differ in any of it
+        word: arm_names({}, {path: selections[word].get(path) for path in changed})[1] or f"the selection '{word}'"
+        for word in sides
     }
     series = [select_series(results, selections[word]) for word in sides]
-    sample = weighted_sample(series, list(sides.values()), [names[word] for word in sides])
+    sample = weighted_sample(series, list(sides.values()), list(names.values()))
     statistic = "difference of differences" if part == 1 else f"difference less {part:.3g} of another"
     return judge_sample(statistic, sample, allowed, None, criterion, criterion.null(0.0, allowed, ratio=False))
 
