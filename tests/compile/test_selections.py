@@ -52,6 +52,31 @@ def test_an_implausible_one_says_why(plan, base, of, more, what):
     assert what in str(problem)
 
 
+def test_the_fourth_selection_of_an_interaction_is_looked_at_though_nothing_says_it(plan, base, registries):
+    @registries["claim"].register("interaction")
+    def interaction(
+        results,
+        *,
+        of: dict[str, Any],
+        to: dict[str, Any],
+        less: dict[str, Any],
+        less_to: dict[str, Any] | None = None,
+        at_least: float,
+    ): ...
+
+    text = (
+        "claims: [{id: a, says: b, kind: interaction, of: {quantity: gradient_norm, placement: post, model.layers: 2}, "
+        "to: {placement: pre}, less: {model.layers: 4}, at_least: 0}]\n"
+    )
+    assert plan(base + SWEEP + text).claims
+    with pytest.raises(SpecError) as caught:
+        plan(base + "sweep: [{placement: [post, pre], model.layers: 2}, {placement: post, model.layers: 4}]\n" + text)
+    (problem,) = caught.value.issues
+    assert "less_to" in str(problem)
+    assert "no run has all of" in str(problem)
+    assert "placement = pre, model.layers = 4" in str(problem)
+
+
 ORDER = "claims: [{id: a, says: b, kind: order, of: {quantity: gradient_norm}, order: post < pre, MORE}]\n"
 
 

@@ -172,6 +172,8 @@ def _flaws_of_request(request: ResolvedRequest, context: PlannedRuns) -> Iterato
         named_paths["x"] = choice["x"]
     words = ("of", "where", "to", "less", "less_to")
     selections = [(word, choice[word]) for word in words if isinstance(choice.get(word), dict)]
+    if "less" in dict(selections) and choice.get("less_to") is None:
+        selections.append(("less_to", {}))  # it is read all the same, with the changes of the others
     if isinstance(choice.get("quantity"), str):
         yield from (((), flaw) for flaw in PlannedSelection(context, {"quantity": choice["quantity"]}).issues)
     if isinstance(choice.get("theory"), str):
