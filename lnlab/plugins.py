@@ -26,6 +26,7 @@ class Origin:
 
 
 _origin = Origin("lnlab")
+_PACKAGE = Path(__file__).parent
 
 
 def origin() -> Origin:
@@ -111,7 +112,12 @@ def building(kind: str, name: str, origin: Origin) -> Iterator[None]:
     except Exception as error:
         if origin.name == "lnlab":
             raise
-        frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).name == origin.name]
+        frames = [
+            frame
+            for frame in extract_tb(error.__traceback__)
+            # A user's file may have the name of one of lnlab's own, such as claim.py.
+            if Path(frame.filename).name == origin.name and not Path(frame.filename).is_relative_to(_PACKAGE)
+        ]
         where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else origin.name
         raise LabError(Issue("failed", where, f"the {kind} '{name}' fails: {error!r}", "mend it")) from error
 
