@@ -33,18 +33,19 @@ def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> 
         ReportError: a link leads into ``root``, but to no page of a report.
     """
     answers = {}
-    for card in cards:
+    for card in (card for card in cards if card.page):
         texts = [f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers]
         tally = ", ".join(f"{len(group.claims)} {counted_word(group.word)}" for group in card.verdicts)
         # the command tells of a report that cannot be read; the README keeps what it says
-        answers[Path(os.path.normpath(root / unquote(card.page)))] = None if card.error else " ".join(texts) or tally
+        answers[_place(root / unquote(card.page))] = None if card.error else " ".join(texts) or tally
 
     def filled(item: re.Match[str]) -> str:
-        page = Path(os.path.normpath(readme.parent / unquote(item[2])))
-        if Path(os.path.normpath(root)) not in page.parent.parents:
+        page = _place(readme.parent / unquote(item[2]))
+        if _place(root) not in page.parent.parents:
             return item[0]
         if page not in answers:
-            remedy = f"link one of {', '.join(sorted(path.as_posix() for path in answers))}"
+            pages = sorted(Path(os.path.relpath(path, readme.parent)).as_posix() for path in answers)
+            remedy = f"link one of {', '.join(pages)}" if pages else f"draw the reports of {root}"
             raise ReportError(Issue("damaged", str(readme), f"lists {item[2]}, but no report has this page", remedy))
         answer = answers[page]
         return item[0] if answer is None else f"{item[1]} {_escaped(answer)}"
@@ -65,7 +66,7 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
     drawn = {}
     for target in dict.fromkeys(_PICTURE.findall(text)):
         path = Path(os.path.normpath(readme.parent / unquote(target)))
-        if path.parent != Path(os.path.normpath(root / "assets")):
+        if _place(path.parent) != _place(root / "assets"):
             continue
         if path.stem not in thumbnails:
             what = f"shows {target}, but no question {path.stem!r} has a figure"
@@ -74,10 +75,16 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
         source = thumbnails[path.stem]
         try:
             drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:  # the last is what the converter raises of no SVG
+            what = f"cannot be read: {str(error).partition(chr(10))[0]}"
             remedy = f"lnlab report --from {folders[path.stem]}"
-            raise ReportError(Issue("unreadable", str(source), f"cannot be read: {error}", remedy)) from error
+            raise ReportError(Issue("unreadable", str(source), what, remedy)) from error
     return drawn
+
+
+def _place(path: Path) -> Path:
+    # Of the two paths of a command line one may be absolute and the other not.
+    return Path(os.path.normpath(path.absolute()))
 
 
 def _escaped(text: str) -> str:

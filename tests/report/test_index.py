@@ -12,10 +12,11 @@ from test_injection import STRINGS, Parsed
 from lnlab.errors import ReportError
 from lnlab.report.folder import read_folder, save_folder
 from lnlab.report.index import CardAnswer, read_cards, render_index, tally_of
-from lnlab.report.readme import with_answers
+from lnlab.report.readme import pictures, with_answers
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'
+DRAWN = SVG.replace(b"<svg ", b'<svg xmlns="http://www.w3.org/2000/svg" ')
 ANSWER = {"says": "It grows {a}-fold on {a.n} seeds.", "while": {"a": "supported", "b": "supported"}, "profile": "real"}
 
 
@@ -155,6 +156,28 @@ def test_the_questions_that_a_readme_lists_have_the_answers_of_their_reports(rep
         with_answers("- [Gone](reports/gone/index.html)", read_cards(reports), reports, readme)
     broken = [replace(card, answers=(), error="cannot be read") for card in read_cards(reports)]
     assert with_answers(text, broken, reports, readme) == text, "what cannot be read changes nothing"
+
+
+@pytest.mark.parametrize("relative", [("reports",), ("README.md",), ("reports", "README.md")])
+def test_paths_of_a_readme_and_of_reports_need_not_be_alike(reports, tmp_path, monkeypatch, relative):
+    monkeypatch.chdir(tmp_path)
+    root, readme = (Path(name) if name in relative else tmp_path / name for name in ("reports", "README.md"))
+    cards = read_cards(root)
+    assert "It grows" in with_answers("- [x](reports/grows/real/index.html)", cards, root, readme)
+    with pytest.raises(ReportError, match=r"link one of reports/grows/real/index\.html$"):
+        with_answers("- [Gone](reports/gone/index.html)", cards, root, readme)
+    (tmp_path / "reports/grows/real/figures/figure-2.svg").write_bytes(DRAWN)
+    (picture,) = pictures("![growth](reports/assets/grows.png)", cards, root, readme)
+    assert picture == readme.parent / "reports/assets/grows.png"
+
+
+@pytest.mark.parametrize("content", [b"", b"no drawing", SVG, b"\xff", DRAWN.replace(b'width="700"', b'width="0"')])
+def test_a_figure_that_is_no_drawing_is_one_line(reports, tmp_path, content):
+    cards = read_cards(reports)
+    (reports / "grows/real/figures/figure-2.svg").write_bytes(content)
+    with pytest.raises(ReportError, match=r"figure-2\.svg: cannot be read: .*; lnlab report --from") as told:
+        pictures("![growth](reports/assets/grows.png)", cards, reports, tmp_path / "README.md")
+    assert "\n" not in str(told.value)
 
 
 @pytest.mark.parametrize("text", STRINGS)
