@@ -12,7 +12,7 @@ from lnlab.report.theme import THEME
 def vega_lite(chart: Any, **config: Json) -> dict[str, Json]:
     """The drawing with the theme, entries of which ``config`` replaces.
 
-    It is not checked against the schema, as whoever draws it refuses what is no Vega-Lite.
+    It is not checked against the schema: the tests do that with every drawing.
     """
     spec: Mapping[str, Json] = chart.to_dict(validate=False)
     return {**spec, "config": {**THEME, **config}}
