@@ -110,6 +110,8 @@ def test_the_bound_alone_decides(lab):
         ((30, 100), 20, 9, (1, 0, 1, 1, 1)),
         ((10, 100), 20, 9, (1, 1, 1, 1)),  # one that has no room for the largest unit gets none
         ((10, 10), 20, 9, ()),
+        ((100, 200), 20, 1, (1,)),  # the largest first
+        ((100, 2**63 - 1), 20, 3, (1, 0, 1)),  # the memory of a node that nobody knows
     ],
 )
 def test_workers_are_shared_among_devices_in_turn_as_long_as_a_unit_fits(memories, needed, workers, devices):

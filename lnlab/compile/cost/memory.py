@@ -102,7 +102,10 @@ def share_devices(memories: Sequence[int], needed: int, workers: int) -> tuple[i
     (1, 0, 1, 0, 1)
     """
     rooms = [int(SHARE * memory) // needed for memory in memories]
-    turns = [(turn, -rooms[device], device) for device in range(len(rooms)) for turn in range(rooms[device])]
+    # No more turns than workers: the memory of a node of SLURM, which nobody knows, has room for any number.
+    turns = [
+        (turn, -rooms[device], device) for device in range(len(rooms)) for turn in range(min(rooms[device], workers))
+    ]
     return tuple(device for _, _, device in sorted(turns)[:workers])
 
 
