@@ -2,7 +2,9 @@
 
 import platform
 import shutil
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +75,15 @@ def test_folders_of_data_are_told_with_what_lies_there(lnlab, workdir, monkeypat
     (workdir / "texts").mkdir()
     data = [entry["found"] for entry in findings(lnlab) if entry["what"] == "data"]
     assert data[0] == f"{workdir / 'texts'}: no corpus that lnlab knows"
+
+
+def test_what_only_developers_want_is_not_offered(monkeypatch):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    stated = [
+        f'{package}; extra == "{extra}"'
+        for extra, packages in project["optional-dependencies"].items()
+        for package in packages
+    ]
+    monkeypatch.setattr(examined, "requires", lambda _: stated)
+    trackers, clusters = {"tensorboard", "mlflow", "wandb", "trackio"}, {"ray", "slurm"}
+    assert set(examined.wanted_extras()) == {"train", *trackers, *clusters}
