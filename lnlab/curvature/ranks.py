@@ -93,8 +93,8 @@ class Ranks:
         if self.size == 1:
             return list(tensors)
         self._tell(f"at a sum of {[tuple(x.shape) for x in tensors]}", None)
-        # nccl knows no tensor of the processor.
-        totals = [x.cuda() if torch.distributed.get_backend() == "nccl" else x for x in tensors]
+        # nccl knows no tensor of the processor, and refuses a transposed one; gloo sums the memory, gaps included.
+        totals = [x.cuda() if torch.distributed.get_backend() == "nccl" else x for x in map(Tensor.contiguous, tensors)]
         with self._in_contact():
             for work in [torch.distributed.all_reduce(total, async_op=True) for total in totals]:
                 work.wait()

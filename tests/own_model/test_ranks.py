@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -96,6 +97,25 @@ def test_what_ranks_do_not_have_alike_is_refused_on_all(found):
         assert "let every rank make the same calls" in each["other calls"]
         assert each["still there"] == "nothing"
     assert "rank 1 failed: there are no batches; give at least one" in found[0]["no batches"]
+
+
+def test_tensors_of_any_layout_are_summed(monkeypatch):
+    """Two ranks with the same tensors, each sum of which is of the memory from the first entry on."""
+
+    def all_reduce(total, *, async_op):
+        memory = torch.as_strided(total, (total.numel(),), (1,))
+        memory *= 2
+        return SimpleNamespace(wait=lambda: None)
+
+    monkeypatch.setattr(
+        torch.distributed, "all_gather_object", lambda heard, told: heard.__setitem__(slice(2), [told] * 2)
+    )
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda: "gloo")
+    monkeypatch.setattr(torch.distributed, "all_reduce", all_reduce)
+    x = torch.arange(24.0).view(4, 6)
+    for made in (x, x.T, x[:, ::2], x[1:, 2], torch.tensor(3.0).expand(2, 2)):
+        expected = 2 * made
+        assert torch.equal(*Ranks(0, 2).sum(made), expected)
 
 
 def test_a_rank_that_fails_with_nobody_left_to_tell_raises_its_own_error(monkeypatch):
