@@ -105,7 +105,7 @@ def _change_of_any_model(
                 state.task.loss(model, batch)
     finally:
         hook.remove()
-        # Copied, as adding the update again would round; and whatever stopped a loss, the model is the user's.
+        # Copied, as adding the update again would round; also after an error, as the model may be in training.
         with torch.no_grad():
             for name, x in now.items():
                 parameters[name].copy_(x)
