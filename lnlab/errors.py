@@ -124,7 +124,9 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     the words of papers and pages, and those of other tools, ``csv`` or ``delimiter``, come before all that is near.
     """
     words = sorted(set(known))
-    if word not in words and (published := [candidate for candidate in words if _stem(candidate) == _stem(word)]):
+    # A word of signs alone has no stem, and is not like every other one of signs.
+    stem = _stem(word) if word not in words else ""
+    if stem and (published := [candidate for candidate in words if _stem(candidate) == stem]):
         return published[0]
     if word not in words and (meant := [name for name in OTHER_WORDS.get(word.casefold(), ()) if name in words]):
         return meant[0]

@@ -199,7 +199,7 @@ def _expected(detail: Any) -> str:
         choice = listed(allowed, word, last="or", quoted=True) if allowed else expected  # the nearest first
         if truth := truth_hint(value) if allowed in (["true", "false"], []) else "":
             return f"write {choice}; {truth}"
-        close = closest(word, allowed)
+        close = closest(value, allowed) if isinstance(value, str) else None
         return f"write {choice}; did you mean '{close}'?" if close else f"write {choice}"
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]

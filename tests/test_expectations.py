@@ -146,3 +146,10 @@ def test_a_union_is_one_mistake_at_the_place_in_the_data(data, expected):
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(Shares).validate_json(json.dumps(data))
     assert {mistake.path: mistake.remedy for mistake in mistakes_of(caught.value, data)} == expected
+
+
+@pytest.mark.parametrize("value", [5, True, [","], {}, "", "->"])
+def test_no_sign_is_taken_for_what_was_meant_by_another_type_or_sign(value):
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Literal[",", ";", "|"]).validate_python(value)
+    assert [mistake.remedy for mistake in mistakes_of(caught.value, value)] == ["write ',', ';' or '|'"]
