@@ -39,7 +39,9 @@ def fix_update_size(
         factors: dict[int, float] = {}
         for group in stepped.param_groups:
             rate = group["lr"]
-            factor = {"schedule": rate / group.get("initial_lr", rate), "rate": rate, "nothing": 1.0}[follows]
+            first = group.get("initial_lr", rate)
+            of_schedule = rate / first if first else 0.0  # a rate of 0 makes no update, whatever it is a share of
+            factor = {"schedule": of_schedule, "rate": rate, "nothing": 1.0}[follows]
             factors |= {id(p): factor for p in group["params"]}
 
         @torch.no_grad()

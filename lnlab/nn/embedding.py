@@ -56,7 +56,7 @@ class Embedding(nn.Module):
 class Output(nn.Module):
     """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017).
 
-    If it is ``scaled``, each logit has a learned factor, stored as a d^(-1/2)-th of itself, as nGPT's are.
+    If it is ``scaled``, each logit has a learned factor, stored divided by √d, as nGPT's are.
     """
 
     def __init__(self, size: int, width: int, *, fix_norm: bool = False, scaled: bool = False) -> None:

@@ -3,8 +3,8 @@
     h <- n(h + |α| (n(f(h)) - h)),    q, k <- s n(q), s n(k),    w2(silu(√d s' w3 x) √d s'' w1 x),    n(x) = x / ‖x‖
 
 with a softmax of ``√d_h q k``. The vectors α, s, s', s'' and the factor of the logits are learned. α, s and the last
-are stored as a d^(-1/2)-th of themselves, so that Adam, whose steps have the size of the rate, moves each by as large a
-share as a weight of a unit row. The rows that read the stream and the columns that write to it have length 1: at the
+are stored divided by √d, so that Adam, whose steps have the size of the rate, moves each by as large a share as a
+weight of a unit row. The rows that read the stream and the columns that write to it have length 1: at the
 beginning by the init ``unit_rows``, after every update by the intervention ``unit_rows``. The whole model, in keys of a
 spec:
 
@@ -66,7 +66,7 @@ class NGPT(nn.Module):
         super().__init__()
         self.root = math.sqrt(at.width)
         self.norms = nn.ModuleList(at.norm() for _ in range(at.sublayers))
-        # α over its first value, as a d^(-1/2)-th of itself: `step_of` multiplies by both again.
+        # α over its first value, divided by √d: `step_of` multiplies by both again.
         self.gate = nn.ParameterList(torch.full((at.width,), 1 / self.root) for _ in range(at.sublayers))
 
     def step_of(self, sublayer: int) -> Tensor:

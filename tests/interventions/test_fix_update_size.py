@@ -32,3 +32,17 @@ def test_updates_are_a_share_of_the_weight_and_follow_what_they_shall(model, fol
             assert float(torch.cosine_similarity(moved, direction.flatten(), dim=0)) > 0.999
         elif "norm" not in name and p.dim() > 1:
             assert float((p.detach() - before[name]).abs().mean()) == pytest.approx(0.1, rel=0.01), name
+
+
+@pytest.mark.parametrize("follows", ["schedule", "rate", "nothing"])
+def test_a_rate_of_0_without_a_schedule_makes_no_update(model, follows):
+    network = model("pre")
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.0)
+    intervention = REGISTRIES["intervention"]
+    before = [p.detach().clone() for p in network.parameters()]
+    for p in network.parameters():
+        p.grad = torch.ones_like(p)
+    choice = {"kind": "fix_update_size", "where": {"tensor": "w1"}, "share": 0.04, "follows": follows}
+    with intervention.builder(intervention.resolve(choice))(network, optimizer):
+        optimizer.step()
+    assert all(map(torch.equal, before, network.parameters()))
