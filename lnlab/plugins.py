@@ -119,7 +119,8 @@ def building(kind: str, name: str, origin: Origin) -> Iterator[None]:
             if Path(frame.filename).name == origin.name and not Path(frame.filename).is_relative_to(_PACKAGE)
         ]
         where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else origin.name
-        raise LabError(Issue("failed", where, f"the {kind} '{name}' fails: {error!r}", "mend it")) from error
+        # Not as the place of the issue: that is the place in a spec, and whoever asked for the piece adds it.
+        raise LabError(Issue("failed", (), f"the {kind} '{name}' fails in {where}: {error!r}", "mend it")) from error
 
 
 def _line(path: Path, error: Exception) -> str:

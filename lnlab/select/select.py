@@ -21,7 +21,7 @@ from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.plugins import building
 from lnlab.select.missed_measurements import missed_seeds
-from lnlab.select.quantity import SITE, quantities, quantity_fact
+from lnlab.select.quantity import SITE, STATE, quantities, quantity_fact
 from lnlab.select.references import NoReference
 from lnlab.select.run_status import STOPPED, any_unfinished, stopped_early
 from lnlab.select.selection import QUANTITY_TABLES, Conditions, Selection, parse_selection, value_list
@@ -229,8 +229,11 @@ def quantity_rows(results: Results, selection: Selection, *, narrowed: bool = Fa
                     rows = entry.build(results, reference) if against else entry.build(results)
                     if not isinstance(rows, pl.DataFrame):
                         raise TypeError(f"it returned {type(rows).__name__}, and no polars.DataFrame")
-                    if not {"run", "quantity", "value"} <= set(rows.columns):
+                    if not {*STATE, "quantity", "value"} <= set(rows.columns):
                         raise TypeError(f"its rows have the columns {', '.join(rows.columns)}; see total_gradient.py")
+                    seed, value = rows.schema["seed"], rows.schema["value"]
+                    if not seed.is_integer() or not (value.is_numeric() or value == pl.Boolean):
+                        raise TypeError(f"its seeds are {seed} and its values {value}; see total_gradient.py")
                 results.derived[key] = rows
             except NoReference as error:
                 raise NothingSelected(*error.issues) from error

@@ -118,18 +118,31 @@ def mine(results, *, of: dict):
 @quantities.register("mine", of=("q",))
 def own(results):
     return {rows}
+
+def text_of(results, column):
+    rows = results.rows("sites")
+    return rows.with_columns(rows[column].cast(str))
 """
+ROWS, SEEDS = (f"quantity 'mine' fails in mine.py: TypeError('its {what} " for what in ("rows", "seeds are"))
+SEE = "see total_gradient.py'); mend it"
 
 
 @pytest.mark.parametrize(
     ("claim", "rows", "what"),
     [
-        ("'supported'", "None", "mine.py: the claim 'mine' fails: TypeError('it returned str, and no Finding')"),
-        ("1 / 0", "None", "mine.py:6: the claim 'mine' fails: ZeroDivisionError('division by zero'); mend it"),
-        ("of['seed']", "None", "mine.py:6: the claim 'mine' fails: KeyError('seed'); mend it"),
-        ("None", "[]", "mine.py: the quantity 'mine' fails: TypeError('it returned list, and no polars.DataFrame')"),
-        ("None", "results.runs.select('run')", "mine.py: the quantity 'mine' fails: TypeError('its rows have the col"),
-        ("None", "results.rows('lists')", "mine.py:10: the quantity 'mine' fails: KeyError('lists'); mend it"),
+        ("'supported'", "None", "claim 'mine' fails in mine.py: TypeError('it returned str, and no Finding'); mend it"),
+        ("1 / 0", "None", "claim 'mine' fails in FOLDER/mine.py:6: ZeroDivisionError('division by zero'); mend it"),
+        ("of['seed']", "None", "claim 'mine' fails in FOLDER/mine.py:6: KeyError('seed'); mend it"),
+        (
+            "None",
+            "[]",
+            "quantity 'mine' fails in mine.py: TypeError('it returned list, and no polars.DataFrame')",
+        ),
+        ("None", "results.runs.select('run')", f"{ROWS}have the columns run; {SEE}"),
+        ("None", "results.rows('sites').drop('seed')", f"{ROWS}have the columns run, variant, step, measurement, "),
+        ("None", "text_of(results, 'value')", f"{SEEDS}Int64 and its values String; {SEE}"),
+        ("None", "text_of(results, 'seed')", f"{SEEDS}String and its values Float64; {SEE}"),
+        ("None", "results.rows('lists')", "quantity 'mine' fails in FOLDER/mine.py:10: KeyError('lists'); mend it"),
     ],
 )
 def test_what_goes_wrong_in_a_piece_of_a_user_is_one_line_with_its_place(tmp_path, results, claim, rows, what):
@@ -142,7 +155,7 @@ def test_what_goes_wrong_in_a_piece_of_a_user_is_one_line_with_its_place(tmp_pat
     finally:
         del claims.entries["mine"], quantities.entries["mine"]
         results.derived.clear()
-    assert what in str(told.value)
+    assert str(told.value).startswith(f"claims.x: the {what.replace('FOLDER', str(tmp_path))}")
     assert "\n" not in str(told.value)
 
 
@@ -154,7 +167,7 @@ def test_a_file_of_a_user_may_have_the_name_of_one_of_lnlab(tmp_path, results):
             judge_claim({"id": "x", "kind": "mine", "of": {"quantity": "q"}}, results)
     finally:
         del claims.entries["mine"], quantities.entries["mine"]
-    assert "claim.py: the claim 'mine' fails" in str(told.value), "no line of lnlab's own claim.py"
+    assert "the claim 'mine' fails in claim.py: TypeError" in str(told.value), "no line of lnlab's own claim.py"
 
 
 def test_an_error_in_a_piece_of_lnlab_keeps_its_traceback(results, monkeypatch):
