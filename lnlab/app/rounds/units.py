@@ -83,13 +83,17 @@ def compute_units(
     where.require(devices)
     limit = manner.memory
     memory = min(where.memory, limit or where.memory)
-    memory_plan = plan_memory(due_units, known, where.workers, memory, where.gpus(devices))
+    gpus = where.gpus(devices)
+    memory_plan = plan_memory(due_units, known, where.workers, memory, gpus)
     if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan, limit))
-    if limit and memory_plan.workers < min(where.workers, len(due_units)):
-        workers = format_count(memory_plan.workers, "worker")
-        allowed = format_quantity(limit, "B")
-        manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
+        raise LabError(memory_problem(memory_plan, limit, on_gpus=bool(gpus)))
+    if limit:
+        # GPUs or the machine itself may be what has no room for more.
+        without_limit = plan_memory(due_units, known, where.workers, where.memory, gpus).workers
+        if memory_plan.workers < min(without_limit, len(due_units)):
+            workers = format_count(memory_plan.workers, "worker")
+            allowed = format_quantity(limit, "B")
+            manner.console.print(f"--max-memory: {workers} of {where.workers} at once, as {allowed} are for no more")
     units = memory_plan.units
     costs = unit_seconds(units, known)
     # A worker on another node has another working folder.
@@ -134,18 +138,16 @@ def compute_units(
     )
 
 
-def memory_problem(memory_plan: MemoryPlan, limit: int | None = None) -> Issue:
-    """The problem that this machine, or the ``limit`` that was set, has too little memory for even one unit."""
+def memory_problem(memory_plan: MemoryPlan, limit: int | None, *, on_gpus: bool) -> Issue:
+    """The problem that the largest GPU, this machine, or the ``limit`` that was set has no room for even one unit."""
     needed = format_quantity(memory_plan.peak + LIBRARIES, "B")
-    available = format_quantity(memory_plan.memory, "B")
-    what = f"one unit needs about {needed} at its peak, and this machine has {available}"
-    if limit is not None:
+    what = f"one unit needs about {needed} at its peak"
+    if limit is not None and not on_gpus:
         least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9
         remedy = f"allow at least {least:.3g} gigabytes, or take fewer steps, draws or batches"
-        return Issue(
-            "out-of-memory", f"--max-memory {limit / 1e9:g}", f"one unit needs about {needed} at its peak", remedy
-        )
-    return Issue("out-of-memory", "", what, "take fewer steps, draws or batches, or a smaller model")
+        return Issue("out-of-memory", f"--max-memory {limit / 1e9:g}", what, remedy)
+    room = f"{'the largest GPU' if on_gpus else 'this machine'} has {format_quantity(memory_plan.memory, 'B')}"
+    return Issue("out-of-memory", "", f"{what}, and {room}", "take fewer steps, draws or batches, or a smaller model")
 
 
 def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:

@@ -82,6 +82,21 @@ def test_a_memory_for_one_worker_takes_one(store, request_of_spec, monkeypatch):
     assert "--max-memory: 1 worker of 2 at once, as 708 MB are for no more" in console.file.getvalue()
 
 
+def test_what_gpus_have_no_room_for_is_not_put_down_to_max_memory(store, request_of_spec, monkeypatch):
+    console = Console(file=io.StringIO(), width=200)
+    monkeypatch.setattr("lnlab.consoles.stderr_console", lambda: console)
+    memories = [2**28]
+    monkeypatch.setattr("lnlab.execute.machine.ThisMachine.gpus", lambda *_: memories)
+    given = {"store": store.root, "overrides": {"seeds": 1}, "workers": 2, "max_memory": 12, "progress": False}
+    with pytest.raises(LabError) as refused:
+        lnlab.run(request_of_spec.spec, **given)
+    assert str(refused.value).startswith("one unit needs about 4")
+    assert "and the largest GPU has 268 MB" in str(refused.value)
+    memories[:] = [2 * LIBRARIES]
+    assert lnlab.run(request_of_spec.spec, **given).computed == 2
+    assert "--max-memory" not in console.file.getvalue()
+
+
 TUNED = """\
 lnlab: 2
 title: A chosen rate
