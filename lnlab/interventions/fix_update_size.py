@@ -28,6 +28,7 @@ def fix_update_size(
 
     It takes the size of early updates out of what warm-up does. ``share`` is c at the peak of the rate where c follows
     the ``schedule``; where it follows the ``rate`` it is c over the rate, so that a larger rate is a larger update.
+    ``follows`` says with what the size of updates changes.
     An update of 0 and a weight of 0 stay so.
     """
     stepped = require_optimizer(optimizer)

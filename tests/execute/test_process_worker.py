@@ -51,7 +51,7 @@ def close_everything(_):
     time.sleep(60)
 
 
-def listen_late():
+def listen_late(_gpu=None):
     time.sleep(1.0)
     listen()
 
@@ -183,7 +183,7 @@ def test_processes_that_never_begin_have_died_of_the_task(monkeypatch):
 
 
 def test_a_task_that_was_not_begun_before_sigterm_is_not_begun_in_another_process(monkeypatch):
-    monkeypatch.setattr("lnlab.execute.pool.listen", listen_late)
+    monkeypatch.setattr("lnlab.execute.pool._begin", listen_late)
     workers = Workers(1)
     try:
         future = workers.submit(abs, -1)
