@@ -143,7 +143,7 @@ def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str,
     band = base.mark_area(opacity=0.25, clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
     line = base.mark_line(strokeWidth=1.6, clip=True).encode(y=_y("estimate", y))
     tips = [alt.Tooltip("x:Q", title="eigenvalue", format=".4~r"), alt.Tooltip("marks:Q", title="number")]
-    sticks = base.transform_filter("datum.marks > 0").mark_rule(strokeWidth=1.2, clip=True)
+    sticks = base.transform_filter("datum.marks > 0").mark_rule(strokeWidth=1.2, clip=True, aria=False)
     # a stick stands on the foot of the axis: a logarithmic one has no 0
     sticks = sticks.encode(y=_y("marks", y), y2=alt.Y2Datum(y.domain[0]), tooltip=tips)
     single = len(style.series) == 1
