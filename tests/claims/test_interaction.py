@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from lnlab.claims.claim import judge_claim
+from lnlab.claims.claim import claims, judge_claim
 from lnlab.claims.claim_scope import selections_of_claim
 from lnlab.errors import LabError
+from lnlab.registry import Flawed
 
 RNG = np.random.default_rng(3)
 ARMS = {name: centre + 0.1 * RNG.normal(size=8) for name, centre in (("a", 2.0), ("b", 1.4), ("c", 1.5), ("d", 1.6))}
@@ -135,3 +136,11 @@ def test_a_margin_of_ours_is_measured_from_no_interaction(verdict, shift, word):
 def test_an_effect_less_itself_or_less_none_is_refused(verdict, wrong, what):
     with pytest.raises(LabError, match=what):
         verdict(ARMS, kind="interaction", to={"placement": "b"}, **wrong, at_least=0)
+
+
+@pytest.mark.parametrize("part", [0, -0.5])
+def test_a_part_of_nothing_or_less_is_refused(part):
+    sides = {"of": {"quantity": "q"}, "to": {"placement": "b"}, "less": {"layer": 2}}
+    assert claims.resolve({"kind": "interaction", **sides, "part": 0.5})["part"] == 0.5
+    with pytest.raises(Flawed, match="part"):
+        claims.resolve({"kind": "interaction", **sides, "part": part})

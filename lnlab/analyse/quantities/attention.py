@@ -19,7 +19,7 @@ _LARGEST, _ENTROPY = ATTENTION_LOGITS
 def largest_attention_logit(results: Results) -> pl.DataFrame:
     """``max_{layer, head} max q·k/√d``: beyond some value one key takes all the weight (Wortsman et al., 2023).
 
-    One that is not finite makes the whole so.
+    A NaN makes the whole NaN.
     """
     logits = stored_rows(results, _LARGEST).group_by(STATE, maintain_order=True)
     return as_run_quantity(logits.agg(pl.col("value").nan_max()), "largest_attention_logit")
@@ -33,7 +33,7 @@ def largest_attention_logit(results: Results) -> pl.DataFrame:
 def lowest_attention_entropy(results: Results) -> pl.DataFrame:
     """``min_layer E_head H``: attention has collapsed where it is near 0 in a layer (Zhai et al., 2023, Section 3).
 
-    One that is not finite makes the whole so.
+    A NaN makes the whole NaN.
     """
     entropies = stored_rows(results, _ENTROPY)
     layers = entropies.group_by(*STATE, "stack", "layer", "sublayer", maintain_order=True).agg(pl.col("value").mean())

@@ -7,6 +7,9 @@ the parts for which 0 lies in it are Fieller's (1954) interval of the ratio of t
 
 import math
 from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
 
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
@@ -30,17 +33,16 @@ def interaction(
     to: dict[str, Json],
     less: dict[str, Json],
     less_to: dict[str, Json] | None = None,
-    part: float = 1.0,
+    part: Annotated[float, Field(gt=0)] = 1.0,
     between: tuple[float, float] | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
 ) -> Finding:
-    """``(a - b) - part (c - d)``: one effect less ``part`` of another, paired by seed (Fisher, 1935; Fieller, 1954).
+    """``(a - b) - part (c - d)``: one effect less a part of another, paired by seed (Fisher, 1935).
 
-    a is ``of``, b the same with what ``to`` changes; c is ``of`` with what ``less`` changes, and d has both changes and
-    those of ``less_to``. With ``part: 0.5`` and 0 as the edge it says whether one effect is at least half of another.
-    Trained sides are compared where all finish; with ``about: median`` or ``share`` a failed seed ranks as the largest
-    number.
+    a is ``of``. b is a with what ``to`` changes. c is a with what ``less`` changes. d has both changes and those of
+    ``less_to``. With ``part: 0.5`` and 0 as the edge it says whether one effect is at least half of another. Trained
+    sides are compared where all finish; with ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
     allowed = declared_region(between, at_least, at_most)
     selections = selections_by_word({"of": of, "to": to, "less": less, "less_to": less_to or {}})

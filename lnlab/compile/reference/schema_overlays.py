@@ -75,7 +75,8 @@ def overlay_schemas(registries: Registries) -> dict[str, Json]:
     without = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
     names: Json = _axis({"type": "string"}) | {"description": f"names that stand under '{METHODS}'"}
     grid: Json = {**by_path(registries, _axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}
-    named = {"type": "object", "minProperties": 1, "additionalProperties": grid}
+    # The same grid, but for its name: written out twice it would be a thirtieth of the schema.
+    named = {"type": "object", "minProperties": 1, "additionalProperties": _ref("sweep/then/items")}
     sweep: dict[str, Json] = {"if": {"type": "array"}, "then": {"minItems": 1, "items": grid}, "else": named}
     sweep["description"] = "a union of grids, by name or as a list"
     methods = {
