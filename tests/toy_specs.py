@@ -1,4 +1,4 @@
-"""The text of a tiny spec: a translator of one layer that trains, with whatever a test has otherwise."""
+"""A tiny spec, as data or as text: a translator of one layer that trains, with whatever a test has otherwise."""
 
 from copy import deepcopy
 from typing import Any
@@ -20,12 +20,17 @@ TOY = {
 }
 
 
-def toy_spec(**changes: Any) -> str:
-    """The text with other values: a mapping for one that stands there changes its keys, ``None`` takes a key away."""
+def toy_data(**changes: Any) -> dict[str, Any]:
+    """The data with other values: a mapping for one that stands there changes its keys, ``None`` takes a key away."""
     data = deepcopy(TOY)
     for key, value in changes.items():
         there = data.get(key)
         data[key] = {**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value
         if value is None:
             del data[key]
-    return spec_yaml(data)
+    return data
+
+
+def toy_spec(**changes: Any) -> str:
+    """The text of ``toy_data``."""
+    return spec_yaml(toy_data(**changes))

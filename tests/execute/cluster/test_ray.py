@@ -17,27 +17,20 @@ from lnlab.errors import LabError
 from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import StoreReader, read_trajectory
 from lnlab.store.store import Store
+from tests.toy_specs import toy_data
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'lnlab[ray]'")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-SPEC = {
-    "lnlab": 2,
-    "title": "A tiny training",
-    "task": {
-        "kind": "translation",
-        "corpus": {"kind": "toy_german_english", "train": 200},
-        "vocabulary": 200,
-        "batch_tokens": 64,
-    },
-    "model": {"kind": "encoder_decoder", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 32},
-    "seeds": 1,
-    "sweep": [{"placement": ["post", "pre"]}],
-    "optimizer": {"kind": "adam", "lr": 1e-3},
-    "train": {"steps": 300, "evaluate": {"every": 150}},
-    "probes": [{"kind": "gradient_norm", "at": "end", "batches": 1}],
-    "report": [{"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder", "tensor": "w2"}}],
-}
+SPEC = toy_data(
+    placement=None,
+    seeds=1,
+    sweep=[{"placement": ["post", "pre"]}],
+    optimizer={"lr": 1e-3},
+    train={"steps": 300, "evaluate": {"every": 150}},
+    probes=[{"kind": "gradient_norm", "at": "end", "batches": 1}],
+    report=[{"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder", "tensor": "w2"}}],
+)
 TABLES = ("sites", "curves")
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 PATIENCE = 180.0
