@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SPEC := specs/xiong_fig3.yaml
-# As for both commands: make demo OPTIONS="-s seeds=2"
-OPTIONS :=
 # Types are checked beside the first tests: mypy has one core.
 MAKEFLAGS += --jobs=2
 # Processes that tests start share the compiled modules.
@@ -13,8 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test lint types floors unit coverage site reference index locks numbers error_rates keys power threads torture clean
 
 demo: $(VENV)/.ready
-	$(BIN)/lnlab run $(SPEC) $(OPTIONS)
-	$(BIN)/lnlab report $(SPEC) $(OPTIONS)
+	$(BIN)/lnlab run $(SPEC)
+	$(BIN)/lnlab report $(SPEC)
 
 test: lint types floors unit
 
@@ -71,7 +69,6 @@ torture: $(VENV)/.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --dist worksteal -m torture
 	$(BIN)/python tests/torture --about runs --write docs/faults.md
 	$(BIN)/python tests/torture --about specs --write docs/faults.md
-	LNLAB_STORE=$$(mktemp -d) $(MAKE) demo
 	MUTATIONS=1000 $(BIN)/python -m pytest tests/cli/test_lock.py -k mutations
 
 # Which faults `lnlab verify --level 2` catches, by kind of quantity: the table of docs/verification_power.md.
