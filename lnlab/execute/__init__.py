@@ -1,1 +1,1 @@
-"""Execution: a trajectory in, rows out; who works on what, and what becomes of a worker that dies."""
+"""Execution of trajectories into rows: the training loop, the workers and the scheduler that hands them units."""

@@ -1,8 +1,8 @@
 """Where a run is computed, ``train.device``, and in which numbers its updates are, ``train.precision``.
 
-Whatever is drawn is drawn on the CPU and then moved, so that a run starts from the same values on every device. With
-``bfloat16`` the forward pass of an update is in bfloat16 where autocast has it so; weights, their gradients, the
-optimizer, the loss and all that probes measure are in float32.
+Random numbers are drawn on the CPU and then moved, so that a run starts from the same values on every device. With
+``bfloat16`` the forward pass of an update runs under autocast. Weights, gradients, the optimizer, the loss and all that
+probes measure stay in float32.
 """
 
 import os
@@ -23,7 +23,7 @@ _MASTER = {"float32": torch.float32, "bfloat16": torch.float32, "float64": torch
 
 
 def device_kind(setting: ResolvedSetting) -> str:
-    """``cpu``, ``cuda`` or ``mps``; by default the CPU."""
+    """The device of a setting: ``cpu`` (the default), ``cuda`` or ``mps``."""
     return _train_value(setting, "device", "cpu")
 
 
@@ -32,7 +32,7 @@ def _train_value(setting: ResolvedSetting, word: str, default: str) -> str:
 
 
 def weight_format(setting: ResolvedSetting) -> torch.dtype:
-    """The number format of weights, gradients and optimizer; values are drawn in float32 and then cast."""
+    """The number format of weights, gradients and optimizer. Values are drawn in float32 and then cast."""
     return _MASTER[_train_value(setting, "precision", "float32")]
 
 
@@ -98,7 +98,7 @@ def autocast(setting: ResolvedSetting) -> AbstractContextManager[Any]:
 
 
 def placed(task: Task, device: torch.device) -> Task:
-    """The task with its batches on a device; itself on the CPU, where they are."""
+    """The task with its batches moved to a device. On the CPU the task itself is returned."""
     return task if device.type == "cpu" else cast("Task", _PlacedTask(task, device))
 
 
@@ -113,7 +113,7 @@ class _PlacedTask:
         return getattr(self._task, name)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """The task's batches, moved to the device; to a GPU from pinned memory, without waiting for it."""
+        """The task's batches, moved to the device. Copies to a GPU are asynchronous, from pinned memory."""
         for batch in self._task.batches(split, purpose, epoch):
             tokens = {name: getattr(batch, name) for name in ("source", "target_in", "target_out")}
             if self._device.type == "cuda":

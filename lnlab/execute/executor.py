@@ -29,7 +29,7 @@ class WorkerLost(Exception):
     """The worker that held a task is gone with the machine it ran on.
 
     Attributes:
-        first: whether the worker was at this task; others only waited for it.
+        first: whether the worker was at this task. Other tasks only waited for the worker.
     """
 
     def __init__(self, *, first: bool) -> None:
@@ -51,7 +51,7 @@ class Executor(Protocol):
 
     @property
     def ahead(self) -> float:
-        """Seconds of work that a worker may hold beside the task it is at; 0: it takes one task at a time."""
+        """Seconds of work that a worker may hold beside its current task. At 0 it takes one task at a time."""
         ...
 
     def ready(self) -> Collection[int]:
@@ -61,7 +61,7 @@ class Executor(Protocol):
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
     ) -> Any:
-        """Have a worker call ``task(argument)``; the future of its answer."""
+        """Have a worker call ``task(argument)`` and return the future of its answer."""
         ...
 
     def terminate(self) -> None:
@@ -80,9 +80,11 @@ OpenExecutor = Callable[[int], Executor]
 def worker_with_room(
     hands: Mapping[int, Sequence[Any]], seconds: Callable[[Sequence[Any]], float], ahead: float, waiting: int
 ) -> int | None:
-    """The worker that takes the next task: an idle one, or the one that holds least and is idle soon; None if all work.
+    """The worker that takes the next task: an idle one, else the one that holds least work.
 
-    The last tasks are not held: another worker may be idle before their own.
+    Returns:
+        None if every worker holds ``ahead`` seconds of work. None also for the last tasks if no worker is idle, as
+        another worker may be idle before the one that would hold them.
 
     Args:
         hands: worker -> the tasks that it has.

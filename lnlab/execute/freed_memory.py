@@ -15,13 +15,13 @@ _FORGET_PEAK = "5"
 
 
 def release_memory() -> None:
-    """Give every freed page of this process back to the system; where the C library is not glibc, it sees to that."""
+    """Return every freed page of this process to the system. Without glibc this does nothing."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def forget_peak() -> None:
-    """Begin a new peak of resident memory; where the system cannot, the peak is that of the process so far."""
+    """Reset the peak of resident memory. Without Linux's /proc the peak of the whole process remains."""
     with suppress(OSError):
         (_PROCESS / "clear_refs").write_text(_FORGET_PEAK)
 

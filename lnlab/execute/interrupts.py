@@ -1,7 +1,7 @@
 """Requests to stop: Ctrl-C, and what batch systems send before they kill (SIGTERM) or a lost terminal (SIGHUP).
 
-While units run the requests are counted: after one, what is in flight finishes or saves its state; after two it stops
-at once. Elsewhere SIGTERM and SIGHUP raise ``Stopped``, so that everything is left as after an error.
+While units run the requests are counted. After one, units in flight finish or save their state. After two, they stop at
+once. Elsewhere SIGTERM and SIGHUP raise ``Stopped``, so that everything is left as after an error.
 """
 
 import os
@@ -27,7 +27,7 @@ _SAME = 1.0
 
 
 class Stopped(BaseException):
-    """SIGTERM or SIGHUP arrived; ``number`` says which."""
+    """SIGTERM or SIGHUP arrived. ``number`` is the signal's number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal_name(number))
@@ -63,7 +63,7 @@ class Stops:
 
 @contextmanager
 def counting_stops(signals: Sequence[signal.Signals] = SIGNALS) -> Iterator[Stops]:
-    """Inside, requests to stop are counted and nothing else; outside the main thread they go where they always go."""
+    """Only count requests to stop while the context is open. Outside the main thread this changes nothing."""
     stops = Stops()
 
     def count(number: int, _frame: object) -> None:
@@ -107,7 +107,7 @@ def listen() -> None:
 
 @contextmanager
 def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object], None]) -> Iterator[None]:
-    """Inside, these signals go to a handler; SIGTERM or SIGHUP that is ignored (``nohup``) stays ignored."""
+    """Send these signals to a handler while the context is open. SIGTERM and SIGHUP stay ignored under ``nohup``."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

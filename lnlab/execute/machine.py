@@ -63,7 +63,7 @@ class Machines(Protocol):
         ...
 
     def executor(self, folder: Path, plan: MemoryPlan, devices: Collection[str]) -> OpenExecutor | None:
-        """Choose what opens the executor for these units; None stands for that of this machine.
+        """Choose what opens the executor for these units. None means the executor of this machine.
 
         Raises:
             LabError: one of them needs more memory than a machine has.

@@ -21,13 +21,16 @@ from lnlab.tables import Row
 def measure(
     state: State, measurement: Measurement, registries: Registries, guard: "StateGuard | None" = None
 ) -> tuple[str, list[Row]]:
-    """The table that a probe writes, and its rows with the key of the measurement; those of a curve with its step.
+    """Run one probe on a state.
 
     Args:
         state: to measure.
-        measurement: which probe.
+        measurement: the probe, with the step and the key of the measurement.
         registries: of every kind.
-        guard: of this state, where several measurements are made of it; each has its own where there is none.
+        guard: of this state, shared by several measurements of it. None makes a new one.
+
+    Returns:
+        The table that the probe writes, and its rows. Rows of a curve have the step, others the key of the measurement.
 
     Raises:
         LabError: the probe changed the state.

@@ -2,7 +2,7 @@
 
 Where there is no forkserver (Windows) they are spawned, and each imports torch by itself.
 
-A worker that dies is replaced at once, as the forkserver has imported torch already; forking this process itself would
+A worker that dies is replaced at once, as the forkserver has imported torch already. Forking this process itself would
 copy threads that hold locks. Workers need nothing of the program that starts them, so its main module is not imported
 into them: a script may call ``lnlab.run`` at its top level.
 """
@@ -94,9 +94,9 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Processes started inside have SIGTERM and SIGHUP blocked, as these may go to the whole group.
+    """Block SIGTERM and SIGHUP in processes started inside, as these signals may go to the whole process group.
 
-    Workers unblock them once they have begun (``listen``); this process gets what arrived meanwhile on leaving.
+    Workers unblock them once they have begun (``listen``). This process gets what arrived meanwhile on leaving.
     """
     if not CAN_BLOCK_SIGNALS:
         yield
@@ -149,7 +149,7 @@ if sys.platform != "win32":
 
 
 def _begin(gpu: str | None) -> None:
-    """Take signals, and see one GPU alone; torch, imported by its origin, reads the variable at its first use."""
+    """Take signals, and see one GPU alone. The forkserver has imported torch, which reads the variable at first use."""
     listen()
     if gpu is not None:
         os.environ[VISIBLE_GPUS] = gpu
@@ -160,9 +160,9 @@ class Workers:
     """The executor of this machine: a number of processes, each replaced when it dies.
 
     Attributes:
-        count: how many.
-        ahead: as of every executor.
-        gpus: by worker the GPU that it alone sees, as CUDA names it; none: all workers see every GPU.
+        count: the number of processes.
+        ahead: as in ``Executor``.
+        gpus: the one GPU that each worker sees, as CUDA names it. If empty, all workers see every GPU.
     """
 
     count: int
@@ -181,12 +181,12 @@ class Workers:
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
     ) -> "Future[Any]":
-        """Have a worker call ``task(argument)`` after what it has; the future of its answer."""
+        """Queue ``task(argument)`` at a worker and return the future of its answer."""
         warm()  # the process from which workers come may have been killed
         return self._workers[worker - 1].submit(task, argument, timeout)
 
     def terminate(self) -> None:
-        """SIGTERM to every worker: those that work save their states and end; idle ones just end."""
+        """Send SIGTERM to every worker. A busy one saves its state before it ends."""
         for worker in self._workers:
             worker.terminate()
 

@@ -1,7 +1,7 @@
 """A process that does one task after the other, and the thread of this process that waits for it.
 
 The process is started with the first task, and again with the next one after it has died: by a signal, for memory, or
-because a task took too long. What it was at fails; what waits for it does not.
+because a task took too long. The task that it was at fails. Tasks that wait for it do not.
 """
 
 import signal
@@ -82,14 +82,14 @@ class ProcessWorker:
         return future
 
     def terminate(self) -> None:
-        """SIGTERM to the process, if there is one; no other is started."""
+        """Send SIGTERM to the process, if there is one. No other is started."""
         with self._lock:
             self._stopped = True  # else a task that its process had not begun would begin in the next one
             if self._process is not None:
                 self._process.terminate()
 
     def stop(self) -> None:
-        """Kill the process, whatever it does; tasks that wait fail."""
+        """Kill the process, whatever it does. Waiting tasks fail."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -110,7 +110,7 @@ class ProcessWorker:
         self._end()
 
     def _call(self, task: Callable[[Any], Any], argument: Any, timeout: float | None) -> Any:
-        """Have the process do a task and return its answer; one that died before the task began is started again."""
+        """Have the process do a task and return its answer. A process that dies before the task begins is restarted."""
         content = bytes(ForkingPickler.dumps((task, argument)))
         code: int | None = None
         for _ in range(MOST_STARTS):

@@ -98,13 +98,13 @@ def fuse(optimizer: Optimizer) -> None:
 def build_schedule(
     setting: ResolvedSetting, registries: Registries, epoch: Callable[[], float | None]
 ) -> Callable[[int], float]:
-    """The factor on the rate of update 1, 2, ...; without a schedule it is 1.
+    """The factor on the learning rate at update 1, 2, ... Without a schedule it is 1.
 
     Args:
         setting: the resolved setting.
-        registries: of which the schedule is one.
-        epoch: how many updates an epoch has, None where the data have no end; called only if the schedule has it as a
-            parameter.
+        registries: of every kind.
+        epoch: returns the updates per epoch, or None for endless data. It is called only if the schedule has the
+            parameter ``epoch``.
 
     Raises:
         LabError: the schedule cannot be built from its parameters.
@@ -119,7 +119,7 @@ def build_schedule(
 
 
 def updates_per_epoch(setting: ResolvedSetting, task: Task) -> float | None:
-    """Updates per epoch; None where the data have no end."""
+    """Updates per epoch, or None for endless data."""
     return None if task.epoch_batches is None else task.epoch_batches / setting["train"]["accumulate"]
 
 
@@ -149,7 +149,7 @@ def initializer(
 
 
 def build_model(setting: ResolvedSetting, registries: Registries, task: Task) -> nn.Module:
-    """The model of a setting, before its init; the task has the number of rows of its tables and of its output.
+    """Build the model of a setting, before its init. The task gives the size of its embeddings and of its output.
 
     Raises:
         LabError: a parameter of the model has no address, or two have one.
@@ -176,12 +176,12 @@ def build_model(setting: ResolvedSetting, registries: Registries, task: Task) ->
 def intervened(
     model: nn.Module, optimizer: Optimizer | None, setting: ResolvedSetting, registries: Registries
 ) -> Iterator[None]:
-    """Inside, the interventions of a setting act, the first of them first; on leaving they are gone without a trace.
+    """Apply the interventions of a setting, in their order, while the context is open. Leaving removes every trace.
 
-    Those on the update have nothing to act on where there is no optimizer.
+    Without an optimizer, interventions on the update are left out.
 
     Raises:
-        LabError: one of them has nothing that it could act on.
+        LabError: an intervention finds nothing to act on.
     """
     with ExitStack() as interventions:
         for on in ("function", "update") if optimizer is not None else ("function",):

@@ -16,7 +16,7 @@ OnEvent = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class InFlightUnit:
-    """A unit in the hands of a worker; ``slot`` is the worker's number, ``cost`` the unit's share of the total."""
+    """A unit that a worker holds. ``slot`` is the worker's number, ``cost`` the unit's share of the total."""
 
     unit: Trajectory
     slot: int
@@ -73,7 +73,7 @@ class ProgressReporter:
         self.report("finished" if finished else "failed", flight, answer)
 
     def expected_seconds(self, flights: Sequence[InFlightUnit]) -> float:
-        """How long these units take at the rate of those that have ended; no end is in sight before one has."""
+        """Seconds that these units take at the rate of those that have ended. Infinite before the first has ended."""
         if not flights:
             return 0.0
         return self.worker_seconds / self.spent * sum(flight.cost for flight in flights) if self.spent else inf

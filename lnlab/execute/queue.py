@@ -1,4 +1,4 @@
-"""The units that nobody works on yet: costliest first, so that no long one is left for the end; some must wait."""
+"""The queue of units that nobody works on yet, costliest first, so that no long one is left for the end."""
 
 import time
 from collections import deque
@@ -18,9 +18,9 @@ class Queue:
     """Units in the order in which they are handed out.
 
     Attributes:
-        ready: may be handed out now.
-        waiting: (not before this time, unit): another process works on them.
-        costs: key -> cost; a key without one costs 1.
+        ready: units that may be handed out now.
+        waiting: (not before this time, unit) of units that have to wait, as another process works on them.
+        costs: key -> cost, 1 for a key without one.
     """
 
     ready: deque[Trajectory]
@@ -30,7 +30,7 @@ class Queue:
 
     @classmethod
     def of(cls, units: Sequence[Trajectory], costs: Mapping[str, float]) -> "Queue":
-        """The queue of these units; equally costly ones in the order of ``units``."""
+        """The queue of these units. Units of equal cost keep the order of ``units``."""
         queue = cls(deque(), costs)
         queue.ready.extend(sorted(units, key=queue.cost, reverse=True))
         return queue

@@ -11,7 +11,7 @@ from lnlab.plugins import load_plugin
 
 @dataclass(frozen=True)
 class RegistryLoader:
-    """The registries with these plugin files loaded, once a process; called in a worker."""
+    """Called in a worker, it loads these plugin files, once per process, and returns the registries."""
 
     plugins: tuple[Path, ...] = ()
 

@@ -1,7 +1,7 @@
 """Hand out units to workers, longest first and never more than they can be at soon, until all have ended.
 
-A worker that dies takes only its unit with it, and the unit is handed out again; one that has killed three workers has
-failed. If the pool itself breaks, a new one goes on with what has no record.
+A worker that dies takes only its unit with it, and the unit is handed out again. A unit that has killed three workers
+has failed. If the pool itself breaks, a new one goes on with the units that have no record.
 """
 
 import time
@@ -70,17 +70,17 @@ def sweep(
         open_unit: the store's.
         load: brings the registries into a worker.
         roots: folders that are searched for data.
-        workers: processes; as many as cores by default.
-        costs: key -> cost, in any unit: the dearest is handed out first.
+        workers: the number of processes. The default is one per core.
+        costs: key -> cost, in any unit. The costliest unit is handed out first.
         timeout: seconds after which a unit is stopped.
         save_every: seconds of training between two saved states.
         on_event: called with every event, in this thread.
-        live: key -> where the worker of a unit was last; None: nobody wants to know.
-        open_executor: opens the executor; by default processes of this machine.
+        live: key -> the last known point of a unit's training. None means that these are not reported.
+        open_executor: opens the executor. The default is processes of this machine.
 
     Raises:
-        CorpusError: a corpus is absent or damaged; before any unit is handed out, as a rule.
-        StoreError: the store cannot be written; what was committed before stays.
+        CorpusError: a corpus is absent or damaged. As a rule this is raised before any unit is handed out.
+        StoreError: the store cannot be written. Committed rows stay.
     """
     if not units:
         return SweepSummary()
@@ -199,7 +199,7 @@ class _Scheduler:
             self.in_flight.clear()
 
     def _dispatch(self) -> None:
-        """A unit to every idle worker, and more to those that soon will be; none once the sweep is stopping."""
+        """Hand a unit to every worker that is or soon will be idle. Once the sweep is stopping, hand out none."""
         hands: dict[int, list[InFlightUnit]] = {number: [] for number in self.executor.ready()}
         for flight in self.in_flight.values():
             hands.get(flight.slot, []).append(flight)
@@ -243,13 +243,13 @@ class _Scheduler:
             self.reporter.report("started", following)
 
     def _handle_worker_end(self, flight: InFlightUnit, cause: str, ends: Counter[str], limit: int) -> Answer:
-        """Queue the unit of a worker that died again; after several deaths it has failed."""
+        """Queue the unit of a lost worker again. After ``limit`` such ends the unit is recorded as failed."""
         if ends[flight.unit.key] < limit:
             return Answer(flight.unit.key, BUSY, cause)
         return self._record(flight.unit, "failed", f"{limit} times {cause}")
 
     def _record(self, unit: Trajectory, status: str, reason: str, seconds: float = 0.0) -> Answer:
-        """Record the end of a unit whose worker no longer can; its lease is a dead process's."""
+        """Record the end of a unit whose worker is dead, and with it the process that held the lease."""
         try:
             writer = self.assignments[unit.key].open_unit(unit.key)
             if writer is not None:

@@ -52,12 +52,12 @@ class TensorChanges:
 
     @torch.no_grad()
     def begin(self) -> None:
-        """Take the tensors as they are now as the first moment; what was returned before is overwritten."""
+        """Take the tensors as they are now as the first moment. This overwrites what ``end`` returned before."""
         torch._foreach_copy_(list(self._pieces.values()), [self._tensors[name] for name in self._pieces])
 
     @torch.no_grad()
     def end(self) -> dict[str, Tensor]:
-        """What was added since, by name; it lasts until the next ``begin``."""
+        """The change since ``begin``, by name. It is valid until the next ``begin``."""
         for image in self._images.values():
             image.values.neg_()
         torch._foreach_add_(list(self._pieces.values()), [self._tensors[name] for name in self._pieces])
@@ -82,7 +82,7 @@ def changed_names(before: Images, after: Images) -> list[str]:
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors of one shape and type have the same bits; in whole words, as torch compares bytes slowly."""
+    """Whether two tensors of one shape and type have the same bits. Compares words, as torch compares bytes slowly."""
     word = {2: torch.int16, 4: torch.int32, 8: torch.int64}.get(a.dtype.itemsize, torch.uint8)
     one, other = a.flatten().view(word), b.flatten().view(word)
     if one.is_cpu:  # in a third of torch's time

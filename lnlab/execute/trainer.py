@@ -1,9 +1,10 @@
 """The training loop: from a state of a trajectory to its target step, with the measurements that are due on the way.
 
-At each state its measurements are made; then the gradient of the next update is computed, its loss recorded at this
-state, and the update applied. After each loss and each evaluation the stop rule reads the curves so far. Where it ends
-a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded, and if it has the
-fact ``evaluations`` those that ``train.evaluate`` requests, never what other probes happened to measure.
+At each state the loop makes the measurements of that state. It then computes the gradient of the next update, records
+its loss at this state, and applies the update. After each loss and each evaluation the stop rule reads the curves so
+far. Where it ends a run may depend on nothing that is not in the key of the trajectory: it sees what training recorded,
+and if it has the fact ``evaluations`` those that ``train.evaluate`` requests, never what other probes happened to
+measure.
 
 A long run is cut into segments: rows and a state are saved from time to time, so that a killed run goes on from the
 last of them, and ends with the same numbers to the last bit.
@@ -45,7 +46,7 @@ class Trainer:
     """One training run in progress.
 
     Attributes:
-        state: the current one; it moves.
+        state: the current state, which training changes.
         trajectory: whose key its rows have.
         target: the step where it ends, if nothing ends it before.
         due: step -> measurements of that state.
@@ -54,7 +55,7 @@ class Trainer:
         partial: the outcome of a segment that goes on, from its last step and last finite loss.
         explain: the status and the reason of an error.
         save_every: seconds between two saved states.
-        stops: requests to stop; after one, the run saves its state and ends as interrupted.
+        stops: requests to stop. After one, the run saves its state and ends as interrupted.
         curves: (split, quantity) -> (step, value), as far as recorded and as the stop rule may see it.
         measured: keys of the measurements in this segment.
         failures: status and reason of each measurement that failed.
@@ -95,7 +96,7 @@ class Trainer:
                 self._evaluated = due_steps(train["evaluate"], train["steps"], self._epoch())
 
     def run(self) -> Ending | None:
-        """Run to the end; what ended the run before its target, or None."""
+        """Run to the end. Return what ended the run before its target, or None."""
         started_at = time.monotonic()
         try:
             if self._computes_gradients and self.state.step == 0:
@@ -167,7 +168,7 @@ class Trainer:
             self._record_epoch_loss()
 
     def _measure_due(self) -> Ending | None:
-        """Make the measurements of this state, one after another; one that fails does not stop the others."""
+        """Make the measurements of this state, one after another. A failed one does not stop the others."""
         recorded = sum(map(len, self.curves.values()))
         guard = StateGuard(self.state.model)
         for measurement in self.due.get(self.state.step, ()):
@@ -205,7 +206,7 @@ class Trainer:
         self._record(step, "train", epoch_loss=sum(loss * n for loss, n in losses) / sum(n for _, n in losses))
 
     def _epoch(self) -> float | None:
-        """Updates an epoch; None where the data have no end."""
+        """Updates per epoch, or None for endless data."""
         return updates_per_epoch(self.trajectory.setting, self.state.task)
 
     def _record(self, step: int, split: str, **values: float) -> None:

@@ -41,7 +41,7 @@ class WorkUnit(Sink, Protocol):
 
     @property
     def output(self) -> Path:
-        """The file for what the worker prints; its last lines are stored."""
+        """The file for what the worker prints. Its last lines are stored."""
         ...
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
@@ -53,7 +53,7 @@ class WorkUnit(Sink, Protocol):
         ...
 
     def resume(self, limit: int) -> Resumed | None:
-        """The last saved state of at most ``limit`` updates that recorded rows lead to; this segment begins there."""
+        """The last saved state of at most ``limit`` updates that recorded rows reach. This segment begins there."""
         ...
 
     def save(self, step: int, content: bytes, facts: Json) -> None:
@@ -94,10 +94,10 @@ class Answer:
 
     Attributes:
         key: of the trajectory.
-        status: of the run; or busy, corpus, store.
+        status: of the run, or ``busy``, ``corpus`` or ``store``.
         text: one line.
-        seconds: that the worker was busy with it.
-        peak_bytes: that the worker had in memory at most, its libraries included; 0: not known.
+        seconds: time that the worker spent on it.
+        peak_bytes: the worker's peak memory, libraries included. 0 means that it is not known.
         problems: for an absent corpus and a store that cannot be written.
         elsewhere: whether another process had computed all of it, so that nothing was left to do.
     """
@@ -136,7 +136,7 @@ class Event:
         status: how the unit ended.
         text: one line.
         seconds: that the unit took.
-        peak_bytes: that its worker had in memory at most; 0: not known.
+        peak_bytes: peak memory of its worker. 0 means that it is not known.
         cost: its share of the total.
         done: units that have ended, of ``total``.
         total: units.

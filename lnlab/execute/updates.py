@@ -2,7 +2,7 @@
 
 g_t is the gradient of the mean loss over all tokens of the update's micro-batches, so that ``accumulate`` changes the
 memory that an update needs and not what it is. Update t reads the micro-batches (t - 1) a + 1 to t a of the stream of
-epochs; its dropout comes from the default generator, seeded at each micro-batch with (seed, "dropout", t, number).
+epochs. Its dropout comes from the default generator, seeded at each micro-batch with (seed, "dropout", t, number).
 """
 
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ class Gradient:
         norm: of all parameters' gradients together, a tensor without dimensions.
         norm_value: the same as a number.
         tokens: that the loss is the mean of.
-        parts: by parameter; None where the loss does not depend on it.
-        buffers: the buffers after the batches (running statistics); the update sets them.
+        parts: the gradient of each parameter, None if the loss does not depend on it.
+        buffers: the buffers after the batches (running statistics), which the update sets.
     """
 
     loss: float
@@ -47,7 +47,7 @@ class Gradient:
 
 
 class Updates:
-    """The updates of a run, from a state on; the state moves with them."""
+    """The updates of a run from a state on. Each update changes the state."""
 
     def __init__(self, state: State, setting: ResolvedSetting) -> None:
         if state.optimizer is None or state.schedule is None:
@@ -78,12 +78,12 @@ class Updates:
         state.next_batches = self.batches
 
     def batches(self) -> list[Batch]:
-        """The micro-batches of the next update; they are read once."""
+        """The micro-batches of the next update. They are read once and then kept."""
         self._next_batches = self._next_batches or list(islice(self._stream, self.accumulate))
         return self._next_batches
 
     def gradient(self) -> Gradient:
-        """The gradient of the next update; it is computed once."""
+        """The gradient of the next update. It is computed once and then kept."""
         if self._next_gradient is not None:
             return self._next_gradient
         losses = []
@@ -153,7 +153,7 @@ class Updates:
 
 
 def read_scalars(*tensors: Tensor) -> list[float]:
-    """The numbers in tensors of one entry, exactly; of one device and type in one transfer, for which a GPU waits."""
+    """The exact values of tensors with one entry. If they share device and type, one transfer reads them all."""
     if len({(x.device, x.dtype) for x in tensors}) > 1:
         return [float(x) for x in tensors]
     numbers: list[float] = torch.stack([x.detach().reshape(()) for x in tensors]).tolist()

@@ -1,6 +1,6 @@
 """One unit of work in a worker process. It never raises: it answers with a status and a line of text.
 
-Rows go to the store; to the parent go a few bytes.
+Rows go to the store. The parent gets a few bytes.
 """
 
 import json
@@ -95,7 +95,7 @@ def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops
     """Compute what a unit lacks.
 
     Returns:
-        The status of what was computed and a line on it; None where another process has computed all of it.
+        The status of what was computed and a line on it, or None if another process has computed all of it.
     """
     trajectory = assignment.trajectory
     keys = [m.key for m in trajectory.measurements]
@@ -179,7 +179,7 @@ def _run(
 
 
 def _status_of_error(error: BaseException) -> tuple[str, str]:
-    """Status and reason; an error that no user can correct leaves its traceback in the stored output."""
+    """Status and reason of an error. One that no user can correct leaves its traceback in the stored output."""
     if not isinstance(error, LabError):
         traceback.print_exception(error)
     out_of_memory = isinstance(error, MemoryError) or any(words in str(error) for words in _MEMORY)

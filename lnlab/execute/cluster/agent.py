@@ -46,13 +46,13 @@ def pack(task: Callable[[Any], Any], argument: Any) -> bytes:
 
 
 def call(message: bytes) -> Any:
-    """Do a task in the worker; its agent never unpacks it, as that would import torch."""
+    """Unpack a task and do it in the worker. The agent never unpacks it, as that would import torch."""
     task, argument = ForkingPickler.loads(message)
     return task(argument)
 
 
 def software() -> dict[str, str]:
-    """Versions of what numbers depend on; they have to be the same everywhere."""
+    """Versions that numbers depend on. They must be the same on every node."""
     return {"lnlab": __version__, "torch": version("torch"), "python": platform.python_version()}
 
 
@@ -67,8 +67,8 @@ class Agent:
         """Say who this is, and whether this node sees the folder of the store.
 
         Args:
-            token: a file in the store, by its path on the driver's machine.
-            content: what the driver has written there; another file may lie under this path on this node.
+            token: a file in the store, by its path on the driver's machine. This node may have another file there.
+            content: what the driver has written into it.
         """
         try:
             shares = token.read_bytes() == content
@@ -77,7 +77,7 @@ class Agent:
         return Introduction(socket.gethostname(), software(), shares)
 
     async def perform(self, content: bytes, timeout: float | None) -> tuple[str, Any]:
-        """Have the worker do a task after those before it; return how it ended and what belongs to that."""
+        """Queue a task at the worker. Return how it ended, with its answer, exit code or error text."""
         try:
             return ANSWERED, await asyncio.wrap_future(self._workers.submit(call, content, timeout))
         except TimeoutError:

@@ -1,8 +1,8 @@
 """An array of SLURM tasks, each of which is ``lnlab run`` on one shared store, by submitit (no other file imports it).
 
-The tasks need no word with each other: a unit's lease in the store names its worker, so that each is computed once. A
-task that SLURM ends before its work is done, as its time is over or another job needs the node, saves its training runs
-and is queued again; it goes on with what nobody has done by then.
+The tasks do not communicate: a unit's lease in the store names its worker, so that each unit is computed once. SLURM
+may end a task before its work is done, at its time limit or because another job needs the node. The task then saves its
+training runs and is queued again. It continues with the units that nobody has done by then.
 """
 
 import os
@@ -43,7 +43,7 @@ class ArrayTask:
     _process: "subprocess.Popen[bytes] | None" = None
 
     def __call__(self) -> int:
-        """Run the command; return its exit status."""
+        """Run the command and return its exit status."""
         words = [sys.executable, "-m", "lnlab", *self.words]
         environment = {**os.environ, **self.environment}
         # SLURM signals every process of a task. The command would die of the one that is for submitit alone.
@@ -95,7 +95,7 @@ class SubmittedTasks:
         return all(job.paths.result_pickle.is_file() or job.done() for job in self.jobs)
 
     def cancel(self) -> None:
-        """Cancel all that have not ended; they save their training runs first."""
+        """Cancel every task that has not ended. Each saves its training runs first."""
         for job in self.jobs:
             if not job.done():
                 job.cancel(check=False)

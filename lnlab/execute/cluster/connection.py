@@ -58,11 +58,11 @@ def cluster_size() -> ClusterSize:
 
 @contextmanager
 def connected(address: str | None, workers: int | None) -> Iterator[None]:
-    """Inside, this process is connected to a cluster; as before, where it was already.
+    """Connect this process to a Ray cluster while the context is open. An existing connection is kept.
 
     Args:
-        address: ``host:port`` or ``auto``; by default ``RAY_ADDRESS``, else a temporary cluster on this machine.
-        workers: cores of a temporary cluster; by default those of this machine.
+        address: ``host:port`` or ``auto``. The default is ``RAY_ADDRESS``, else a temporary cluster on this machine.
+        workers: cores of a temporary cluster. The default is all cores of this machine.
 
     Raises:
         LabError: Ray is not installed, or the cluster cannot be reached.

@@ -19,7 +19,7 @@ class RayCluster:
     """Workers on the nodes of the Ray cluster that this process is connected to: ``requested``, or one a core.
 
     Attributes:
-        requested: how many; by default as many as cores, those of nodes that come later included.
+        requested: the number of workers. The default is one per core, including cores of nodes that join later.
         say: tells the user what a run waits for.
     """
 
@@ -40,11 +40,11 @@ class RayCluster:
 
     @property
     def memory(self) -> int:
-        """What its nodes give to tasks now; before there is a node, what this machine would give."""
+        """Bytes that the nodes offer to tasks now. Without a node, it is the memory of this machine."""
         return cluster_size().memory or machine_memory()
 
     def require(self, devices: Collection[str]) -> None:
-        """A GPU where one is wanted; whether torch sees it is found out on its node."""
+        """Raise LabError if CUDA is wanted and no node has a GPU. Whether torch sees it is checked on the node."""
         if "cuda" in devices and not cluster_size().gpus:
             remedy = "write train.device: cpu, or start a node with ray start --num-gpus"
             raise LabError(Issue("unreachable", "train.device", "no node of the cluster has a GPU", remedy))

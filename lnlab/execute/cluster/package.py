@@ -1,4 +1,4 @@
-"""Ray, where it is installed; nothing that a run on this machine imports leads here, as Ray takes two seconds."""
+"""Ray, if it is installed. A run on this machine never imports this module, since importing Ray takes two seconds."""
 
 from importlib import import_module
 from importlib.util import find_spec

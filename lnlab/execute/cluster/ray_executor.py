@@ -74,10 +74,10 @@ class RayExecutor:
     """Workers of the cluster that this process is connected to.
 
     Attributes:
-        count: how many are wanted.
-        folder: of the store, absolute; every node has to see it.
-        resources: what each takes of its node.
-        limit: how many there may be at most where they are to be as many as the cluster has cores; None: ``count``.
+        count: the number of workers wanted.
+        folder: the absolute path of the store, which every node has to see.
+        resources: what each worker takes of its node.
+        limit: the most workers if ``count`` follows the cores of the cluster. None means that ``count`` is fixed.
         say: tells the user a line.
     """
 
@@ -162,7 +162,7 @@ class RayExecutor:
     def submit(
         self, task: Callable[[Any], Any], argument: Any, timeout: float | None = None, *, worker: int = 1
     ) -> Any:
-        """Have an agent do ``task(argument)`` after what it has; the future of the answer."""
+        """Queue ``task(argument)`` at an agent and return the future of its answer."""
         agent = self._agents[worker]
         future = Future[Any]()
         with self._lock:
@@ -172,7 +172,7 @@ class RayExecutor:
         return future
 
     def _deliver(self, agent: _AgentState, future: "Future[Any]", answer: "Future[Any]") -> None:
-        """Pass on how a task ended; in a thread of Ray's."""
+        """Pass on how a task ended. Runs in one of Ray's threads."""
         error = answer.exception()
         with self._lock:
             if isinstance(error, ray.exceptions.RayError) and not agent.lost:
