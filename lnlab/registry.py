@@ -361,6 +361,8 @@ class Registry(Readable, Generic[Build]):
 SELECTING_KEYS = {
     "of": "the numbers that are meant, as {quantity: NAME} with what picks among them, such as step: last",
     "to": "what differs in the numbers that it is compared with, such as {placement: post}",
+    "less": "what differs in both numbers of the other effect, such as {model.layers: 2}; {} is nothing",
+    "less_to": "what differs in the second number of the other effect, such as {placement: post}",
     "where": "what picks the sites or rows that are meant, such as {tensor: w2}",
     "over": "the path or column whose values are compared, such as placement or layer",
 }

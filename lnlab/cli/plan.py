@@ -77,7 +77,8 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
     elif memory["keep_graphs"]:
         room.append(f"graphs kept, within {bound}")
     if not memory["fits"]:
-        room.append(f"more than the {format_quantity(memory['machine_bytes'], 'B')} of this machine")
+        whose = "the largest GPU" if memory["on_gpus"] else "this machine"
+        room.append(f"more than the {format_quantity(memory['machine_bytes'], 'B')} of {whose}")
     elif memory["workers_spared"]:
         room.append(f"{format_count(facts['workers'], 'worker')} at once, as memory is for no more")
     return [

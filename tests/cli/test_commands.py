@@ -172,6 +172,12 @@ def test_plan_says_whether_graphs_are_kept_and_for_how_many_workers_there_is_mem
     assert re.search(words, line)
 
 
+def test_plan_says_that_the_largest_gpu_has_too_little_memory(lnlab, weighed, monkeypatch):
+    monkeypatch.setattr("lnlab.execute.machine.ThisMachine.gpus", lambda *_: (10**8, 2 * 10**8))
+    said = lnlab("plan", weighed, *CURVED, "--workers", "2")
+    assert "more than the 200 MB of the largest GPU\n" in said.out
+
+
 def test_run_does_not_begin_what_the_machine_has_no_memory_for(lnlab, weighed, monkeypatch):
     monkeypatch.setattr("lnlab.execute.machine.machine_memory", lambda: 2**27)
     said = lnlab("run", weighed, *CURVED)

@@ -39,7 +39,8 @@ class MemorySummary:
     """Memory of the machine and of a worker in bytes, and the measures taken so that all workers fit.
 
     Attributes:
-        machine_bytes: of the machine.
+        machine_bytes: of the machine, or of its largest GPU.
+        on_gpus: whether units are on GPUs.
         bound_bytes: that a worker may need.
         fits: whether the machine has memory for the largest unit.
         keep_graphs: measurements that keep their graphs.
@@ -48,6 +49,7 @@ class MemorySummary:
     """
 
     machine_bytes: int
+    on_gpus: bool
     bound_bytes: int
     fits: bool
     keep_graphs: int
@@ -230,6 +232,7 @@ def plan_request(
         peak_bytes=memory_plan.peak,
         memory=MemorySummary(
             machine_bytes=memory_plan.memory,
+            on_gpus=memory_plan.on_gpus,
             bound_bytes=memory_plan.bound,
             fits=memory_plan.fits,
             keep_graphs=memory_plan.could - memory_plan.frugal,

@@ -86,7 +86,7 @@ def compute_units(
     gpus = where.gpus(devices)
     memory_plan = plan_memory(due_units, known, where.workers, memory, gpus)
     if not memory_plan.fits:
-        raise LabError(memory_problem(memory_plan, limit, on_gpus=bool(gpus)))
+        raise LabError(memory_problem(memory_plan, limit))
     if limit:
         # GPUs or the machine itself may be what has no room for more.
         without_limit = plan_memory(due_units, known, where.workers, where.memory, gpus).workers
@@ -138,16 +138,17 @@ def compute_units(
     )
 
 
-def memory_problem(memory_plan: MemoryPlan, limit: int | None, *, on_gpus: bool) -> Issue:
+def memory_problem(memory_plan: MemoryPlan, limit: int | None) -> Issue:
     """The problem that the largest GPU, this machine, or the ``limit`` that was set has no room for even one unit."""
     needed = format_quantity(memory_plan.peak + LIBRARIES, "B")
     what = f"one unit needs about {needed} at its peak"
-    if limit is not None and not on_gpus:
+    if limit is not None and not memory_plan.on_gpus:
         least = 1.01 * (memory_plan.peak + LIBRARIES) / 1e9
         remedy = f"allow at least {least:.3g} gigabytes, or take fewer steps, draws or batches"
         return Issue("out-of-memory", f"--max-memory {limit / 1e9:g}", what, remedy)
-    room = f"{'the largest GPU' if on_gpus else 'this machine'} has {format_quantity(memory_plan.memory, 'B')}"
-    return Issue("out-of-memory", "", f"{what}, and {room}", "take fewer steps, draws or batches, or a smaller model")
+    whose = "the largest GPU" if memory_plan.on_gpus else "this machine"
+    what += f", and {whose} has {format_quantity(memory_plan.memory, 'B')}"
+    return Issue("out-of-memory", "", what, "take fewer steps, draws or batches, or a smaller model")
 
 
 def unit_seconds(units: Sequence[Trajectory], known: "Registries") -> dict[str, float]:

@@ -37,6 +37,7 @@ class MemoryPlan:
         frugal: how many of their measurements take the parameters that need less memory.
         could: how many of them have such parameters.
         devices: by worker the number of the device that it uses.
+        on_gpus: whether these devices are GPUs; else there is one, the machine.
     """
 
     memory: int
@@ -47,6 +48,7 @@ class MemoryPlan:
     frugal: int
     could: int
     devices: tuple[int, ...]
+    on_gpus: bool
 
     @property
     def fits(self) -> bool:
@@ -87,6 +89,7 @@ def plan_memory(
         frugal=sum(old.probe != new.probe for old, new in zip(original, chosen, strict=True)),
         could=sum(_low_memory(old, registries).probe != old.probe for old in original),
         devices=devices,
+        on_gpus=bool(gpus),
     )
 
 
