@@ -26,9 +26,9 @@ class SplitText(Generic[_Item]):
     """Text in three splits.
 
     Attributes:
-        splits: the items of ``train``, ``validation`` and ``test``; a split may be empty.
+        splits: the items of ``train``, ``validation`` and ``test``. A split may be empty.
         digest: the SHA-256 of the items of all splits.
-        printable: whether its text may be shown in a report; false for real corpora, whose licences differ.
+        printable: whether its text may be shown in a report. False for real corpora, whose licences differ.
     """
 
     splits: Mapping[str, Sequence[_Item]]
@@ -54,11 +54,11 @@ class TextFacts(DataFacts):
     """The facts of a corpus, or of a tokenizer that reads a file.
 
     Attributes:
-        licence: of the text; what has one has a name of its own and is listed by ``lnlab data``.
+        licence: licence of the text. A corpus with a licence has its own name and is listed by ``lnlab data``.
         citation: who made it.
         source: where to get it if lnlab cannot download it.
         files: the files that can be downloaded, by path below a data root.
-        locate: ``(roots) -> paths``: its files; none where it is generated, None where it is absent.
+        locate: ``(roots) -> paths`` of its files. The list is empty where the text is generated, and None means absent.
     """
 
     licence: str | None = None

@@ -1,9 +1,9 @@
 """Financial PhraseBank: sentences from financial news, labelled by what an investor would make of them.
 
 Four files have the sentences on whose label all of 5 to 8 annotators agreed, or at least 75, 66 or 50 % of them. They
-lie in a folder as plain files, or in the published zip. The text is used as published, with spaces between its tokens;
-a few sentences occur twice, and at an agreement of 50 % two of them with two labels, which tasks leave out. The
-checksums of ``all`` and ``50`` are pinned. Of ``75`` and ``66`` none is, and the key contains the content.
+lie in a folder as plain files, or in the published zip. The text is used as published, with spaces between its tokens.
+A few sentences occur twice. At an agreement of 50 % two of them have two labels, and tasks leave these out. The
+checksums of ``all`` and ``50`` are pinned. Those of ``75`` and ``66`` are not, and the key contains their content.
 
 Source: Malo, Sinha, Korhonen, Wallenius and Takala 2014, Good debt or bad debt.
 """

@@ -2,14 +2,15 @@
 
 Two kinds of files are read, the first that exists. The output of fairseq's ``prepare-iwslt14.sh`` is used as it is, and
 pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
-folder, is prepared in memory as by that script: lines with url, talkid and keywords dropped, the tags of titles and
-descriptions stripped, only pairs of 1 to 175 tokens whose lengths differ by no more than a factor of 1.5, all in lower
-case; every 23rd of these is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011 and tst2012.
+folder, is prepared in memory as by that script. Lines with url, talkid and keywords are dropped, and the tags of titles
+and descriptions are stripped. Only pairs of 1 to 175 tokens whose lengths differ by no more than a factor of 1.5 are
+kept, in lower case. Every 23rd of these is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011
+and tst2012.
 
-Differences from the script: no text is tokenized, as the tokenizer of a task splits off punctuation itself (tokens are
-counted for the cleaning alone, see ``clean``), so that the training set is not the script's to the last pair; and
-entities of XML (``&amp;``) become their characters. No checksum of the archive has been published that could be pinned:
-the key contains the content.
+There are two differences from the script. No text is tokenized, as the tokenizer of a task splits off punctuation
+itself. Tokens are counted only for the cleaning (see ``clean``), so that a few training pairs differ from the script's.
+Entities of XML (``&amp;``) become their characters. No checksum of the archive has been published, so that the key
+contains the content.
 """
 
 from functools import lru_cache

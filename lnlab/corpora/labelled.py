@@ -17,11 +17,11 @@ class Labelled:
     """Sentences, each with one label.
 
     Attributes:
-        sentences: the text, as it is published; a sentence may occur more than once.
-        labels: of each sentence the place of its label in ``names``.
+        sentences: the text, as it is published. A sentence may occur more than once.
+        labels: the index in ``names`` of each sentence's label.
         names: of the labels.
         digest: the SHA-256 of sentences, labels and names.
-        printable: whether its text may be shown in a report; false for real corpora, whose licences differ.
+        printable: whether its text may be shown in a report. False for real corpora, whose licences differ.
     """
 
     sentences: Sequence[str]

@@ -23,11 +23,11 @@ class CorpusListing:
         name: what a spec calls it.
         state: ``generated``, ``present`` or ``absent``.
         folder: where its files lie.
-        size: bytes of its files; of the download where they are absent; None where that is not known.
+        size: bytes of its files, or of the download where they are absent. None means not known.
         fetchable: whether ``lnlab data fetch`` can get it.
         licence: of the text.
         citation: who made it.
-        source: where to get it, if lnlab cannot fetch it; None where it can, and where no file is needed.
+        source: where to get it. None where lnlab can fetch it, and where no file is needed.
     """
 
     name: str
@@ -41,7 +41,7 @@ class CorpusListing:
 
 
 def corpus_listings(roots: Roots) -> list[CorpusListing]:
-    """Every corpus that has a name of its own, and every vocabulary; files are located and not read."""
+    """Every corpus with its own name, and every vocabulary. Files are located but not read."""
     listings = []
     for entry in _all_entries():
         facts = entry.facts
@@ -69,7 +69,7 @@ def _all_entries() -> list[Entry[Any]]:
 
 
 def fetch_corpus(name: str, into: Path | None = None, progress: Progress = lambda *_: None) -> list[Path]:
-    """Download a corpus into a data folder, by default the user's own; present, verified files stay as they are.
+    """Download a corpus into a data folder, by default the user's own. Verified files that are present stay.
 
     Raises:
         CorpusError: no corpus has this name, it cannot be downloaded, or the download fails.

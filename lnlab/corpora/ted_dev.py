@@ -1,7 +1,7 @@
 """The dev and test sets of TED talks alone: a small real corpus where IWSLT14's training set is not at hand.
 
-Training pairs are those of tst2010 and tst2011, prepared as IWSLT14's; no talk stands in two splits. Papers test on
-these sets, so that what is learned from them has no counterpart there.
+Training pairs are those of tst2010 and tst2011, prepared as IWSLT14's. No talk is in two splits. Papers test on these
+sets, so that results of training on them have no counterpart there.
 """
 
 from functools import lru_cache

@@ -1,6 +1,6 @@
 """A corpus of running text, and the registry of such corpora.
 
-A builder is ``(roots, *, ...) -> Text``. A passage is a line of the text; passages keep their order.
+A builder is ``(roots, *, ...) -> Text``. A passage is a line of the text. Passages keep their order.
 """
 
 from collections.abc import Callable, Sequence

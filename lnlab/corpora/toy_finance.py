@@ -2,8 +2,8 @@
 
 The text was drawn once from a small grammar. Its classes are as unequal as those of Financial PhraseBank (Malo et al.,
 2014: 1,391 neutral sentences, 570 positive and 303 negative ones of 2,264), and its sentences about as long. A sentence
-is good news where a gain rises or a burden falls, and bad news where a gain falls or a burden rises; neutral ones speak
-of the same figures without a change. So which words occur says most of a label and not all of it.
+is good news where a gain rises or a burden falls, and bad news where a gain falls or a burden rises. Neutral ones speak
+of the same figures without a change. Which words occur therefore tells most about a label, but not all.
 """
 
 from functools import lru_cache
@@ -39,7 +39,7 @@ def toy_finance(_roots: Roots, *, sentences: Annotated[int, Field(ge=3, le=2_264
 
 @lru_cache(maxsize=4)
 def _corpus(size: int) -> Labelled:
-    """The corpus of this size; cached, as every run of a process needs it."""
+    """The corpus of this size, cached because every run of a process needs it."""
     lines = _TEXT.read_text(encoding="utf-8").splitlines()[:size]
     labels_and_sentences = (line.split("\t") for line in lines)
     return labelled_of([(sentence, label) for label, sentence in labels_and_sentences], _LABELS, printable=True)

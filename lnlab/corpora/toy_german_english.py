@@ -1,9 +1,9 @@
 """Generated German with its English: 25,000 pairs of sentences that ship with lnlab, free and without a download.
 
-The text was drawn once from a small grammar with German word order. Verbs stand last in subordinate clauses and
-separable verbs part in main clauses; articles and adjectives agree in gender, number and case; verbs govern cases and
-prepositions; modal verbs and the perfect send the main verb to the end. The English follows English order, so that a
-model has to move words and not only to replace them. Word frequencies are about 1 / rank (Zipf, 1949).
+The text was drawn once from a small grammar with German word order. Verbs stand last in subordinate clauses, and
+separable verbs split in main clauses. Articles and adjectives agree in gender, number and case. Verbs govern cases and
+prepositions. Modal verbs and the perfect send the main verb to the end. The English follows English word order, so that
+a model has to move words and not only to replace them. Word frequencies are about 1 / rank (Zipf, 1949).
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def toy_german_english(
 
 @lru_cache(maxsize=4)
 def _corpus(train: int, validation: int, test: int) -> Corpus:
-    """The corpus of these sizes; cached, as every run of a process needs it."""
+    """The corpus of these sizes, cached because every run of a process needs it."""
     used: set[str] = set()
     validation_pairs = list(_unused("validation", validation, used))
     test_pairs = list(_unused("test", test, used))
@@ -51,7 +51,7 @@ def _corpus(train: int, validation: int, test: int) -> Corpus:
 
 
 def _unused(split: str, size: int, used: set[str]) -> Iterator[Pair]:
-    """The first ``size`` pairs of a split whose German is in no split before it; adds them to ``used``."""
+    """Yield the first ``size`` pairs of a split whose German is not in ``used``, and add it to ``used``."""
     for line in (_TEXT / f"german_english.{split}.tsv").read_text(encoding="utf-8").splitlines():
         german, _, english = line.partition("\t")
         if german not in used:

@@ -1,13 +1,13 @@
 """WMT14 English to German: about 4.5 million pairs of Europarl v7, Common Crawl and News Commentary v9.
 
 Validation is newstest2013 and the test set newstest2014, as in Vaswani et al. (2017). The published archives are
-unpacked by hand (``tar xzf``); their plain files are read one line at a time, and only the selected pairs are in
-memory, about half a kilobyte a pair: ``share`` is their proportion.
+unpacked by hand (``tar xzf``). Their plain files are read one line at a time. Only the selected pairs, a proportion
+``share``, are in memory, at about half a kilobyte per pair.
 
 Pairs of 1 to 250 tokens are selected whose lengths differ by no more than a factor of 1.5, as in fairseq's
-``prepare-wmt14en2de.sh``. Differences from it: lengths are counted in words (see ``clean``) and not in pieces of words;
-no text is tokenized, nor its punctuation normalized. Checksums of the unpacked files have not been published: none is
-pinned, and the key contains the content.
+``prepare-wmt14en2de.sh``. There are two differences from it. Lengths are counted in words (see ``clean``) and not in
+pieces of words, and no text is tokenized, nor its punctuation normalized. Checksums of the unpacked files have not been
+published. None is pinned, and the key contains the content.
 """
 
 from functools import lru_cache

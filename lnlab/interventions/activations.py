@@ -17,7 +17,7 @@ Through = Literal["both", "forward", "backward"]
 
 @contextmanager
 def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[None]:
-    """Inside, ``change(x)`` replaces every x that ``where`` selects; both (batch, length, width).
+    """Inside the block ``change(x)`` replaces every x that ``where`` selects, (batch, length, width).
 
     Where several interventions act on one activation, the one that was entered first changes it first.
 
@@ -43,7 +43,7 @@ def replaced(model: nn.Module, where: Activations, change: Change) -> Iterator[N
 
 
 def scaled(x: Tensor, factor: Tensor | float, through: Through) -> Tensor:
-    """``factor · x`` as a value, as a derivative, or as both; what is not scaled has the factor 1.
+    """``factor · x`` in the value, in the derivative, or in both. The part that is not scaled has the factor 1.
 
     The second term is 0 in value and carries the derivative alone. Both factors are therefore exact, in forward and
     backward mode and for derivatives of any order.

@@ -1,8 +1,8 @@
 """``x / σ(x)`` of each token, σ a constant to the gradient: what remains of a norm's effect when σ cannot act.
 
-Put before a layer norm, which does not see the size of its input, it leaves every value as it was. The norm's
-Jacobian is then that of σ = 1, so that with the gradient of a factor 1 (``through: forward``) the shrinkage by 1/σ is
-cut; with the gradient of the factor 1/σ (``both``) everything stays as it was.
+Before a layer norm, which is invariant to the scale of its input, it changes no value. The norm's Jacobian is then that
+of σ = 1. With the gradient of a factor 1 (``through: forward``) the shrinkage by 1/σ is therefore removed. With the
+gradient of the factor 1/σ (``both``) everything stays as it was.
 """
 
 from collections.abc import Iterator

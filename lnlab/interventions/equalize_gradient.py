@@ -29,7 +29,7 @@ def equalize_gradient(model: nn.Module, optimizer: Optimizer | None, *, where: W
 
 
 def equalized(gradients: Gradients) -> dict[Site, Tensor]:
-    """``g_i rms(g) / rms(g_i)`` of each weight; a gradient of zeros stays zero."""
+    """``g_i rms(g) / rms(g_i)`` of each weight. A gradient of zeros stays zero."""
     squares = {site: g.double().square().mean() for site, g in gradients.items()}
     elements = sum(g.numel() for g in gradients.values())
     total = sum(squares[site] * g.numel() for site, g in gradients.items()) / max(elements, 1)

@@ -17,9 +17,9 @@ class InterventionFacts(Facts):
     """The facts of an intervention.
 
     Attributes:
-        acts_on: the ``function``, while the model computes, at initialization too; or the ``update``, between the
-            backward pass and the end of the optimizer's step. The first needs no optimizer and is part of the initial
-            state; the second needs one, and is part of what moves a model.
+        acts_on: ``function`` acts while the model computes, also at initialization. It needs no optimizer and is part
+            of the initial state. ``update`` acts between the backward pass and the end of the optimizer's step. It
+            needs an optimizer and is part of what moves a model.
     """
 
     acts_on: Literal["function", "update"] = "function"

@@ -1,6 +1,7 @@
 """``c 10^u g`` with u ~ U(-a, a) for each weight: does an optimizer see how large a gradient is?
 
-Adam's step is m/√v, so that a constant factor on g leaves it as it is, epsilon aside; an SGD step is scaled with it.
+Adam's step is m/√v, so that a constant factor on g does not change it, apart from epsilon. An SGD step is scaled with
+g.
 """
 
 from collections.abc import Iterator

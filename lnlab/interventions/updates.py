@@ -94,10 +94,10 @@ def transformed_gradients(
     weights: Mapping[Site, nn.Parameter],
     change: Callable[[Gradients], Mapping[Site, Tensor | None]],
 ) -> Iterator[None]:
-    """Inside, the optimizer sees ``change(gradients)`` in place of the gradients of these weights.
+    """Inside the block the optimizer sees ``change(gradients)`` in place of the gradients of these weights.
 
-    For the time of a step, ``change`` replaces their ``.grad``; after it the true gradients are back.
-    None stands for no gradient: a weight without one does not move, and the optimizer's state of it stays as it is.
+    During a step ``change`` replaces their ``.grad``. After the step the true gradients are back. None stands for no
+    gradient: a weight without one does not move, and the optimizer's state of it stays as it is.
     """
 
     def before() -> Callable[[], None]:

@@ -1,9 +1,9 @@
 """``x = norm(omega x + f(x))``: Post-LN that leans on its skips by a learned vector (Liu et al., 2020).
 
-The paper profiles a batch: omega_i² is the variance of the input and of the branches before sublayer i, and omega_1 is
-1; that is the init ``admin``'s to do. Its authors' later package has first values in closed form, of the number n of
-residual branches in the stack, named here after how the change of the output grows with n when every weight is
-disturbed:
+The paper profiles a batch: omega_i² is the variance of the input plus that of the branches before sublayer i, and
+omega_1 is 1. The init ``admin`` does this. The authors' later package has initial values in closed form, as functions
+of the number n of residual branches in the stack. They are named here after how the change of the output grows with n
+when every weight is disturbed:
 
     log: sqrt((n + 1) / ln(n + 1) - 1), constant: sqrt(n), linear: 1, which is Post-LN.
 """

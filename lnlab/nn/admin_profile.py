@@ -3,8 +3,8 @@
     omega_1 = 1,   omega_{i+1}² = Var[omega_i x_{i-1}] + Var[f_i(x_{i-1})]
 
 over every coordinate of every token of the batch, with omega_i in its place before the batch goes on. The stream
-between the norms has variance 1, so that omega_i² = Var[x_0] + Σ_{j<i} Var[f_j(x_{j-1})] for i >= 2. The two stacks
-count for themselves; a decoder's sublayers are self-attention, cross-attention and feed-forward network, in this order.
+between the norms has variance 1, so that omega_i² = Var[x_0] + Σ_{j<i} Var[f_j(x_{j-1})] for i >= 2. Each stack has its
+own count. A decoder's sublayers are self-attention, cross-attention and feed-forward network, in this order.
 """
 
 from collections.abc import Callable

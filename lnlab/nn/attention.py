@@ -22,10 +22,10 @@ DropoutRate = Annotated[float, Field(ge=0, lt=1)]
 
 
 class DotProductAttention(nn.Module, ABC):
-    """Softmax attention in heads; subclasses define how queries and keys are transformed before their product.
+    """Multi-head softmax attention. Subclasses define how queries and keys are transformed before their product.
 
     Attributes:
-        scale: on the product of a query and a key; None: 1 / sqrt(width / heads).
+        scale: factor on the product of a query and a key. None means 1 / sqrt(width / heads).
     """
 
     scale: float | None = None
@@ -54,12 +54,12 @@ class DotProductAttention(nn.Module, ABC):
         """Queries and keys (batch, heads, length, width / heads) as they meet in the product."""
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """The output of each query; a query that may attend to nothing gathers zeros, and so has the output bias.
+        """Return the output of each query. A query that may attend to nothing gets the output bias alone.
 
         Args:
             x: (batch, queries, width).
             memory: (batch, keys, width).
-            mask: boolean, broadcast to (batch, heads, queries, keys); True where a query may attend.
+            mask: boolean, broadcast to (batch, heads, queries, keys), True where a query may attend.
 
         Returns:
             (batch, queries, width).

@@ -1,8 +1,8 @@
 """``(x - mean) / sqrt(var + eps) * scale + shift``, over all tokens of the batch (Ioffe and Szegedy, 2015).
 
-In training the statistics are the batch's, with the biased variance, and move the running ones by ``momentum``, with
-the unbiased variance; in evaluation the running ones serve. A fresh model's running statistics are 0 and 1, so that in
-evaluation it has no norm at all: measurements of a model use ``batch_statistics``.
+In training the norm uses the statistics of the batch, with the biased variance. They move the running statistics by
+``momentum``, with the unbiased variance. Evaluation uses the running statistics. In a fresh model these are 0 and 1, so
+that it has no norm at all in evaluation. Measurements of a model therefore use ``batch_statistics``.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Where an activation passes from one module to the next, so that another can be put in its place.
 
 A branch and its input pass the module of its sublayer. The sum passes a module only where a norm of the stream follows
-it, or where it leaves the layer; elsewhere it stands inside a placement's formula.
+it, or where it leaves the layer. Elsewhere it stands inside a placement's formula.
 """
 
 from collections.abc import Callable
@@ -39,10 +39,12 @@ class Boundary:
 
 
 def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
-    """Every activation's boundary by its address, in the order of a forward pass; None where it passes no module.
+    """Boundary of every activation by its address, in the order of a forward pass.
 
-    Of each sublayer ``in``, ``branch``, ``sum`` and ``out``; of the embedding ``out``; of the final norm ``in`` and
-    ``out``.
+    The boundary is None where the activation passes no module.
+
+    Each sublayer has ``in``, ``branch``, ``sum`` and ``out``, the embedding has ``out``, and the final norm has ``in``
+    and ``out``.
     """
     by_site: dict[Site, Boundary | None] = {}
     for name, stack in stacks(model).items():
@@ -69,7 +71,7 @@ def activation_boundaries(model: nn.Module) -> dict[Site, Boundary | None]:
 
 
 def stream_norms(layer: Layer) -> dict[str, nn.Module]:
-    """The norm of each sublayer's sum, by the sublayer's name; empty unless the placement norms the stream."""
+    """Norm of each sublayer's sum by the sublayer's name. It is empty unless the placement norms the stream."""
     if not norms_stream(layer):
         return {}
     return dict(zip(layer.sublayers, layer.placement.norms, strict=True))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ class Batches(Protocol):
     """The batches that an init may read, the same in every variant of a seed with the same task."""
 
     def __call__(self, n: int | None, split: str = "train") -> Iterable[TokenPairs]:
-        """The first ``n`` batches of a split; every batch of one epoch, one at a time, if ``n`` is None."""
+        """Iterate over the first ``n`` batches of a split. None means every batch of one epoch."""
 
 
 def tokens_read(batch: TokenPairs) -> dict[str, Tensor]:

@@ -1,11 +1,12 @@
 """``x = norm(alpha x + f(x))`` and branches that are beta times smaller: DeepNorm (Wang et al., 2022).
 
-Alpha and beta are of the layers N of the stack and M of the other one, and bound the change of the output by one update
-whatever the depth. A stack with s residual branches a layer has alpha = (s N)^(1/4) and beta = (4 s N)^(-1/4): s = 2
-alone, s = 3 for a decoder that attends to an encoder. That encoder has 0.81 (N⁴ M)^(1/16) and 0.87 (N⁴ M)^(-1/16).
+Alpha and beta depend on the number of layers N of the stack and M of the other one. They bound the change of the output
+by one update at any depth. A stack with s residual branches per layer has alpha = (s N)^(1/4) and beta =
+(4 s N)^(-1/4), with s = 2 alone and s = 3 for a decoder that attends to an encoder. That encoder has alpha =
+0.81 (N⁴ M)^(1/16) and beta = 0.87 (N⁴ M)^(-1/16).
 
-The authors' code differs from the paper: it scales what its modules begin with, so that v has a gain of 1/√2 beside
-beta and w1 and w2 begin as U(-1/√fan_in, 1/√fan_in); and the encoder's beta is 1.15 (N⁴ M)^(-1/16).
+The authors' code differs from the paper. It scales the initial values of its modules, so that v has a gain of 1/√2
+beside beta, and w1 and w2 begin as U(-1/√fan_in, 1/√fan_in). The encoder's beta is 1.15 (N⁴ M)^(-1/16).
 """
 
 from torch import Tensor, nn
@@ -57,7 +58,10 @@ def deepnorm(model: nn.Module, draw: Draw) -> None:
 
 
 def constants(stack: str, layers: int, other_layers: int | None, sublayers: int) -> tuple[float, float]:
-    """Alpha and beta of a stack with ``sublayers`` residual branches a layer; ``other_layers``: of the other stack."""
+    """Alpha and beta of a stack with ``sublayers`` residual branches per layer.
+
+    ``other_layers`` is the number of layers of the other stack, None if there is none.
+    """
     if stack == "encoder" and other_layers is not None:
         depth: float = (layers**4 * other_layers) ** (1 / 16)
         return 0.81 * depth, 0.87 / depth

@@ -2,7 +2,7 @@
 
 Positions are sinusoids: ``sin(t / 10000^(2i/d))`` at coordinate 2i, the cosine at 2i + 1 (Vaswani et al., 2017, Section
 3.5), not scaled. With entries N(0, 1/d) the input has variance 1 + 1/2 a coordinate. The row of the padding token is
-zeroed by the init and never by ``padding_idx``, which breaks second derivatives; masks keep padding out.
+zeroed by the init and never by ``padding_idx``, which breaks second derivatives. Masks keep padding out.
 """
 
 import math
@@ -91,5 +91,5 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def _sinusoids_like(length: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """``sinusoids`` in another number format and on another device, which need not have float64; cached, too."""
+    """``sinusoids`` in another number format and on another device, which need not support float64."""
     return sinusoids(length, width).to(device, dtype)

@@ -124,6 +124,6 @@ class Classifier(nn.Module):
 
 
 def masked_mean(x: Tensor, mask: Tensor) -> Tensor:
-    """The mean token of each sentence, (batch, length, width) -> (batch, width); ``mask`` is True at its tokens."""
+    """Mean over the tokens of each sentence, where ``mask`` is True: (batch, length, width) -> (batch, width)."""
     unpadded = torch.where(mask[..., None], x, 0.0)
     return unpadded.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)

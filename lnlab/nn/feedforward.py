@@ -1,7 +1,7 @@
 """The feed-forward network of a layer, the same at every position: ``relu(x w1 + b1) w2 + b2`` and others.
 
-One is made from ``(width, d_ff, linear)``, the last a maker of its matrices. ``w1`` leads in and ``w2`` leads out;
-``w3`` is that of a gate beside w1. Without biases: ``linear: {kind: plain, bias: false}``.
+It is built from ``(width, d_ff, linear)``, where ``linear`` builds its matrices. ``w1`` is the input matrix, ``w2`` the
+output matrix, and ``w3`` that of a gate beside w1. ``linear: {kind: plain, bias: false}`` leaves out the biases.
 """
 
 from collections.abc import Callable

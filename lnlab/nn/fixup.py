@@ -1,8 +1,8 @@
 """Fixup: branches that begin at zero, and what stands before their last matrix smaller with depth (Zhang et al., 2019).
 
 With L residual branches in the model and m matrices in a branch, the last matrix of a branch and the classification
-layer are 0, and the others are their usual draw times L^(-1/(2m - 2)): L^(-1/2) for w1 (m = 2), L^(-1/6) for q, k and
-v (m = 4). That is the init; the placement is the paper's third rule, a scalar multiplier a branch and scalar biases.
+layer are 0, and the others are their usual draw times L^(-1/(2m - 2)): L^(-1/2) for w1 (m = 2), L^(-1/6) for q, k and v
+(m = 4). That is the init. The placement is the paper's third rule, a scalar multiplier per branch and scalar biases.
 """
 
 import math

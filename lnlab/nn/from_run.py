@@ -70,10 +70,10 @@ def take_over(
     """Copy weights, and the buffers beside them, into a model in place.
 
     Args:
-        model: filled in place; on the meta device shapes alone are compared.
+        model: filled in place. On the meta device only shapes are compared.
         weights: of the other run, by name.
-        parts: prefixes of the names that are taken, or a mapping from such prefixes to those of the other run; all by
-            default.
+        parts: prefixes of the names that are taken, or a mapping from such prefixes to those of the other run. None
+            means all.
         spec: the other run's, for messages.
 
     Raises:

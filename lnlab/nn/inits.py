@@ -1,10 +1,10 @@
 """``Var = 2 / (fan_in + fan_out)`` and other initial values, in place: each tensor from a draw addressed by its site.
 
 So placements of one seed start from the same weights, and so do the layers that a shallow and a deep model share.
-Matrices of layers (q k v o w1 w2 w3) follow the init; everywhere, biases and shifts are 0, scales 1, and, unless an
-init says otherwise, tables, of embeddings and of an untied output alike, are N(0, 1/d) with a zero row for padding. So
-is a classifier's weight, a row for each label and none for padding. Parameters that a norm, a placement or an attention
-sets itself are left as they are.
+Matrices of layers (q k v o w1 w2 w3) follow the init. Biases and shifts are 0 and scales are 1 everywhere. Unless an
+init says otherwise, tables of embeddings and of an untied output are N(0, 1/d) with a zero row for padding. A
+classifier's weight is N(0, 1/d) too, with a row for each label and none for padding. Parameters that a norm, a
+placement or an attention sets itself are left as they are.
 """
 
 import math
@@ -33,11 +33,11 @@ class InitFacts(Facts):
     """The facts of an init. One whose builder has a third argument, batches, reads data before any update.
 
     Attributes:
-        reads: from its parameters to the number of training batches that it reads; None stands for a whole epoch.
+        reads: maps its parameters to the number of training batches that it reads, None for a whole epoch.
         passes: the forward passes of one batch that this is worth, of its parameters.
         profiles: the placement whose parameters it writes, from the profile of a batch.
         norm_of: what the placement that it belongs to must norm.
-        zeros: the tensors that it sets to zero; ``output`` is the output's.
+        zeros: the tensors that it sets to zero. ``output`` stands for that of the output.
         own: whether it keeps what the model gave itself.
         untied: whether its output needs a table that is no embedding's.
         bounds: the parameters between which it draws, the lower one first.
@@ -120,13 +120,13 @@ def fill(
     matrix: Callable[[Site], InitDistribution],
     table: Callable[[Site], InitDistribution] = lambda _: normal_rows(),
 ) -> None:
-    """Every parameter once, a tied one by the first of its sites.
+    """Fill every parameter once, a tied one by the first of its sites.
 
     Args:
         model: filled in place.
         draw: gives each site its seed.
         matrix: the distribution of each matrix of a layer.
-        table: that of each table, the row of padding apart, which is zero; and of a classifier's weight.
+        table: the distribution of each table and of a classifier's weight. A table's row of padding is zero.
     """
     for site, p in first_uses(model):
         if site.tensor == "table":
@@ -147,7 +147,7 @@ def fill(
 def fill_parameter(p: nn.Parameter, draw: Draw, site: Site, distribution: InitDistribution) -> None:
     """Fill one parameter from the draw of a site.
 
-    Drawn in float32 on the CPU whatever the model is, then cast; on the meta device nothing is drawn.
+    The values are drawn in float32 on the CPU and cast to the format of the model. On the meta device nothing is drawn.
     """
     tensor = torch.empty(p.shape, dtype=torch.float32, device="meta" if p.is_meta else "cpu")
     distribution(tensor, Generator().manual_seed(draw("init", *site.row().values())))

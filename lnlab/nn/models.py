@@ -37,14 +37,14 @@ class ModelFacts(Facts):
     """The facts of a model.
 
     Attributes:
-        stacks: its stacks by name; a model without any cannot be planned, unless it is somebody's own.
+        stacks: its stacks by name. A model without any cannot be planned, unless it is a user's own.
         own: whether it is made of no parts of lnlab's, and initializes itself.
         stream: ``(setting)``, whether it is known where the residual stream of somebody's own passes.
         causal: those of its stacks that may not see the future.
-        says: where its answers stand: at the positions of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
-            known.
+        says: where its outputs stand: at the positions of ``encoder`` or ``decoder``, or one per ``sentence``. None
+            means not known.
         averages: ``(choice)``, whether it looks at the mean over a sentence alone.
-        size: ``(setting) -> (parameters, operations a token)``; a model without it cannot be planned.
+        size: ``(setting) -> (parameters, operations a token)``. A model without it cannot be planned.
         translates: whether it has ``encode`` and ``decode``, so that it can translate.
     """
 

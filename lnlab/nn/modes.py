@@ -27,11 +27,11 @@ def switch(model: nn.Module) -> Callable[[bool], object]:
 
 @contextmanager
 def in_mode(model: nn.Module, *, training: bool, remembered: bool = False) -> Iterator[None]:
-    """Inside, the model is in one mode; on leaving, also by an error, each module is in its own again.
+    """Put the whole model into one mode inside the block, and each module back into its own on leaving.
 
-    Batch norms use the statistics of the batch at hand, as in training, and store nothing of it: the function is the
-    one that is trained. With ``remembered`` they use their running statistics, so that in evaluation no sentence
-    depends on the others of its batch.
+    The modes are restored after an error, too. Batch norms use the statistics of the batch at hand and store nothing of
+    it, so that the function is the one that is trained. With ``remembered`` they use their running statistics, so that
+    in evaluation no sentence depends on the others of its batch.
     """
     modes = {module: module.training for module in model.modules()}
     model.train(training)

@@ -9,7 +9,7 @@ Table 3 of Yang et al. (2022), for Adam, with all else fixed:
 and queries meet keys over n / heads, not over its root. The fan_in of an embedding is the vocabulary, which does not
 grow. Here an embedding is ``sqrt(n) table`` with entries N(0, 1/n): as their Lemma J.1 has it, this is N(0, 1) without
 the factor if its rate is 1 / sqrt(n). Powers are of n over a base width, at which the parametrization is the standard
-one; d_ff grows in proportion, and the number of heads stays.
+one. d_ff grows in proportion to n, and the number of heads stays.
 """
 
 import math
@@ -78,7 +78,7 @@ def mup(
 
 
 def rate_factors(model: nn.Module, base_width: int) -> dict[Site, float]:
-    """The factor on the rate at each weight; a table that is the output's too counts as an embedding's (Table 8)."""
+    """Factor on the learning rate of each weight. A table tied to the output counts as an embedding (Table 8)."""
     uses = first_uses(model)
     ratio = base_width / next(p.shape[1] for site, p in uses if site.tensor == "table")
     factors = {}

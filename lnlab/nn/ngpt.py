@@ -154,7 +154,7 @@ def unit_rows(
 
 @torch.no_grad()
 def to_unit_rows(model: nn.Module) -> None:
-    """Each row of a matrix or table, and each column of o and w2, at length 1; a row of zeros, padding's, stays."""
+    """Scale each row of a weight, but each column of o and w2, to length 1. The zero row of padding stays."""
     for site, p in weights(model):
         # A weight is (fan_out, fan_in), so that o and w2 write to the stream by columns.
         p.copy_(normalize(p, dim=0 if site.tensor in WRITERS else -1))

@@ -1,6 +1,7 @@
-"""``(x - mean) / sqrt(var + eps)`` and ``x / sqrt(mean(x²) + eps)`` of one token's vector; the registry of all norms.
+"""``(x - mean) / sqrt(var + eps)`` and ``x / sqrt(mean(x²) + eps)`` of one token's vector.
 
-Layer norm is of Ba et al. (2016), RMSNorm of Zhang and Sennrich (2019). A norm is built from its width.
+Layer norm is of Ba et al. (2016), RMSNorm of Zhang and Sennrich (2019). A norm is built from its width. All norms are
+registered in ``norms``.
 """
 
 from collections.abc import Callable

@@ -21,7 +21,7 @@ class Parts:
         norm: ``(width) -> module``.
         placement: ``(layer spec) -> module`` of one layer.
         attention: ``(width, heads, linear) -> module``.
-        cross_attention: whether a decoder attends to the encoder's output; an encoder never does.
+        cross_attention: whether a decoder attends to the encoder's output. It is False in an encoder.
     """
 
     layers: int

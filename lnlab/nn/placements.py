@@ -47,7 +47,7 @@ class PlacementFacts(Facts):
 
     Attributes:
         norm_of: what is normalized: the ``stream`` itself (Post-LN and its kin), what enters the ``branch`` (Pre-LN and
-            its kin), ``both`` in one stack, or ``nothing``; None: not known.
+            its kin), ``both`` in one stack, or ``nothing``. None means not known.
         waits: the parameter, and its value, with which the placement needs an init that takes the profile of a batch.
         gate: the parameter with which its gates begin.
     """

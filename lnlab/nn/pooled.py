@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 
 class Pooled(nn.Module, ABC):
-    """A norm with statistics of many tokens, and a scale and a shift a coordinate.
+    """A norm with statistics over many tokens, and a scale and a shift per coordinate.
 
     Attributes:
-        present: (batch, length), True where there is a token; None outside a stack's forward pass: all are tokens.
+        present: (batch, length), True where there is a token. It is None outside a stack's forward pass, where every
+            position counts as a token.
     """
 
     present: Tensor | None = None
@@ -32,7 +33,7 @@ class Pooled(nn.Module, ABC):
         """``(x - mean) / sqrt(var + eps)``, (batch, length, width) -> the same shape."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """(batch, length, width) -> the same shape; padding is normalized too, and counts for nothing."""
+        """(batch, length, width) -> the same shape. Padding is normalized, too."""
         return self.normalized(x) * self.weight + self.bias
 
 
@@ -43,7 +44,7 @@ def pooled_norms(module: nn.Module) -> tuple[Pooled, ...]:
 
 @contextmanager
 def token_mask(norms: Sequence[Pooled], present: Tensor) -> Iterator[None]:
-    """Inside, the norms have the mask ``present`` (batch, length), True at tokens; on leaving they have none."""
+    """Give the norms the mask ``present`` (batch, length), True at tokens, inside the block only."""
     try:
         for norm in norms:
             norm.present = present

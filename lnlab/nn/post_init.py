@@ -14,7 +14,7 @@ class PostInitHook(ABC):
 
 
 def run_post_init_hooks(model: nn.Module) -> None:
-    """Call ``post_init`` of every such module; an init that changes what another has drawn calls it again."""
+    """Call every module's ``post_init``. An init that changes what another has drawn calls this again."""
     for module in model.modules():
         if isinstance(module, PostInitHook):
             module.post_init()

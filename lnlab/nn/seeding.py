@@ -7,7 +7,7 @@ import torch
 
 
 def seed_dropout(seed: int, device: torch.device) -> None:
-    """Seed the generators that dropout draws from on a device; on the CPU no other one is touched."""
+    """Seed the generators that dropout draws from: that of the CPU and, on a GPU, its own."""
     # Not `torch.manual_seed`, which would seed every GPU as well.
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":
@@ -19,7 +19,7 @@ def seed_dropout(seed: int, device: torch.device) -> None:
 
 @contextmanager
 def restored_generators(device: torch.device) -> Iterator[None]:
-    """Inside, the generators of the CPU and of a device may be seeded; on leaving they are as before."""
+    """Restore the generators of the CPU and of a device on leaving the block."""
     mps = torch.mps.get_rng_state() if device.type == "mps" else None
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         yield

@@ -1,9 +1,9 @@
-"""``(x - mean) / sqrt(var + eps)`` with statistics of one sentence: of a coordinate, or of a group of coordinates.
+"""``(x - mean) / sqrt(var + eps)`` with statistics of one sentence, per coordinate or per group of coordinates.
 
-Instance norm (Ulyanov et al., 2016) is of a coordinate, group norm (Wu and He, 2018) of a group of them.
-Over images the positions are pixels; in text they are the tokens of the sentence, padding left out. Both show a
-position every other one, later ones too: never in a causal stack. Where each coordinate has statistics of its own, its
-mean over the sentence is the shift, whatever the sentence.
+Instance norm (Ulyanov et al., 2016) has statistics per coordinate, group norm (Wu and He, 2018) per group of
+coordinates. In images the positions are pixels. In text they are the tokens of the sentence, without padding. Both let
+a position see every other one, later ones included, so that a causal stack cannot have them. Where each coordinate has
+its own statistics, its mean over the sentence is always the shift.
 """
 
 from typing import Annotated

@@ -1,8 +1,8 @@
 """``W = gain / sigma(V) V``: a matrix with a learned spectral norm, so that attention cannot collapse fast.
 
-Sigma, the largest singular value, comes from one step of power iteration a forward pass; the vectors are constants to
-the gradient. They begin at the singular vectors themselves and move in training alone; an evaluation makes one step
-from them and does not store it, as in the authors' code.
+Sigma, the largest singular value, comes from one step of power iteration per forward pass. The vectors are constants to
+the gradient. They begin at the singular vectors themselves and move only in training. An evaluation makes one step from
+them and does not store it, as in the authors' code.
 """
 
 from typing import Literal

@@ -14,7 +14,7 @@ from lnlab.issues import Issue
 
 @dataclass(frozen=True)
 class Site:
-    """The address of a weight or an activation; layers count from 1 and are None outside layers."""
+    """The address of a weight or an activation. ``layer`` counts from 1 and is None outside layers."""
 
     stack: str | None
     layer: int | None
@@ -42,14 +42,14 @@ TokenMask = Callable[[Any], Tensor | Mapping[str, Tensor]]
 
 
 class AddressedModel(nn.Module):
-    """Any module, with an address for each of its parameters; a tied one is one parameter, with one address.
+    """Any module, with an address for each of its parameters. A tied parameter has one address.
 
     Args:
         module: the model, as a loss calls it.
-        sites: by the name of a parameter in ``module.named_parameters()`` its address, each different.
-        stream: where the residual stream passes, by site; empty where it is not known.
-        mask: from a batch to where the stream has tokens, (batch, length), or a mapping of such by the name of a stack,
-            and where padding; None: every position is a token.
+        sites: the address of each parameter by its name in ``module.named_parameters()``, each different.
+        stream: where the residual stream passes, by site. It is empty where this is not known.
+        mask: maps a batch to the mask of its tokens, (batch, length), False at padding, or to one such mask per stack
+            by name. None means that every position is a token.
 
     Attributes:
         remembered: whether norms over batches use their running statistics while it is measured.

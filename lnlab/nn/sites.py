@@ -1,7 +1,7 @@
 """Addresses of weights and activations, read off the module tree.
 
 A weight's address is where it is *used*: a table that serves an embedding and the output has a site for each. It is
-read off the parameter's name, which must follow one of ``PATTERNS``; two parameters never share an address. Residual
+read off the parameter's name, which must follow one of ``PATTERNS``. Two parameters never share an address. Residual
 activations are recognized by the modules around them, so that no placement's formula has to report them.
 """
 
@@ -59,7 +59,7 @@ def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:
 
 
 def parameter_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
-    """Every use of every parameter, in the order of the module tree; a tied one comes once a use.
+    """Every use of every parameter, in the order of the module tree. A tied one comes once per use.
 
     Raises:
         LabError: as ``addressed``.
@@ -79,7 +79,9 @@ def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
 
 
 def values_by_site(model: nn.Module, named: Mapping[str, _Value]) -> list[tuple[Site, _Value]]:
-    """Values by a parameter's name, such as its update, at every use of it; a tied one's comes whole each time.
+    """Map values by a parameter's name, such as updates, to every use of the parameter.
+
+    The value of a tied parameter comes whole at each use.
 
     A parameter without a value is left out.
     """
@@ -114,11 +116,11 @@ def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
 
 @contextmanager
 def activations(model: nn.Module) -> Iterator[dict[Site, Tensor]]:
-    """A dict that each forward pass fills with the activations (batch, length, width) at their sites.
+    """Yield a dict that each forward pass fills with the activations (batch, length, width) at their sites.
 
-    Of each sublayer: ``in``, the input of f; ``branch``, its output; ``sum``, the stream after the addition; ``out``,
-    the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). Of the embedding and of the
-    final norm: ``out``. Of a model from elsewhere: where its stream is known.
+    Each sublayer f has ``in``, the input of f, ``branch``, its output, ``sum``, the stream after the addition, and
+    ``out``, the stream as it goes on (the norm of ``sum`` in Post-LN, ``sum`` itself in Pre-LN). The embedding and the
+    final norm have ``out``. A model from elsewhere has activations where its stream is known.
     """
     if isinstance(model, AddressedModel):
         with model.activations() as recorded:
@@ -142,7 +144,7 @@ class Stream:
     """Follows the residual stream through one layer, and records its activations in a dict by site.
 
     After a branch has returned, the first tensor that enters a norm or the next sublayer, or leaves the layer, is the
-    sum. If it enters a norm of the same sublayer, the stream goes on normed; else it goes on as it is.
+    sum. If it enters a norm of the same sublayer, the stream goes on normed. Otherwise it goes on as it is.
     """
 
     def __init__(self, seen: dict[Site, Tensor], stack: str, layer: int) -> None:

@@ -1,7 +1,7 @@
 """Parameters and FLOPs of a resolved setting, without its corpus and without building all of it.
 
-One layer of each stack is built on the meta device, so that every registered part counts itself; the totals are
-products. A matrix costs two FLOPs an element and token, attention 4 length width more. Sentences are assumed to be
+One layer of each stack is built on the meta device, so that every registered part counts itself. The totals are
+products. A matrix costs two FLOPs per element and token, attention 4 length width more. Sentences are assumed to be
 ``LENGTH`` tokens long on both sides.
 """
 
@@ -48,7 +48,7 @@ def one_stack_size(name: str) -> _Size:
 
 
 def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
-    """The same of a model of kind ``classifier``; its output is as good as free beside the tokens of a sentence."""
+    """The same for a model of kind ``classifier``. The FLOPs of its output are left out as negligible."""
     rows = setting["task"]["vocabulary"]
     width = setting["model"]["d_model"]
     labels = setting["task"]["classes"]

@@ -1,7 +1,7 @@
 """A Transformer as PyTorch's own modules begin: Xavier for every matrix, and biases in the feed-forward network.
 
 ``xavier_uniform_`` resets what has more than one dimension, q, k and v being one matrix of 3d x d. The biases of
-attention are 0; those of ``Linear`` stay as they were drawn, U(-1/√fan_in, 1/√fan_in), once for all layers of a stack,
+attention are 0. Those of ``Linear`` stay as they were drawn, U(-1/√fan_in, 1/√fan_in), once for all layers of a stack,
 since its layers are copies of one.
 """
 

@@ -68,7 +68,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
-        """(batch, length, width) -> the same shape; ``memory`` and its mask are for cross-attention only."""
+        """(batch, length, width) -> the same shape. ``memory`` and its mask are for cross-attention only."""
         cross = self.cross_attention
         drop = self.dropout
         # In the order of `sublayers`, by which a placement's norms and gates have their addresses.
@@ -137,14 +137,14 @@ class Features(nn.Module):
         table.normal_(0, table.shape[1] ** -0.5)[PAD_TOKEN] = 0
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """(batch, length) int64 -> (batch, length, width); with gradients on, what the layers read has one."""
+        """(batch, length) int64 -> (batch, length, width), which requires a gradient where gradients are enabled."""
         with torch.no_grad():
             x: Tensor = self.frozen(tokens, padding(tokens))
         return x + x.new_zeros((), requires_grad=torch.is_grad_enabled())  # probes differentiate by what layers read
 
 
 def stacks(model: nn.Module) -> dict[str, Stack]:
-    """The stacks of a model by name; frozen ones are none of them."""
+    """Stacks of a model by name, without frozen ones."""
     inside = {part for module in model.modules() if isinstance(module, Features) for part in module.modules()}
     named = ((name, module) for name, module in model.named_modules() if module not in inside)
     return {name: module for name, module in named if isinstance(module, Stack)}

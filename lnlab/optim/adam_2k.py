@@ -58,7 +58,7 @@ class Adam2k(MomentsOptimizer):
         )
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """Follow v always; weight decay, m and θ only once the frozen updates are over."""
+        """Update v always. Update m, θ and its weight decay only after the frozen updates."""
         if not memory:
             init_moments(memory, torch.zeros_like(parameter))
         memory["step"] += 1

@@ -40,7 +40,7 @@ class GradientInitializedAdam(MomentsOptimizer):
         super().__init__(parameters, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, decoupled=decoupled)
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """Adam's update; v begins with the first gradient that this parameter has."""
+        """Make Adam's update, with v initialized from the first gradient of this parameter."""
         if group["decoupled"]:
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
         else:

@@ -28,9 +28,9 @@ class MomentsOptimizer(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; the others and their memory stay as they are.
+        """Update every parameter that has a gradient. The others and their memory stay as they are.
 
-        Not by way of a parent's ``step``: once that has been hooked, hooks on a step would run twice.
+        This does not call a parent's ``step``. Once that has been hooked, hooks on a step would run twice.
         """
         loss = None if closure is None else torch.enable_grad()(closure)()
         for group in self.param_groups:

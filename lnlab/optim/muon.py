@@ -1,4 +1,4 @@
-"""``W <- (1 - lr λ) W - lr s NS(g')``: momentum made orthogonal, for matrices inside layers; and optimizers by group.
+"""``W <- (1 - lr λ) W - lr s NS(g')``: orthogonalized momentum for matrices inside layers, and optimizers by group.
 
     m <- m + (1 - μ)(g - m),    g' = (1 - μ) g + μ m (Nesterov) or m
 
@@ -7,7 +7,7 @@ NS is the Newton-Schulz iteration of Jordan et al. (2024): with X = g' / ‖g'�
     A = X Xᵀ,    X <- a X + (b A + c A²) X,    (a, b, c) = (3.4445, -4.7750, 2.0315), five times.
 
 For g' = U S Vᵀ it is U p⁵(S / ‖S‖) Vᵀ with p(x) = a x + b x³ + c x⁵, which takes most singular values to between 0.7
-and 1.2; small ones stay small. The authors' code computes it in bfloat16, this one in the format of the weights.
+and 1.2. Small ones stay small. The authors' code computes it in bfloat16, this one in the format of the weights.
 """
 
 from collections.abc import Callable, Iterator
@@ -122,9 +122,10 @@ class ByGroup(Optimizer, GradientsElsewhere):
 
     @contextmanager
     def at_gradient_point(self) -> Iterator[None]:
-        """Inside, the weights are those at which each part takes its gradient; on leaving, they are as before.
+        """Inside the block the weights are those at which each part takes its gradient.
 
-        A schedule-free optimizer, for one, takes it at other weights than those that it gives.
+        On leaving, they are as before. A schedule-free optimizer takes its gradient at other weights than those of the
+        model.
         """
         with ExitStack() as points:
             for part in self._synchronized_parts():
@@ -134,7 +135,7 @@ class ByGroup(Optimizer, GradientsElsewhere):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        """Have each part update its own parameters; returns the loss of ``closure``, if there is one."""
+        """Have each part update its own parameters. Returns the loss of ``closure``, None without one."""
         loss = None if closure is None else torch.enable_grad()(closure)()
         for part in self._synchronized_parts():
             part.step()

@@ -51,7 +51,7 @@ class GradientsElsewhere(ABC):
 
     @abstractmethod
     def at_gradient_point(self) -> AbstractContextManager[None]:
-        """Inside, the weights are those at which the next gradient is to be taken; on leaving, they are as before."""
+        """Set the weights to those at which the next gradient is taken, and restore them on leaving."""
 
 
 @optimizers.register("sgd")

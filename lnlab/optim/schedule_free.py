@@ -3,7 +3,7 @@
     y = (1 - β1) z + β1 x,    z <- z - γ (g / (sqrt(v̂) + eps) + λ y),    x <- (1 - c) x + c z
 
 with g = ∇L(y), v <- β2 v + (1 - β2) g², v̂ = v / (1 - β2^t) and c = γ_max² / Σ γ_max², the largest rate so far. The
-weights of the model are x, which is what is evaluated, measured and kept; gradients are taken at y.
+weights of the model are x, which are evaluated, measured and kept. Gradients are taken at y.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class ScheduleFree(MomentsOptimizer, GradientsElsewhere):
 
     @contextmanager
     def at_gradient_point(self) -> Iterator[None]:
-        """Inside, weights are y, where the gradient is taken; on leaving, they are x to the last bit."""
+        """Set the weights to y, where the gradient is taken, and restore x bit for bit on leaving."""
         # A parameter without memory has made no update: z is x, and so is y.
         kept = [(p, p.detach().clone()) for group in self.param_groups for p in group["params"] if self.state.get(p)]
         betas = {id(p): group["betas"][0] for group in self.param_groups for p in group["params"]}

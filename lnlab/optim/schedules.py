@@ -2,10 +2,10 @@
 
 Update t = 1, 2, ... is made with the rate lr * factor(t), and a factor is a function of t alone: nothing is counted, so
 nothing can be off after a run is resumed. A schedule that depends on the total has the parameter ``steps``, one that
-counts in epochs ``epoch`` (updates in an epoch); the lab supplies both.
+counts in epochs ``epoch`` (updates per epoch). lnlab supplies both.
 
 Warm-up over T = ``warmup_steps`` updates multiplies by min(t / T, 1): the first update has 1/T and the T-th 1 (Goyal et
-al., 2017). T = 0 and T = 1 both mean none; wherever a formula has T in it, 0 stands for 1.
+al., 2017). T = 0 and T = 1 both mean none. In a formula with T, 0 stands for 1.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ schedules: Registry[Callable[..., Factor]] = Registry("schedule")
 
 
 def warmup_factor(t: int, warmup_steps: int) -> float:
-    """``min(t / T, 1)`` of update t, from 1, and T = ``warmup_steps``; 0 stands for 1."""
+    """``min(t / T, 1)`` of update t, counted from 1, with T = ``warmup_steps``. T = 0 counts as 1."""
     return min(t / max(warmup_steps, 1), 1.0)
 
 

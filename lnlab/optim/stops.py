@@ -24,7 +24,7 @@ _TRAINING = ("train", "loss")
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: ``diverged``, ``finished`` before its last update, or ``interrupted``; and why, in words.
+    """How a run ended (``diverged``, ``finished`` before its last update, or ``interrupted``), and why, in words.
 
     No rule returns ``interrupted``: a signal causes it, and the run goes on later.
     """
@@ -42,7 +42,7 @@ class StopFacts(Facts):
 
     Attributes:
         evaluations: whether it sees the evaluations that ``train.evaluate`` requests, whose steps are then part of the
-            run's key; the others see what training recorded.
+            run's key. The other rules see what training recorded.
     """
 
     evaluations: bool = False

@@ -1,7 +1,7 @@
 """Batches of nearly equal numbers of target tokens and little padding, or of equal numbers of sentences.
 
 Pairs are sorted by (target length, source length), source lengths rising and falling in turn, so that a batch over the
-seam of two target lengths holds similar sources; equal pairs stand in random order. They are laid end to end by their
+seam of two target lengths holds similar sources. Equal pairs stand in random order. They are laid end to end by their
 target tokens. With n tokens in all and K batches, the pair whose middle lies at token m goes to batch
 ``floor(m K / n)``, so that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which
 no batch exceeds the budget. The batches are then shuffled.
@@ -66,7 +66,7 @@ def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator)
 
 
 def batch_numbers(lengths: Tensor, budget: int) -> Tensor:
-    """The number of each sentence's batch, of a sorted sequence: (sentences,), not falling; some may stay empty."""
+    """Batch number of each sentence of a sorted sequence: (sentences,), non-decreasing. A batch may be empty."""
     total = int(lengths.sum())
     cumulative = lengths.cumsum(0)
     twice_middle = 2 * cumulative - lengths  # twice, as the middle of an odd length is no whole number

@@ -1,8 +1,8 @@
 """``BLEU = 100 BP exp(1/4 Σ_n log p_n)``: how far translations agree with references (Papineni et al., 2002).
 
 ``p_n`` is the share of the translations' n-grams that their references have, n = 1 ... 4, and ``BP = exp(1 - r/c)`` the
-brevity penalty where the c words of all translations are fewer than the r of all references, else 1. Computed by
-sacreBLEU (Post, 2018), which splits words itself; its signature says how. A precision of zero is smoothed
+brevity penalty where the c words of all translations are fewer than the r of all references, else 1. It is computed by
+sacreBLEU (Post, 2018), which splits words itself. Its signature says how. A precision of zero is smoothed
 (``smooth:exp``), but where no word agrees BLEU is 0. A sentence alone has BLEU over the orders that it is long enough
 for.
 """
@@ -39,7 +39,7 @@ class Bleu:
 def bleu_of(
     hypotheses: Sequence[str], references: Sequence[str], *, words: Words = "13a", lowercase: bool = False
 ) -> Bleu:
-    """BLEU of all translations together, each with one reference; there is at least one."""
+    """BLEU of all translations together, at least one, each with one reference."""
     metric = _metric(words, lowercase, alone=False)
     bleu = metric.corpus_score(list(hypotheses), [list(references)])
     return Bleu(

@@ -3,7 +3,7 @@
 A sentence is read between a begin and an end mark, in BERT's manner ``[CLS] ... [SEP]``, so that none is empty and a
 model may look at its first token alone. One that is too long is cut, and not left out: labels keep their shares.
 
-The tokenizer is learned from the training sentences of its seed, in about a second; a vocabulary shared by all seeds
+The tokenizer is learned from the training sentences of its seed, in about a second. A vocabulary shared by all seeds
 would know the words of their test sentences. Encoded splits are cached, as all variants of a seed use the same.
 """
 
@@ -46,12 +46,12 @@ class Classification(TokenizedTask):
     """The task of one replicate, whose split depends on ``draw``. Text is read at the first batch.
 
     Attributes:
-        corpus: from roots to sentences with labels.
+        corpus: maps roots to sentences with labels.
         labels: rows of the output: the declared number of classes.
         batch_sentences: the most sentences of a batch.
         split: the shares of training, validation and test.
-        pad: how long the sentences of a batch are made; None: as long as its longest.
-        fill: with what: padding, or the sentence itself, from its beginning.
+        pad: the length to which the sentences of a batch are filled. None means that of its longest.
+        fill: what fills them: padding, or the sentence itself, from its beginning.
         bucket: whether a batch has sentences of nearly one length.
         max_length: the most tokens of a sentence, its two marks included.
     """
@@ -82,7 +82,7 @@ class Classification(TokenizedTask):
         return corpus
 
     def survey(self) -> str:
-        """What is left out of the corpus, in words; empty where nothing is.
+        """What is left out of the corpus, in words. The text is empty where nothing is.
 
         Raises:
             LabError: the corpus cannot be used as declared, or a split has no sentence.
@@ -96,7 +96,7 @@ class Classification(TokenizedTask):
 
     @cached_property
     def positions(self) -> list[int]:
-        """The positions in the corpus of the sentences that are used, in order; rows count these."""
+        """Positions in the corpus of the sentences that are used, in order. Rows index this list."""
         return selected(self.labelled_corpus).positions
 
     @cached_property
@@ -132,7 +132,7 @@ class Classification(TokenizedTask):
         return cached_encoding(key, encode)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
+        """Every batch of one epoch over a split, once, in the order of draw(purpose, "batches", split, epoch).
 
         Raises:
             CorpusError: the corpus is absent or damaged, or the split has no sentence.

@@ -1,13 +1,13 @@
 """``argmax_y log p(y|x) / lp(|y|)``: a model's translation of a sentence, by beam search.
 
-``lp`` is the length penalty: ``((5 + |y|) / 6)^alpha`` (Wu et al., 2016) or ``|y|^alpha`` (Ott et al., 2019, fairseq);
-lengths count the end mark. At every step each of the ``beam`` prefixes of a sentence is lengthened by every token, and
+``lp`` is the length penalty: ``((5 + |y|) / 6)^alpha`` (Wu et al., 2016) or ``|y|^alpha`` (Ott et al., 2019, fairseq).
+Lengths count the end mark. At every step each of the ``beam`` prefixes of a sentence is lengthened by every token, and
 the lengthened ones are ranked by ``log p``: those among the first ``beam`` that end are hypotheses, and the best
 ``beam`` that do not end are the next prefixes. A sentence is done when it has ``beam`` hypotheses, and of these the one
 with the best score is its translation, as in fairseq. At the greatest length ``floor(a |x| + b)`` nothing but the end
 mark may follow. With a beam of 1 this is greedy decoding.
 
-The begin mark and padding are never produced. Sentences are searched in batches of similar lengths; as their padding is
+The begin mark and padding are never produced. Sentences are searched in batches of similar lengths. As their padding is
 masked, none depends on another. The decoder reads the whole prefix again at every step, of the sentences not yet done.
 """
 
@@ -33,7 +33,7 @@ class Translator(Protocol):
     """A model that can translate."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
-        """Its parameters; they are on one device."""
+        """Its parameters, all on one device."""
         ...
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,7 +52,7 @@ class Search:
     Attributes:
         beam: prefixes of a sentence that go on.
         penalty: the formula of the length penalty.
-        alpha: its exponent; 0 is none.
+        alpha: its exponent. 0 means no penalty.
         longest: a and b of the greatest length ``floor(a |x| + b)``.
     """
 
@@ -85,7 +85,7 @@ EMPTY = Hypothesis((), -math.inf)
 
 @torch.no_grad()
 def translate(model: Translator, source: Sentences, rows: Tensor, search: Search) -> list[Hypothesis]:
-    """The translations of the sentences of ``rows``, in their order; the model is used in the mode it is in."""
+    """Translate the sentences of ``rows``, in their order. The mode of the model is not changed."""
     order = source.lengths[rows].argsort(stable=True)  # sentences of one length together, so that few are padded
     hypotheses: dict[int, Hypothesis] = {}
     for part in torch.split(order, max(1, _AT_ONCE // search.beam)):
@@ -145,7 +145,7 @@ class Beams:
 
 
 def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
-    """Begin each sentence with one empty prefix; the others of its beam are impossible, so that none counts twice."""
+    """Begin each sentence with one empty prefix. The others of its beam have log p = -∞, so that none counts twice."""
     source = source.to(next(model.parameters()).device)
     memory, present = (t.repeat_interleave(search.beam, 0) for t in model.encode(source))
     prefixes = torch.full((len(source), search.beam, 1), BOS, device=source.device)

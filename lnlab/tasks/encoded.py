@@ -60,7 +60,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus as tokens: for each split, its sources and its targets; and the tokenizer of all."""
+    """A corpus as tokens: the sources and the targets of each split, and the tokenizer of all."""
 
     splits: Mapping[str, tuple[Sentences, Sentences]]
     tokenizer: Tokenizer
@@ -83,7 +83,7 @@ def cached_encoding(key: Hashable, encode: Callable[[], T]) -> T:
 
 
 def encoded_corpus(corpus: Corpus, tokenizer: Callable[..., Tokenizer], vocabulary: int, roots: Roots = ()) -> Encoded:
-    """The corpus as tokens; equal corpus, tokenizer and vocabulary share one encoding.
+    """The corpus as tokens. Equal corpus, tokenizer and vocabulary share one encoding.
 
     Raises:
         CorpusError: a file of the tokenizer is absent or damaged.

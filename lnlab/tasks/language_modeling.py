@@ -1,8 +1,9 @@
 """Language modeling: the next token of running text, in windows of one length.
 
 The passages of a split are laid end to end, each closed with an end mark, and cut into windows of ``length + 1`` tokens
-of which each begins with the last token of the one before: so every token but the first is predicted once an epoch, and
-only the first of a window without a context (Radford et al., 2018, Section 3.1; windows as in Karpathy's nanoGPT).
+of which each begins with the last token of the one before. So every token but the first is predicted once per epoch,
+and only the first of a window is predicted without a context (Radford et al., 2018, Section 3.1). Windows are as in
+Karpathy's nanoGPT.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +44,7 @@ class LanguageModeling(TextTask):
 
     @cached_property
     def text(self) -> Mapping[str, Tensor]:
-        """The tokens of each split, end to end, (tokens,); the tokenizer has seen the training text alone.
+        """The tokens of each split, end to end, (tokens,). The tokenizer has seen only the training text.
 
         Raises:
             CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.

@@ -55,7 +55,7 @@ class MaskedLanguageModeling:
         return self.sentences.epoch_batches
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """The batches of the classification; what they hide is that of draw(purpose, "masks", split, epoch)."""
+        """The batches of the classification, with words hidden by draw(purpose, "masks", split, epoch)."""
         generator = Generator().manual_seed(self.sentences.draw(purpose, "masks", split, epoch))
         for batch in self.sentences.batches(split, purpose, epoch):
             hidden = hidden_words(batch.source, self.masked, generator)
@@ -81,12 +81,12 @@ class MaskedLanguageModeling:
         return torch.bincount(torch.cat(words), minlength=self.size)
 
     def unigram_entropy(self) -> float:
-        """The entropy of the words of the training sentences; each word may be hidden."""
+        """The entropy of the words of the training sentences, as each word may be hidden."""
         return entropy(self._frequencies)
 
 
 def hidden_words(source: Tensor, share: float, generator: Generator) -> Tensor:
-    """Draw the words to hide: ``share`` of those of each sentence, rounded up; (batch, length), booleans."""
+    """Draw the words to hide, ``share`` of each sentence's, rounded up: (batch, length), booleans."""
     words = _words(source)
     # 2 is above every draw, so that what is no word comes last; the second argsort makes ranks of the order.
     priority = torch.rand(source.shape, generator=generator).masked_fill(~words, 2)

@@ -27,15 +27,15 @@ _Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 @dataclass(frozen=True)
 class RandomTokens:
-    """The task of one replicate; every split is another endless stream.
+    """The task of one replicate. Every split is another endless stream.
 
     Attributes:
         draw: the randomness of the replicate.
-        size: rows of the tables; token 0 is padding and never drawn.
-        sentences: of a batch.
+        size: rows of the tables. Token 0 is padding and never drawn.
+        sentences: number of sentences per batch.
         length: tokens of every sentence.
         law: of the tokens that are read.
-        classes: labels of a sentence, or None: the answer is a token at every position.
+        classes: number of labels, with one label per sentence. None means that the target is a token at every position.
     """
 
     draw: Draw
@@ -56,7 +56,7 @@ class RandomTokens:
         return "sentences" if self.classes else "tokens"
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """Batches without end; each from a generator addressed by (purpose, split, epoch, number)."""
+        """Endless batches, each from a generator addressed by (purpose, split, epoch, number)."""
         for number in count():
             generator = Generator().manual_seed(self.draw(purpose, "batches", split, epoch, number))
             source, target = self._read(generator), self._read(generator)

@@ -2,7 +2,7 @@
 
 Of a label with n sentences the part between the summed shares a and b gets ``round(b n) - round(a n)`` of them, so that
 it has its share of the label to within one sentence, whatever the seed. Which ones is drawn for each seed and label.
-Sentences that differ in case or white space alone are the same one; where it has two labels, it is left out.
+Sentences that differ only in case or white space count as one. A sentence with two labels is left out.
 """
 
 import math
@@ -50,7 +50,7 @@ class UsedSentences:
 
     @property
     def left_out(self) -> str:
-        """How many sentences are left out, why, and where the first of them stands; empty where none is."""
+        """How many sentences are left out, why, and where the first of them is. The text is empty where none is."""
         reasons = [
             f"{len(places):,} {words} (the first: row {places[0] + 1:,})"
             for places, words in (
@@ -80,10 +80,10 @@ def selected(corpus: Labelled) -> UsedSentences:
 
 
 def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw) -> Mapping[str, Tensor]:
-    """The rows of each part, rising; every row stands in exactly one.
+    """The rows of each part in increasing order. Every row is in exactly one part.
 
     Args:
-        labels: (sentences,) of each the place of its label in ``names``.
+        labels: (sentences,), the index in ``names`` of each sentence's label.
         names: of the labels, which address their draws.
         shares: of the parts ``SPLITS``.
         draw: the randomness of the replicate.

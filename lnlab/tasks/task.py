@@ -20,8 +20,8 @@ class Batch:
     """What a model reads and what it must answer, as int64 tokens, padded with 0.
 
     Attributes:
-        source: (batch, source length); what an encoder reads; of length 0 where a task has no sources.
-        target_in: (batch, target length); what a decoder reads.
+        source: (batch, source length), what an encoder reads. Its length is 0 where a task has no sources.
+        target_in: (batch, target length), what a decoder reads.
         target_out: the targets: a token at every position of the stack that answers, (batch, length), or a label a
             sentence, (batch,).
     """
@@ -43,7 +43,7 @@ class Task(Protocol):
         size: rows of the tables that read: the declared vocabulary.
         labels: rows of the output: the vocabulary again, or the number of classes.
         unit: what ``loss`` counts: ``tokens`` or ``sentences``.
-        epoch_batches: training batches an epoch, the same in every epoch; None where they have no end.
+        epoch_batches: training batches per epoch, the same in every epoch. None means that they have no end.
     """
 
     @property
@@ -79,11 +79,11 @@ class Task(Protocol):
         ...
 
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
-        """The sums of ``loss`` and ``nll``, and of ``accuracy`` for labels, from one pass; and their count."""
+        """The sums of ``loss`` and ``nll``, and of ``accuracy`` for labels, from one pass, and their count."""
         ...
 
     def unigram_entropy(self) -> float | None:
-        """The entropy of the training answers' frequencies in nats: a loss without reading; None: unknown."""
+        """Entropy of the training targets' frequencies in nats, the loss without any input. None means unknown."""
         ...
 
 
@@ -111,14 +111,14 @@ def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
 
 @dataclass(frozen=True)
 class TaskFacts(Facts):
-    """The facts of a task; functions are of its parameters.
+    """The facts of a task. Functions take its parameters.
 
     Attributes:
-        says: where its answers stand: at the tokens of ``encoder`` or ``decoder``, or one a ``sentence``; None: not
-            known.
+        says: where its targets stand: at the tokens of ``encoder`` or ``decoder``, or one per ``sentence``. None means
+            not known.
         batch_tokens: the tokens of a batch.
-        split_batches: of its parameters and a split: about how many batches that has.
-        tokens: the fewest tokens that a stack may read in a batch; None: not known.
+        split_batches: maps its parameters and a split to the approximate number of batches of the split.
+        tokens: the fewest tokens that a stack may read in a batch. None means not known.
         sources: whether an encoder has something to read.
         endless: whether an epoch has no end.
         translates: whether it has sentences to translate, as ``tasks.translation`` has them.

@@ -33,7 +33,7 @@ class TokenizedTask:
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(TokenizedTask):
-    """The task of one replicate. Text is read at the first batch; batches depend on ``draw``, the encoding does not.
+    """The task of one replicate. Text is read at the first batch. Batches depend on ``draw``, the encoding does not.
 
     Attributes:
         z_loss: the weight of (log Z)² in the loss that is trained on.

@@ -71,7 +71,7 @@ class Translation(TextTask):
         return encoded_corpus(self.corpus(self.roots), self.tokenizer, self.size, self.roots)
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
-        """Every batch of one epoch over a split, once; their order is that of draw(purpose, "batches", split, epoch).
+        """Every batch of one epoch over a split, once, in the order of draw(purpose, "batches", split, epoch).
 
         Raises:
             CorpusError: the corpus is absent or damaged, or the split has no pair that is short enough.
@@ -103,7 +103,7 @@ class Translation(TextTask):
         return len(target.lengths) - len(self._short(source, target))
 
     def examples(self, split: str, number: int | None = None) -> Examples:
-        """The first ``number`` pairs of a split that batches may hold, whatever the seed; None: all of them.
+        """The first ``number`` pairs of a split that batches may hold, for any seed. None means all of them.
 
         Raises:
             CorpusError: the corpus is absent or damaged.
@@ -157,7 +157,7 @@ class Translation(TextTask):
 
 
 def _batch(source: Sentences, target: Sentences, rows: Tensor) -> Batch:
-    """Make a batch of some pairs; the decoder reads its targets one position late."""
+    """Make a batch of some pairs. The decoder reads its targets one position late."""
     target_out = target.padded(rows)
     # Of a sentence that is not the longest the end mark moves to a place of padding, which the mask below restores.
     target_in = pad(target_out[:, :-1], (1, 0), value=BOS)

@@ -41,7 +41,7 @@ class _Bounded(RawIOBase):
         self._left = _LARGEST
 
     def read(self, size: int = _BLOCK) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """Read at most ``size`` bytes. Returns ``b''`` at the end."""
         block = self._file.read(min(size, self._left + 1))  # one byte beyond the limit shows that there is more
         self._left -= len(block)
         if self._left < 0:
@@ -72,7 +72,8 @@ def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, C
 
     Args:
         path: the archive.
-        select: from the name of a file, without folders, to its key in the result; None for all others.
+        select: maps the name of a file, without folders, to its key in the result, or to None for a file that is not
+            read.
 
     Raises:
         CorpusError: it cannot be read, is damaged or too large, or has members that no archive should have.
@@ -104,7 +105,7 @@ def read_archive(path: Path, select: Callable[[str], str | None]) -> dict[str, C
 
 
 def read_zip(path: Path, select: Callable[[str], str | None]) -> dict[str, Content]:
-    """The selected members of a ``.zip``; arguments and errors are those of ``read_archive``."""
+    """The selected members of a ``.zip``, with the arguments and errors of ``read_archive``."""
     members: dict[str, Content] = {}
     try:
         with zipfile.ZipFile(path) as archive:

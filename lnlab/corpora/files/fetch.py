@@ -28,7 +28,7 @@ _BLOCK = 1 << 16
 
 
 def data_roots(spec_folder: Path) -> Roots:
-    """The folders that are searched for data, in order; absolute, whether they exist or not.
+    """Absolute paths of the folders that are searched for data, in order. They need not exist.
 
     Raises:
         LabError: the project file is wrong.
@@ -44,7 +44,7 @@ def user_folder() -> Path:
 
 
 def file_below(roots: Roots, name: str) -> Path | None:
-    """The file at the path ``name`` below the first root that has it, with links resolved; None if no root has it.
+    """The file at the path ``name`` below the first root that has it, with links resolved, or None.
 
     Raises:
         CorpusError: the path leads outside every root, or is no path at all.

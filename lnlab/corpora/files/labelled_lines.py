@@ -17,7 +17,7 @@ UNPRINTED = re.compile(r"[\x00\x80-\x9f]")
 
 
 def labelled_lines(content: Content, names: Sequence[str]) -> list[tuple[str, str]]:
-    r"""The sentences and the names of their labels, parted at the last ``@`` of a line; empty lines are left out.
+    r"""The sentences and the names of their labels, split at the last ``@`` of a line. Empty lines are left out.
 
     Raises:
         CorpusError: it is not Latin-1, a line has no sentence or no label, the label is none of ``names``, or there is

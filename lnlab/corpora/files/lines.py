@@ -67,7 +67,7 @@ def lines_in(file: BufferedIOBase, where: str) -> Iterator[str]:
 
 
 def decoded(raw: bytes, where: str, line: int = 1) -> str:
-    """UTF-8 as text; ``line`` is the number of its first line.
+    """Decode UTF-8. ``line`` is the number of its first line, for messages.
 
     Raises:
         CorpusError: it is not UTF-8, or holds a NUL, as UTF-16 read as UTF-8 does.
@@ -93,7 +93,7 @@ def read_pairs(source: Path, target: Path) -> list[Pair]:
 
 
 def line_pairs(source: Path, target: Path) -> Iterator[Pair]:
-    """The same pairs, one at a time; different numbers of lines are an error at the end.
+    """Yield the pairs of ``read_pairs`` one at a time. Different numbers of lines raise an error only at the end.
 
     Raises:
         CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.

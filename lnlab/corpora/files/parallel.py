@@ -27,8 +27,8 @@ def parallel_corpus(
 ) -> Corpus:
     """Real text, never printed. A split without files is held out of the training pairs.
 
-    A pair is held out by the SHA-256 of its source sentence, so that equal sentences stay in one split and adding
-    lines moves none. ``joined`` marks where a word was split into pieces; the pieces are joined again.
+    A pair is held out by the SHA-256 of its source sentence, so that equal sentences stay in one split and adding lines
+    moves none. ``joined`` marks where a word was split into pieces, which are joined again.
 
     Raises:
         CorpusError: a file is damaged, is not UTF-8, or two files differ in their numbers of lines.
@@ -109,7 +109,7 @@ class NamedFiles:
     parameters: tuple[str, ...]
 
     def inputs(self, roots: Roots, choice: Choice) -> list[Path]:
-        """The named files that are there; absent ones are left out.
+        """Those of the named files that exist.
 
         Raises:
             CorpusError: a path leads outside every root.

@@ -1,9 +1,9 @@
 """Test sets of translation: documents of numbered segments, in the XML and the SGML of ``mteval``.
 
-``<srcset>`` or ``<refset>`` contains ``<doc docid="...">``, each of which contains ``<seg id="...">text</seg>``; other
-elements of a document (url, title, keywords) are no text. XML must be well-formed; in SGML, as the test sets of
-WMT have it, an ampersand that begins no entity of XML stands for itself. Entities that a file declares itself are
-refused, so that none can unfold.
+``<srcset>`` or ``<refset>`` contains ``<doc docid="...">``, each of which contains ``<seg id="...">text</seg>``. Other
+elements of a document (url, title, keywords) are no text. XML must be well-formed. In SGML, the format of WMT's test
+sets, an ampersand that begins no entity of XML stands for itself. Entities that a file declares itself are refused, so
+that none can expand.
 """
 
 import re
@@ -34,7 +34,7 @@ class SegmentedDocument:
 
 
 class _Reader:
-    """The documents of a file as read so far; the methods are those that expat calls."""
+    """The documents of a file as read so far. expat calls the methods."""
 
     def __init__(self, where: str) -> None:
         self.where = where

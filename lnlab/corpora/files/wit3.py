@@ -42,7 +42,7 @@ def set_names(*sets: str) -> tuple[str, ...]:
 
 
 def locate_release(roots: Roots, names: Sequence[str]) -> list[Path] | None:
-    """All these files of the first folder that has them, or else an archive; None if there is neither."""
+    """Paths of these files in the first folder that has all of them, or else of an archive, or None."""
     for root in roots:
         for folder in _FOLDERS:
             paths = []
@@ -110,7 +110,7 @@ def _talks(content: Content) -> list[SegmentedDocument]:
 
 
 def set_pairs(members: dict[str, Content], *sets: str) -> list[Pair]:
-    """The pairs of these sets, one after another; a curly apostrophe becomes straight, as in the training text.
+    """The pairs of these sets in order, with curly apostrophes made straight, as in the training text.
 
     Raises:
         CorpusError: a file is damaged, or both sides of a set differ in their segments.

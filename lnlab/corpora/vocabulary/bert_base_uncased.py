@@ -1,7 +1,7 @@
 """BERT's own vocabulary: the 30,522 pieces that ``bert-base-uncased`` was trained with, read from its file.
 
-Token 0 pads, as everywhere; 101 ``[CLS]`` begins a sentence and 102 ``[SEP]`` ends it. What stands in brackets in a
-text is text. The second and the third entry, which a translation takes for its marks, are unused ones.
+Token 0 pads, as everywhere. 101 ``[CLS]`` begins a sentence and 102 ``[SEP]`` ends it. Words in brackets in a text are
+text. The second and the third entry, which a translation takes for its marks, are unused ones.
 """
 
 from collections.abc import Iterable

@@ -32,11 +32,11 @@ OVERLONG = re.compile(rf"[^ \t\r\n]{{{LONGEST_WORD + 1}}}")
 
 
 class Tokenizer(Protocol):
-    """Text to tokens and back. Tokens are less than the declared vocabulary; 0 is never among them."""
+    """Text to tokens and back. Tokens are above 0 and below the declared vocabulary."""
 
     @property
     def marks(self) -> tuple[int, int]:
-        """The tokens that begin and end a sentence which is read as a whole; no text has them."""
+        """The tokens that begin and end a sentence that is read as a whole. No text has them."""
         ...
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -44,7 +44,7 @@ class Tokenizer(Protocol):
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens; begin marks, end marks and padding are left out."""
+        """The text of tokens, without begin marks, end marks and padding."""
         ...
 
 
@@ -84,7 +84,7 @@ class BytePairs:
         return [encoded.ids for encoded in self._model.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens; special ones are left out."""
+        """The text of tokens, without special ones."""
         text: str = self._model.decode(list(tokens))
         return text
 
@@ -134,5 +134,5 @@ def untrained(kind: models.Model, *, lowercase: bool) -> Model:
 
 
 def most_frequent(counts: Mapping[str, int], room: int) -> list[str]:
-    """The most frequent characters, as many as there is room for; equally frequent ones in the order of their codes."""
+    """The ``room`` most frequent characters. Equally frequent ones are in the order of their codes."""
     return sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:room]

@@ -57,7 +57,7 @@ class WordPieces:
         return [encoded.ids for encoded in self._model.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of tokens, its words parted by spaces; special ones are left out."""
+        """The text of tokens, with spaces between words and without special tokens."""
         text: str = self._model.decode(list(tokens))
         return text
 
@@ -81,14 +81,14 @@ def wordpiece(texts: Iterable[str], size: int, *, lowercase: bool = True) -> Tok
 
 
 def normalized(*, lowercase: bool) -> normalizers.Normalizer:
-    """BERT's normalization of characters; a cased vocabulary keeps case and accents."""
+    """BERT's normalization of characters. A cased vocabulary keeps case and accents."""
     return normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=lowercase, lowercase=lowercase
     )
 
 
 def _pieces(words: Sequence[str], alphabet: Sequence[str], size: int) -> dict[str, int]:
-    """Learn the pieces; returns every piece with its token."""
+    """Learn the pieces. Returns every piece with its token."""
     # The trainer would number the characters within words in the order of a hash table, on which merges then depend. So
     # they are passed in order, as special tokens that it must include.
     model = Model(models.WordPiece(unk_token=SPECIAL[UNK]))
