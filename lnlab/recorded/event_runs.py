@@ -1,4 +1,4 @@
-"""Runs in TensorBoard's event files; the package ``tensorboard`` reads them."""
+"""Runs in TensorBoard's event files, read by the package ``tensorboard``."""
 
 import os
 from contextlib import suppress
@@ -19,7 +19,7 @@ MARK = "tfevents"
 
 
 def event_folders(folder: Path) -> list[Path]:
-    """The folders at or below a folder that hold event files; each is one run."""
+    """The folders at or below a folder that hold event files. Each is one run."""
     return sorted({path.parent for path in folder.rglob(f"*{MARK}*") if path.is_file()})
 
 

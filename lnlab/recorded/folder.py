@@ -36,7 +36,7 @@ Block = Mapping[str, Json]
 
 
 def block_of_rows(source: str, table: str, rows: Sequence[Row]) -> Block:
-    """Rows by their columns; a column that is the same in all rows is one value."""
+    """Rows by their columns. A column that is the same in all rows is one value."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns: dict[str, Json] = {}
     for name in names:

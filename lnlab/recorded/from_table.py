@@ -43,7 +43,7 @@ def runs_of_table(
     status: str | None = None,
     steps: int | None = None,
 ) -> list[RecordedRun]:
-    """The runs of a table; arguments as of ``lnlab.from_frame``.
+    """The runs of a table. The arguments are those of ``lnlab.from_frame``.
 
     Raises:
         LabError: a column is missing or has no numbers, a row has no seed or no step, or two rows are of one run and
@@ -123,7 +123,7 @@ def _as_frame(table: Any) -> pl.DataFrame:
 
 
 def _whole_numbers(rows: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """The column ``name`` as int64, or LabError; ``what`` is the parameter of ``from_frame`` that names it."""
+    """The column ``name`` as int64, or LabError. ``what`` is the parameter of ``from_frame`` that names it."""
     column = rows[name]
     if column.dtype == pl.String:
         numbers = column.str.strip_chars().cast(pl.Float64, strict=False)

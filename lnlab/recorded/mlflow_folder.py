@@ -1,7 +1,7 @@
 """Runs in a folder of MLflow's file store, read without MLflow.
 
-A run is a folder with ``meta.yaml``; ``params/NAME`` holds a value, ``metrics/NAME`` one line a point, ``moment value
-step``, and a name with slashes is a path (mlflow.org/docs/latest/self-hosting/architecture/backend-store).
+A run is a folder with ``meta.yaml``. ``params/NAME`` holds a value, ``metrics/NAME`` one line per point, ``moment value
+step``. A name with slashes is a path (mlflow.org/docs/latest/self-hosting/architecture/backend-store).
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def mlflow_runs(folder: Path) -> list[Path]:
 
 
 def read_mlflow_run(folder: Path) -> TrackedFolder | None:
-    """A run; None where MLflow holds it as deleted.
+    """Read a run, or return None if MLflow has marked it as deleted or the file describes no run.
 
     Raises:
         LabError: a file of it cannot be read.

@@ -40,8 +40,8 @@ def read_table(files: str | Path | Iterable[str | Path], *, runs: str | None = N
     """What other tools have written, as one table for ``lnlab.from_frame``.
 
     Args:
-        files: names or patterns of files (CSV, TSV, Parquet, JSON lines; event files of TensorBoard) and folders (a log
-            folder of TensorBoard, ``mlruns`` of MLflow or a part of it).
+        files: names or patterns of files and folders. Files are CSV, TSV, Parquet, JSON lines or TensorBoard's event
+            files. Folders are a log folder of TensorBoard, or ``mlruns`` of MLflow or a part of it.
         runs: a pattern of the names of runs, ``{placement}-lr{lr}-seed{seed}``, whose fields become columns. The name
             is what a chart exported from Weights & Biases has before `` - `` in its header, the folder of an event
             file, the run's name in MLflow, or else the name of the file without its ending.
@@ -51,7 +51,7 @@ def read_table(files: str | Path | Iterable[str | Path], *, runs: str | None = N
         one for each parameter (MLflow, and hyperparameters of TensorBoard).
 
     Raises:
-        LabError: nothing matches; a file is of no known kind or cannot be read; or a name does not fit the pattern.
+        LabError: nothing matches, a file is of no known kind or cannot be read, or a name does not fit the pattern.
     """
     named = [files] if isinstance(files, str | Path) else list(files)
     return read_tables(matching(named, Path()), (), runs)[0]
@@ -87,8 +87,8 @@ def read_tables(
         runs: a pattern of names, as of ``read_table``.
 
     Raises:
-        LabError: a file is not there, is of no known kind, or cannot be read; one has a column as words that another
-            has as numbers; or the name of a run does not fit.
+        LabError: a file is absent, of no known kind or unreadable, a column has words in one file and numbers in
+            another, or the name of a run does not fit.
     """
     names = None if runs is None else RunNames(runs)
     frames: list[pl.DataFrame] = []
@@ -158,7 +158,7 @@ def _tracked_runs(folder: Path) -> Iterator[TrackedFolder]:
 
 
 def _with_names(path: Path, rows: pl.DataFrame, names: RunNames | None) -> pl.DataFrame:
-    """Add a column for each field in the names of runs; without ``names`` the rows stay as they are.
+    """Add a column for each field in the names of runs. Without ``names`` the rows stay as they are.
 
     In a chart exported from Weights & Biases, each column is one run: the columns become rows below one another. In any
     other table the name of the file is that of the run.

@@ -22,7 +22,7 @@ def number_or_word(text: str) -> Json:
 
 @dataclass(frozen=True)
 class RunNames:
-    """A pattern of names of runs; its fields become columns.
+    """A pattern of names of runs. Its fields become columns.
 
     Attributes:
         pattern: as the user wrote it, ``{placement}-{seed}``.
@@ -49,7 +49,7 @@ class RunNames:
             )
 
     def read(self, name: str) -> dict[str, Json] | None:
-        """The values of the fields in the name of a run; None where it does not fit.
+        """The values of the fields in the name of a run, or None if it does not fit.
 
         Raises:
             LabError: it fits in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.

@@ -1,8 +1,8 @@
 """Runs that something else has trained, together as ``tables.Results``, which claims and sections read.
 
-A setting is an axis where it differs between runs, and a variant is a setting without its seed. ``steps`` are the
-updates that were planned: where nobody says, those of the longest run, so that ``step: last`` never compares a run
-that ended early with runs that did not; ``done`` are a run's own.
+A setting that differs between runs is an axis, and a variant is a setting without its seed. ``done`` is the number of
+updates that a run made, and ``steps`` the number planned. By default ``steps`` is that of the longest run, so that
+``step: last`` never compares a run that ended early with runs that did not.
 """
 
 import json
@@ -198,10 +198,10 @@ def results_of_runs(runs: Sequence[RecordedRun], axes: Sequence[str] | None = No
 
     Args:
         runs: each of another setting or seed.
-        axes: dotted paths that tell them apart; None: those that differ.
+        axes: dotted paths that tell them apart. None means the paths that differ.
 
     Raises:
-        LabError: two runs are one run: they have the same settings and seed.
+        LabError: two runs have the same settings and seed.
     """
     refuse_one_run_twice(runs)
     longest = max((max(run.done, run.steps or 0) for run in runs), default=0)

@@ -20,7 +20,7 @@ class TrackedFolder:
         settings: its parameters by name.
         points: ``name step value``, one row a point of a metric. Of two points of one metric and step the later counts.
         files: what was read, with the bytes.
-        status: the tracker's word for how it ended; None where it keeps none.
+        status: the tracker's word for how it ended, or None if it keeps none.
     """
 
     name: str
@@ -32,11 +32,11 @@ class TrackedFolder:
     def rows(self, named: Mapping[str, Json]) -> pl.DataFrame:
         """One row a step: ``run_name``, ``step``, a column for each metric and each setting, and how the run ended.
 
-        A metric that is called as one of lnlab's columns is ``metrics.NAME``; a setting that is called as a metric or
-        as one of these columns is ``params.NAME``.
+        A metric with the name of one of lnlab's columns is ``metrics.NAME``. A setting with the name of a metric or of
+        one of these columns is ``params.NAME``.
 
         Args:
-            named: what its name says; it wins over a setting that is called the same.
+            named: values that the run's name gives. They win over settings of the same name.
         """
         free = self.points.with_columns(pl.col("name").replace({name: f"metrics.{name}" for name in _OWN_COLUMNS}))
         wide = free.pivot("name", index="step", values="value", aggregate_function="last")

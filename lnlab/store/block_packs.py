@@ -1,6 +1,6 @@
 """Packs as they were written before 2026-11-26: files in blocks. They are read, and are not written any more.
 
-``packs/<name>/blocks`` is blocks end to end, each a Parquet table of files (``trajectory stretch name content``);
+``packs/<name>/blocks`` is blocks end to end, each a Parquet table of files (``trajectory stretch name content``).
 ``index.json`` says where each block lies, its digest and what it holds. A block is read and verified by itself, so a
 flipped bit costs the runs of one block.
 """
@@ -31,7 +31,7 @@ class _Block:
 
 @dataclass
 class BlockPack:
-    """A pack of blocks; the block read last stays in memory.
+    """A pack of blocks. The block read last stays in memory.
 
     Attributes:
         folder: of the pack.

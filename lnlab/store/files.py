@@ -67,7 +67,7 @@ def _operation(operation: str, path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it; each new one is synced into the folder that holds it.
+    """Make a folder and its parents. Each new one is synced into the folder that holds it.
 
     Raises:
         StoreError: it cannot be made.
@@ -109,7 +109,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Add to the end of a file, or make it; whoever reads it leaves out a line that was cut off.
+    """Add to the end of a file, or make it. Readers must skip a line that was cut off.
 
     Raises:
         StoreError: it cannot be written.
@@ -122,7 +122,7 @@ def replace(path: Path, content: bytes) -> None:
     """Put ``content`` under ``path`` at once: readers see the old file or the new one, whole and synced.
 
     Raises:
-        StoreError: it cannot be written; the old file is untouched.
+        StoreError: it cannot be written. The old file is untouched.
     """
     with files.replacing(path, _operation) as file:
         file.write(content)
@@ -140,10 +140,10 @@ def rename(path: Path, target: Path) -> None:
 
 
 def create(path: Path, content: bytes) -> bool:
-    """Make a file that must not be there yet; says whether this process made it.
+    """Make a file that must not exist yet. Return whether this process made it.
 
     Raises:
-        StoreError: it cannot be made, for another reason than being there; then it is not there.
+        StoreError: it cannot be made, for another reason than that it exists. No part of it is left.
     """
     with _operation("create", path):
         try:
@@ -185,7 +185,7 @@ def read_end(path: Path, most: int) -> bytes:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a whole folder; one that is gone already is no error.
+    """Remove a file or a whole folder, if it exists.
 
     Raises:
         StoreError: it cannot be removed.
@@ -199,17 +199,17 @@ def remove(path: Path) -> None:
 
 
 def remove_empty(path: Path) -> None:
-    """Remove a folder if nothing lies in it; if something does, leave it."""
+    """Remove a folder if it is empty."""
     with suppress(OSError):
         path.rmdir()
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Inside, no other process is inside the same lock; the kernel frees it when its process dies.
+    """Hold an exclusive lock while the context is open. The kernel frees it when its process dies.
 
-    Without ``wait`` it may be that another one is: what it yields is whether this process has the lock. The file stays,
-    as processes that wait for a file that was removed would not exclude those that come later.
+    Yields whether this process has the lock, which another may have if ``wait`` is False. The file stays, as processes
+    that wait for a file that was removed would not exclude those that come later.
 
     Raises:
         StoreError: it cannot be locked.

@@ -1,9 +1,9 @@
 """Remove from a store what is no longer wanted: plans, and trajectories that no remaining plan needs.
 
 It may be killed at any point, and may happen while others read and work. Plans go first, so that nothing points to what
-is gone. A trajectory goes under its lease, its records before their rows; one whose lease another process has stays. A
-pack is replaced by one without what goes. As soon as a plan appears that was not there before, it ends: its run may
-count on what would go next.
+is gone. A trajectory is removed under its lease, its records before their rows. If another process has its lease, it
+stays. A pack is replaced by one without what goes. As soon as a new plan appears, the removal ends, because the run of
+that plan may count on what would go next.
 """
 
 from collections.abc import Collection, Iterator
@@ -41,7 +41,7 @@ def remove_garbage(root: Path, plans: Collection[str], trajectories: Collection[
     """Remove these plans and these trajectories.
 
     Raises:
-        StoreError: another process changes the packs, a run began meanwhile, or the store cannot be written; what is
+        StoreError: another process changes the packs, a run began meanwhile, or the store cannot be written. What is
             not removed yet stays as it was.
     """
     with packs_locked(root) as acquired:
@@ -91,7 +91,7 @@ def _refuse_new_plans(root: Path, present: set[str]) -> None:
 
 
 def _remove_packed(root: Path, unwanted: set[str], present: set[str]) -> Iterator[str]:
-    """Replace the packs that hold something of these trajectories; the sentences on those that stay."""
+    """Replace the packs that hold something of these trajectories. Yield a sentence on each pack that stays."""
     packs = Packs(root)
     for pack in packs.current():
         if unwanted.isdisjoint(pack.holds):

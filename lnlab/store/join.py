@@ -191,7 +191,7 @@ def _scan(table: str, stretches: Iterable[Stretch], *, named: bool = True) -> pl
 
 @dataclass(frozen=True)
 class _MeasuredRows:
-    """The rows of a table of measurements, of every run in the order of the plan; called with conditions on them.
+    """The rows of a table of measurements, of every run in the order of the plan. Called with conditions on them.
 
     Attributes:
         stored: what the store holds.
@@ -216,10 +216,11 @@ class _MeasuredRows:
 
 @dataclass(frozen=True)
 class _Curves:
-    """The curves of every run, up to its own number of updates; a step recorded twice counts once, first by name.
+    """The curves of every run, up to its own number of updates. Called with conditions on the rows.
 
-    Training that went on, and what another spec evaluated on the same trajectory, changes none of its rows. What was
-    evaluated once for several trajectories, their initial state, is a row of each of them. Called with conditions.
+    If a step was recorded twice, the row of the stretch that is first by name counts. Training that went on, and what
+    another spec evaluated on the same trajectory, changes none of a run's rows. The initial state of several
+    trajectories is evaluated once, and its row belongs to each of them.
     """
 
     stored: _StoredRows
@@ -227,7 +228,7 @@ class _Curves:
     needs: pl.DataFrame
 
     def __call__(self, *conditions: pl.Expr, exact: bool = True) -> pl.LazyFrame:
-        """The rows that meet these conditions; no file is read of which no run is left.
+        """The rows that meet these conditions. No file is read of which no run is left.
 
         Unless ``exact``, they come in any order, and a row that was recorded twice may stand there twice.
         """

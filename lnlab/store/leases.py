@@ -1,9 +1,9 @@
-"""Who works on a trajectory: a file that names its worker, so that two lnlabs on one store compute each unit once.
+"""Leases: a file names the worker of a trajectory, so that two lnlabs on one store compute each unit once.
 
-A worker refreshes its lease while it works. The lease of a dead process is taken over at once; one of a process that
-cannot be asked (another host, another start of this one) once it has not been refreshed for its period, by the clock
-of the file system that holds it. A lease lost to a mistake costs work and nothing else: a measurement taken twice
-counts once.
+A worker refreshes its lease while it works. The lease of a dead process is taken over at once. A process on another
+host, or from before a restart of this one, cannot be asked. Its lease is taken over once it has not been refreshed for
+its period, by the clock of the file system that holds it. A lease lost to a mistake costs work and nothing else: a
+measurement taken twice counts once.
 """
 
 import json
@@ -62,7 +62,12 @@ class Lease:
 
 
 def acquire_lease(path: Path, lock: Path, period: float = LEASE_PERIOD) -> Lease | None:
-    """The lease at ``path``, or None while another process holds it; ``lock`` guards taking over and giving back.
+    """Acquire the lease at ``path``, or return None while another process holds it.
+
+    Args:
+        path: the file of the lease.
+        lock: the lock file under which a lease is taken over and released.
+        period: seconds without a refresh after which the lease of a process that cannot be asked is void.
 
     Raises:
         StoreError: the folder cannot be written.
@@ -118,7 +123,7 @@ def _is_void(path: Path) -> bool:
 
 
 def _age(path: Path) -> float:
-    """Seconds between the lease's last sign of life and now, by one clock; either way round, as clocks are set."""
+    """Seconds since the lease's last sign of life, by one clock. The absolute value, as clocks may be set back."""
     probe = path.with_name(f"clock.{secrets.token_hex(8)}.part")
     files.create(probe, b"")
     try:
@@ -130,7 +135,7 @@ def _age(path: Path) -> float:
 
 
 def _read(path: Path) -> bytes | None:
-    """What stands in a lease; None where there is none.
+    """The content of a lease, or None if there is none.
 
     Raises:
         StoreError: it cannot be read.

@@ -1,6 +1,7 @@
 """Where training is between two commits: lines of a file in the folder of a stretch that has no record yet.
 
-Rows count once they are committed; these lines are for people who look on. They are gone with the stretch's record.
+Rows count once they are committed. These lines are for people who look on, and are removed before the stretch gets its
+record.
 """
 
 import json
@@ -18,7 +19,7 @@ _LINE_BYTES = 256
 
 
 def append_point(folder: Path, point: LivePoint) -> None:
-    """Add a line to the file of a stretch; a store that cannot be written says so when rows are committed."""
+    """Add a line to the file of a stretch. Errors are left to the commit of rows, which meets them again."""
     with suppress(StoreError):
         files.append(folder / LIVE_FILE, json.dumps(point).encode() + b"\n")
 
@@ -30,13 +31,13 @@ def remove_points(folder: Path) -> None:
 
 
 def live_folder(root: Path, trajectory: str) -> Path | None:
-    """The stretch of a trajectory that is not committed yet; None: there is none."""
+    """The stretch of a trajectory that is not committed yet, if there is one."""
     last = next(reversed(stretches(trajectory_folder(root, trajectory))), None)
     return None if last is None or (last / RECORD_FILE).exists() else last
 
 
 def last_point(root: Path, trajectory: str) -> LivePoint | None:
-    """Where the worker of a trajectory was a second ago; None: it has said nothing since its last commit."""
+    """The last point that the worker of a trajectory wrote since its last commit, or None."""
     folder = live_folder(root, trajectory)
     if folder is None:
         return None

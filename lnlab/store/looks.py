@@ -1,7 +1,7 @@
 """The looks at claims that a store remembers, whatever plan they belonged to: ``looks/<spec>.jsonl``, a line a look.
 
-A spec that runs again with more seeds is another plan, so its looks stand beside the plans. Lines are appended whole;
-one that cannot be read is no look.
+A spec that runs again with more seeds is another plan, so its looks stand beside the plans. Lines are appended whole. A
+line that cannot be read is skipped.
 """
 
 import json
@@ -17,7 +17,7 @@ LOOKS_FOLDER = "looks"
 
 
 def read_looks(root: Path, name: str) -> dict[str, list[dict[str, Json]]]:
-    """Claim -> looks of a spec, by the name of its file; empty where none are remembered."""
+    """The remembered looks of a spec by claim, empty if there are none. ``name`` is that of its file."""
     looks: dict[str, list[dict[str, Json]]] = {}
     try:
         lines = _path(root, name).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -35,7 +35,7 @@ def read_looks(root: Path, name: str) -> dict[str, list[dict[str, Json]]]:
 
 
 def add_looks(root: Path, name: str, looks: Mapping[str, Sequence[Mapping[str, Json]]]) -> None:
-    """Remember looks; those that are remembered already may be among them.
+    """Remember looks. Those that are remembered already are not added again.
 
     Raises:
         StoreError: the store cannot be written.

@@ -38,8 +38,8 @@ class MissingWork:
     """What a trajectory still lacks.
 
     Attributes:
-        measurements: keys of those that no intact record holds, in the order of the plan; none at all where the
-            trajectory was only to be run, and was not.
+        measurements: keys of those that no intact record holds, in the order of the plan. Empty if only training is
+            missing.
         reason: why, in words.
         attempt: the last record that came to a bad end over these, if that is why.
     """
@@ -61,7 +61,7 @@ def find_missing_work(root: Path, requests: Mapping[str, TrajectoryRequest]) -> 
 
 
 def missing_of_request(contents: TrajectoryContents, request: TrajectoryRequest) -> MissingWork | None:
-    """What the records of one trajectory lack of a request; nothing is missing beyond the trajectory's own end."""
+    """What the records of one trajectory lack of a request. Nothing is missing beyond the trajectory's own end."""
     holders = contents.first_holders()
     coverage = coverage_of(contents.records)
     end = coverage.ended(request.steps)
@@ -117,8 +117,8 @@ def _deciding_record(contents: TrajectoryContents, request: TrajectoryRequest) -
     """The record from which a run without missing work takes its outcome.
 
     For a run with updates, it is the record that ended the trajectory, or else the one that holds the run's last
-    update. For a run of the initial state alone, it is the first finished record with a measurement of the run; if
-    none finished, the first with one.
+    update. For a run of the initial state alone, it is the first finished record with a measurement of the run. If none
+    finished, it is the first with one.
     """
     if request.steps:
         end = coverage_of(contents.records).ended(request.steps)

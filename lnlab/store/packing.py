@@ -64,9 +64,9 @@ _BYTES_OF_A_ROW = 64
 
 @contextmanager
 def packs_locked(root: Path) -> Iterator[bool]:
-    """Inside, no other process changes packs; what it yields is whether this process has the lock.
+    """Lock the packs while the context is open, and yield whether this process has the lock.
 
-    Packs that a killed process left half written are gone then.
+    With the lock, it first removes packs that a killed process left half written.
 
     Raises:
         StoreError: the store cannot be written.
@@ -80,10 +80,12 @@ def packs_locked(root: Path) -> Iterator[bool]:
 
 
 def pack_store(root: Path) -> None:
-    """Tidy a store; where another process does so, or there is little to do, do nothing.
+    """Tidy a store: remove what lies there twice, and pack what is finished once that is enough for a pack.
+
+    If another process does so, do nothing.
 
     Raises:
-        StoreError: the store cannot be written; what was finished is kept.
+        StoreError: the store cannot be written. Finished rows are kept.
     """
     if not (root / "trajectories").is_dir():
         return
@@ -155,7 +157,7 @@ class PackWriter:
         return self.weight >= FULL_PACK
 
     def add(self, stretch: Stretch, tables: Mapping[str, pl.DataFrame], replaced: Path | None = None) -> None:
-        """Add a stretch with its rows; one that is there already counts once. ``replaced`` goes when the pack is there.
+        """Add a stretch with its rows, unless it is there already. ``replaced`` is removed once the pack is visible.
 
         The tables have no columns but those of ``tables.table_schema``.
         """
@@ -175,7 +177,7 @@ class PackWriter:
         """Make the pack visible, then remove what it replaces.
 
         Raises:
-            StoreError: the store cannot be written; what was finished is kept.
+            StoreError: the store cannot be written. Finished rows are kept.
         """
         if self._stretches:
             name = stretch_name(0)
@@ -281,7 +283,7 @@ def replace_packs(writer: PackWriter, joined: Sequence[Pack]) -> None:
     """Make what was written visible, then remove the packs that it replaces.
 
     Raises:
-        StoreError: the store cannot be written; what was finished is kept.
+        StoreError: the store cannot be written. Finished rows are kept.
     """
     writer.close()
     for source in joined:

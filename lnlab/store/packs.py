@@ -1,8 +1,8 @@
 """Packs: the stretches of many finished trajectories in one Parquet file a table, so that a run costs bytes, not files.
 
 ``packs/<name>/<table>.parquet`` has the rows of a table, with ``trajectory`` and ``stretch`` in front, in the order of
-the stretches; ``records.parquet`` has the records and what workers printed. ``index.json`` names the stretches, how
-many rows each has in each table, and the digest of each group of rows: a group is verified before it is read, so a
+the stretches. ``records.parquet`` has the records and what workers printed. ``index.json`` names the stretches, how
+many rows each has in each table, and the digest of each group of rows. A group is verified before it is read, so a
 flipped bit costs the runs of one group. Without the index or the footer of a file all runs of a pack would be lost, so
 the index lies there twice, and holds the footers.
 
@@ -67,8 +67,8 @@ class PackedTable:
 
     Attributes:
         path: of the file.
-        rows: how many each stretch has, in the order of the stretches.
-        groups: offset, length, number of rows and SHA-256 of each group of rows; the first begins with the file.
+        rows: the number of rows of each stretch, in the order of the stretches.
+        groups: offset, length, number of rows and SHA-256 of each group of rows. The first begins with the file.
         footer: what follows the last group.
     """
 
@@ -126,7 +126,7 @@ class PackedTable:
         return name if intact else read_bytes(self.path)[:end].ljust(end, b"\0") + self.footer
 
     def scan(self, schema: pl.Schema, positions: Sequence[int], names: Collection[str]) -> pl.LazyFrame:
-        """The rows of these stretches in order; no group is read that holds none of them.
+        """The rows of these stretches in order. No group is read that holds none of them.
 
         Args:
             schema: of the file.
@@ -162,7 +162,7 @@ class TablePack:
     Attributes:
         folder: of the pack.
         stretches: trajectory and name of each.
-        tables: its files by table; ``records`` is one of them.
+        tables: its files by table, including ``records``.
         holds: trajectory -> the positions of its stretches.
     """
 
@@ -277,7 +277,7 @@ class TablePack:
         return self.tables[table].scan(packed_schema(table), positions, names)
 
     def tables_at(self, position: int, tables: Iterable[str]) -> dict[str, pl.DataFrame]:
-        """The rows of one intact stretch; those of its neighbours are read with it.
+        """The rows of one intact stretch by table. Those of its neighbours are read with it and kept.
 
         Raises:
             FileNotFoundError: the pack is gone.
@@ -346,7 +346,7 @@ class Packs:
         return {key for pack in self.current() for key in pack.holds}
 
     def place(self, trajectory: str) -> tuple[str, int]:
-        """Where a trajectory first occurs; in this order what lies together is read together."""
+        """Where a trajectory first occurs, as a sort key. In this order, rows that lie together are read together."""
         for name, pack in sorted(self._packs.items()):
             if trajectory in pack.holds:
                 return name, pack.place(trajectory)

@@ -2,7 +2,7 @@
 
 A page of a few bytes may unfold to gigabytes, and a footer may say anything. What a reader makes room for stands in the
 header of each page, so these are what is added up. Headers are Thrift's compact protocol (parquet.thrift of Apache
-Parquet); every number here is read as if hostile.
+Parquet). Every number here is read as if hostile.
 """
 
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def parquet_sizes(content: bytes) -> ParquetSizes:
 
 
 def row_groups(content: bytes) -> tuple[list[tuple[int, int]], int]:
-    """Where each group of rows of a Parquet file of ours begins and how many rows it has; where the footer begins."""
+    """Offset and number of rows of each row group of a Parquet file of ours, and the offset of its footer."""
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     groups = _Headers(content, footer, len(content) - 8).struct().get(4, [])
     # a column begins with its dictionary, if it has one

@@ -65,7 +65,7 @@ class StoredPlan(PlanIdentity):
 
 @dataclass(frozen=True)
 class HeldPlan:
-    """A plan that could not be stored, as the store is read-only or its disk is full; its runs can still be read.
+    """A plan that could not be stored, as the store is read-only or its disk is full. Its runs can still be read.
 
     Attributes:
         stored: the plan as it would have been stored.
@@ -79,7 +79,7 @@ class HeldPlan:
 
 
 def hold_plan(plan: "Plan", spec: Path, facts: Json, content: bytes | None, error: StoreError) -> HeldPlan:
-    """A plan as ``save_plan`` would have stored it; ``error`` says why it did not."""
+    """A plan as ``save_plan`` would have stored it. ``error`` says why it did not."""
     tables = plan_frames(plan)
     return HeldPlan(_as_stored(plan, spec, facts, content, {}), tables, error)
 

@@ -19,8 +19,8 @@ class ProcessIdentity:
         host: name of the machine, and of the process namespace on it.
         boot: which start of that machine.
         pid: number of the process.
-        start: when it started, in ticks since boot or, without /proc, in hundredths of a second since 1970; None where
-            the system does not say.
+        start: when it started, in ticks since boot or, without /proc, in hundredths of a second since 1970. None if the
+            system does not say.
     """
 
     host: str
@@ -39,7 +39,7 @@ def this_process() -> ProcessIdentity:
 
 
 def is_certainly_dead(process: ProcessIdentity) -> bool:
-    """Whether the process is certainly gone; one on another host, or before a restart, is not certain."""
+    """Whether the process is certainly gone. On another host, or before a restart, that is not certain."""
     if (process.host, process.boot) != (_host(), _boot()):
         return False
     return not is_running(process.pid) or _start(process.pid) != process.start
@@ -52,7 +52,7 @@ def is_certainly_alive(process: ProcessIdentity) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process has this number now; a zombie does not run."""
+    """Whether a process has this number now. A zombie does not count."""
     status = _status(pid)
     if status:
         return status[0] not in {"Z", "X"}
@@ -92,7 +92,7 @@ def _start(pid: int) -> int | None:
 
 
 def _status(pid: int) -> list[str]:
-    """What the kernel says of a process from its third field on; the second, its name, may hold spaces."""
+    """The fields of ``/proc/<pid>/stat`` from the third on. The second, its name, may hold spaces."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
     except OSError:

@@ -1,7 +1,7 @@
 """Another place that fsspec reaches: a folder, an object store, a machine over SSH. Nothing there is believed.
 
-``segments/ab/<SHA-256>`` is a stretch of work, its files end to end; ``manifests/<question>/<SHA-256>`` says which
-stretches belong to which units. Nothing there ever changes or is removed, so that several people may push at once; a
+``segments/ab/<SHA-256>`` is a stretch of work, its files end to end. ``manifests/<question>/<SHA-256>`` says which
+stretches belong to which units. Nothing there ever changes or is removed, so that several people may push at once. A
 file that was cut off has another size or another digest than its name, and is sent again.
 """
 

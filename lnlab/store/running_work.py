@@ -51,7 +51,7 @@ class PlanProgress:
     """How far the runs of a plan are.
 
     Attributes:
-        results: runs with the columns of their outcomes, and axes; no rows.
+        results: runs with the columns of their outcomes, and axes, but no rows.
         lacking: trajectory -> what it lacks.
         running: trajectories that a process is at.
     """
@@ -160,7 +160,7 @@ class PlanWatch:
         return live.points
 
     def _curves_of(self, key: str, stretch: Stretch) -> Mapping[str, Curve]:
-        """The curves of a committed stretch; none where it is moved into a pack just now: the next look finds it."""
+        """The curves of a committed stretch. Empty while it is moved into a pack, where the next look finds it."""
         folder = stretch.record.folder
         if folder not in self._curves:
             with suppress(PackReplaced, FileNotFoundError, CorruptFile):

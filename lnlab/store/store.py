@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results; it is created when something is first written.
+    """A folder of results. It is created when something is first written.
 
     Attributes:
         root: the folder.
@@ -46,7 +46,7 @@ class Store:
     unsaved: dict[str, plans.HeldPlan] = field(default_factory=dict, repr=False, compare=False)
 
     def open_unit(self, key: str) -> StoreUnit | None:
-        """Where to put the rows of the trajectory ``key``; None while another process works on it.
+        """Open the trajectory ``key`` for writing its rows, or return None while another process works on it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -96,7 +96,7 @@ class Store:
         return PlanWatch(self.root, self._tables(stored))
 
     def live(self, trajectory: str) -> LivePoint | None:
-        """Where the worker of a trajectory was a second ago; None: it has said nothing since its last commit."""
+        """The last point that the worker of a trajectory wrote since its last commit, or None."""
         return last_point(self.root, trajectory)
 
     def _tables(self, stored: StoredPlan) -> Mapping[str, pl.DataFrame]:
@@ -115,10 +115,10 @@ class Store:
         return None if saved is None else saved.content
 
     def pack(self) -> None:
-        """Put finished trajectories into packs, and drop what lies there twice; readers see the same before and after.
+        """Put finished trajectories into packs, and drop what lies there twice. Readers see the same rows as before.
 
         Raises:
-            StoreError: the store cannot be written; what was finished is kept.
+            StoreError: the store cannot be written. Finished rows are kept.
         """
         packing.pack_store(self.root)
 
@@ -146,9 +146,10 @@ class Store:
         return plans.save_plan(self.root, plan, spec, facts, content=content)
 
     def keep_plan(self, plan: "Plan", spec: Path, facts: Json = None, *, content: bytes | None = None) -> StoredPlan:
-        """Store a plan, or hold it in this object where the store cannot be written.
+        """Store a plan, or hold it in this object if the store cannot be written.
 
-        So what lies in somebody else's store can be judged and reported; ``require_stored`` says whether more can.
+        In this way the runs in somebody else's store can be judged and reported. ``require_stored`` raises the error
+        before anything is computed for the plan.
         """
         try:
             return self.save_plan(plan, spec, facts, content=content)
@@ -177,12 +178,12 @@ class Store:
         return next(plans.plans_newest_first(self.root), None)
 
     def used(self, stored: StoredPlan) -> None:
-        """Make this plan the one that was used last; on a store that cannot be written, do nothing."""
+        """Make this plan the one that was used last, if the store can be written."""
         with suppress(StoreError):
             files.touch(plan_folder(self.root, stored.digest) / plans.PLAN_FILE)
 
     def results(self, digest: str, *, rows: bool = True) -> Results:
-        """The results of a stored plan so far; without ``rows``, how its runs stand, which is quicker to read.
+        """The results of a stored plan so far. Without ``rows`` only the state of its runs, which is quicker to read.
 
         Raises:
             StoreError: the store cannot be read, or does not hold this plan intact.
@@ -210,7 +211,7 @@ class Store:
         return verdicts.read_verdicts(self.root, digest)
 
     def keep_verdicts(self, digest: str, judged: pl.DataFrame) -> None:
-        """Store verdicts with their plan; the same claim on the same rows is replaced.
+        """Store verdicts with their plan. They replace older ones of the same claim on the same rows.
 
         Raises:
             StoreError: the store cannot be written.

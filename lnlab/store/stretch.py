@@ -24,7 +24,7 @@ class Stretch:
 
     Attributes:
         record: of the stretch.
-        files: file name -> verified bytes, where it lies in files of its own; None where it lies in a pack of tables.
+        files: file name -> verified bytes. None if it lies in a pack of tables.
         output: what the worker printed last.
         pack: the pack of tables that holds its rows.
         position: its number in that pack.
@@ -50,7 +50,7 @@ class Stretch:
         return True
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Its rows by table; a table without rows is there if it was written. Tables of a newer lnlab are left out.
+        """Its rows by table, with empty tables that were written. Tables of a newer lnlab are left out.
 
         Raises:
             PackReplaced: it lay in a pack that is gone.
@@ -65,5 +65,5 @@ class Stretch:
 
 
 def scan_files(table: str, contents: Iterable[bytes]) -> pl.LazyFrame:
-    """The rows of files of one table; a column that an older lnlab did not write is null."""
+    """The rows of files of one table. A column that an older lnlab did not write is null."""
     return pl.scan_parquet(list(contents), schema=table_schema(table), missing_columns="insert", extra_columns="ignore")

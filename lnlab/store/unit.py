@@ -96,7 +96,7 @@ class StoreUnit:
 
     @property
     def output(self) -> Path:
-        """The file that what the worker prints may go to; its last lines are stored."""
+        """The file for what the worker prints. Its last lines are stored."""
         return self.folder / OUTPUT_FILE
 
     def missing(self, measurements: Sequence[str]) -> list[str]:
@@ -113,7 +113,7 @@ class StoreUnit:
         return bool(reached) or (not steps and any(record.finished for record in records))
 
     def resume(self, limit: int) -> Resumed | None:
-        """The last intact state of at most ``limit`` updates that committed rows reach; this stretch begins there."""
+        """The last intact state of at most ``limit`` updates that committed rows reach. This stretch begins there."""
         found = StoreReader(self.root).read_rows(self.trajectory)
         state = latest_state(self.folder.parent, min(limit, coverage_of([record for record, _ in found]).covered))
         if state is None:
@@ -127,7 +127,7 @@ class StoreUnit:
         return Resumed(state.step, state.content, state.facts, rows.sort("step").to_dicts())
 
     def save(self, step: int, content: bytes, facts: Json) -> None:
-        """Store a state; it counts once a committed stretch reaches it.
+        """Store a state. It counts once a committed stretch reaches it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -135,7 +135,7 @@ class StoreUnit:
         save_state(self.folder.parent, SavedState(step, content, facts))
 
     def show(self, point: LivePoint) -> None:
-        """Let readers see where training is; nothing counts before it is committed."""
+        """Show readers where training is. Only committed rows count."""
         append_point(self.folder, point)
 
     def go_on(self, measurements: Sequence[str], outcome: Row) -> None:
@@ -144,7 +144,7 @@ class StoreUnit:
         States before the last one are removed: nothing leads back there.
 
         Raises:
-            StoreError: the store cannot be written; what was committed before stays.
+            StoreError: the store cannot be written. Rows committed before stay.
         """
         self._write_record(measurements, outcome)  # what is printed goes on into the same file
         remove_states(self.folder.parent, outcome["steps"])
@@ -161,7 +161,7 @@ class StoreUnit:
         """Make everything written visible at once, and end.
 
         Raises:
-            StoreError: the store cannot be written; nothing is visible.
+            StoreError: the store cannot be written. Then no row of this stretch is visible.
         """
         try:
             self._trim()

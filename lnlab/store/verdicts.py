@@ -25,7 +25,7 @@ VERDICTS_CHECKSUM_FILE = "verdicts.json"
 
 
 def read_verdicts(root: Path, digest: str) -> pl.DataFrame:
-    """The verdicts of a plan, the newest of each claim last; empty where there are none.
+    """The verdicts of a plan, the newest of each claim last. Empty if there are none.
 
     Raises:
         StoreError: this user may not read them.
@@ -40,7 +40,7 @@ def read_verdicts(root: Path, digest: str) -> pl.DataFrame:
 
 
 def write_verdicts(root: Path, digest: str, verdicts: pl.DataFrame) -> None:
-    """Add verdicts to those of a plan; one of the same claim on the same rows is replaced.
+    """Add verdicts to those of a plan. They replace older ones of the same claim on the same rows.
 
     Raises:
         StoreError: the store cannot be written.

@@ -98,7 +98,7 @@ class LiveEvents:
         self._records.flush()
 
     def close(self, status: str) -> None:
-        """Close the file; how the run ended is a text."""
+        """Write how the run ended as a text, and close the file."""
         self._records.write(_event(text_pb("status", status), time.time()).SerializeToString())
         self._records.close()
 

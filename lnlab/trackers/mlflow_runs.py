@@ -1,4 +1,4 @@
-"""MLflow: an experiment a spec and profile, a run a run; the tag ``lnlab.rows`` is set last: the run is whole."""
+"""MLflow: one experiment per spec and profile. The tag ``lnlab.rows`` is set last and marks a run as whole."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ _LONGEST_VALUE = 500
 
 
 def open_mlflow(place: str, group: str) -> "MlflowRuns":
-    """The experiment ``group`` at a tracking URI; without one, where MLflow itself would look."""
+    """The experiment ``group`` at a tracking URI, or at MLflow's default if ``place`` is empty."""
     with _quiet():
         client = MlflowClient(place or None)
         experiment = client.get_experiment_by_name(group)
@@ -41,7 +41,7 @@ def _quiet() -> Iterator[None]:
 
 
 class LiveMlflowRun:
-    """A run that goes on, in the experiment of its group; one that is taken up again goes on in the same run."""
+    """A run in progress, in the experiment of its group. After a resume it goes on in the same run."""
 
     def __init__(self, place: str, head: LiveHead) -> None:
         with _quiet():
@@ -70,7 +70,7 @@ class LiveMlflowRun:
 
 
 def _metric_name(name: str) -> str:
-    """A name that MLflow takes; brackets of fused parameters are none."""
+    """A name that MLflow accepts. It refuses the brackets of fused parameters."""
     return re.sub(r"[^\w\-./ :]", "_", name)
 
 
@@ -88,7 +88,7 @@ class MlflowRuns:
     experiment: str
 
     def show(self, run: TrackedRun) -> None:
-        """Write a run; what there was of it under its key is deleted once the new one is whole."""
+        """Write a run. Older runs with its key are deleted once the new one is whole."""
         if any(other.data.tags.get(_ROWS) == run.digest for other in self._same(run)):
             return
         started = int((time.time() - run.seconds) * 1000)

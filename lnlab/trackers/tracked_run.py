@@ -57,7 +57,7 @@ class TrackedVerdicts:
 
 
 def flat_settings(setting: Json, path: str = "") -> dict[str, SettingValue]:
-    """The leaves of a setting by dotted path; a list, an empty choice and null as JSON."""
+    """The leaves of a setting by dotted path. Lists, empty choices and null are written as JSON."""
     if not isinstance(setting, dict) or not setting:
         return {path: setting if isinstance(setting, SettingValue) else canonical(setting)}
     return {

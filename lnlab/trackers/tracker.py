@@ -45,7 +45,7 @@ class LiveRun(Protocol):
         """
 
     def close(self, status: str) -> None:
-        """End it; ``status`` is finished, diverged, failed or interrupted.
+        """End the run. ``status`` is ``finished``, ``diverged``, ``failed`` or ``interrupted``.
 
         Raises:
             Exception: the place refuses, in words of its own.
@@ -57,7 +57,7 @@ class LiveHead:
     """What a run that goes on is.
 
     Attributes:
-        key: of this run and no other; a run that is taken up again has the same.
+        key: of this run and no other. A resumed run keeps it.
         name: in words.
         group: of runs that belong together.
         folder: of the recorded run.
@@ -78,8 +78,8 @@ class _Kind:
     """A kind of tracker: the package it needs, its module, what opens it there, and its place where none is named.
 
     Attributes:
-        opener: of the runs of an experiment that have ended; None: it takes runs that go on alone.
-        live: of a run that goes on.
+        opener: opens an experiment for runs that have ended. None means that it takes only runs in progress.
+        live: the class of a run in progress.
     """
 
     package: str

@@ -10,7 +10,7 @@ _KEY_DIGITS = 8
 
 
 class LiveTrackioRun:
-    """A run of the project ``place``, named with the first digits of its key; taken up again, it is the same run."""
+    """A run in progress in the project ``place``. The first digits of its key in its name let a resume find it."""
 
     def __init__(self, place: str, head: LiveHead) -> None:
         name = f"{head.name} {head.key[:_KEY_DIGITS]}"
@@ -21,6 +21,6 @@ class LiveTrackioRun:
         self._run.log(dict(values), step=step)
 
     def close(self, status: str) -> None:
-        """End the run; Trackio keeps no word on how."""
+        """End the run. Trackio has no field for the status."""
         del status
         self._run.finish()

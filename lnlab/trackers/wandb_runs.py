@@ -1,4 +1,4 @@
-"""Weights & Biases: a run a run, grouped by spec and profile; its id is its key, so a new version replaces the old.
+"""Weights & Biases: runs grouped by spec and profile. A run's id is its key, so a new version replaces the old.
 
 ``WANDB_MODE=offline`` keeps runs below ``WANDB_DIR`` (``.``) until ``wandb sync``. What was shown is noted in a file
 beside them.
@@ -36,7 +36,7 @@ def open_wandb(place: str, group: str) -> Tracker:
 
 
 class LiveWandbRun:
-    """A run that goes on, grouped with those beside it; one that is taken up again goes on in the same run."""
+    """A run in progress, in its group. After a resume it goes on in the same run."""
 
     def __init__(self, place: str, head: LiveHead) -> None:
         _require_login()
@@ -78,7 +78,7 @@ def _require_login() -> None:
 
 @dataclass(frozen=True)
 class WandbRuns:
-    """The runs of one group in a project; local files below ``folder``."""
+    """The runs of one group in a project. Local files lie below ``folder``."""
 
     project: str
     group: str

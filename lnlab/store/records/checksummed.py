@@ -12,7 +12,7 @@ from lnlab.keys import Json, canonical, digest, digest_bytes
 
 
 class CorruptFile(Exception):
-    """A file is not what was committed; the message names it and says what is wrong."""
+    """A file is not what was committed. The message names it and says what is wrong."""
 
 
 def to_checksummed_json(value: Json) -> bytes:
@@ -21,7 +21,7 @@ def to_checksummed_json(value: Json) -> bytes:
 
 
 def from_checksummed_json(content: bytes, path: Path) -> Json:
-    """The value inside ``content``; ``path`` is for the message.
+    """The value inside ``content``. ``path`` is for the message.
 
     Raises:
         CorruptFile: it is not, to the byte, what ``to_checksummed_json`` made.

@@ -1,7 +1,7 @@
-"""Where things lie in a store.
+"""The layout of a store.
 
-``trajectories/ab/<key>/<first step>-<unique>/<table>.parquet`` with ``record.json``, and beside these folders the
-``lease``; of many finished trajectories in ``packs/<name>/`` instead;
+A trajectory has ``trajectories/ab/<key>/<first step>-<unique>/<table>.parquet`` with ``record.json``, and beside these
+folders its ``lease``. Many finished trajectories share ``packs/<name>/`` instead. A plan has
 ``plans/<digest>/runs.parquet axes.parquet needs.parquet verdicts.parquet plan.json``.
 """
 
@@ -23,7 +23,7 @@ LOCK_FILE = "lock"
 
 
 def store_root(folder: Path | None = None) -> Path:
-    """The store: ``folder``, else ``LNLAB_STORE``, else ``.lnlab`` in the current folder; absolute.
+    """The absolute path of the store: ``folder``, else ``LNLAB_STORE``, else ``.lnlab`` in the current folder.
 
     Raises:
         StoreError: a file stands there.
@@ -64,7 +64,7 @@ def in_stretch_order(names: Iterable[str]) -> list[str]:
 
 
 def sizes_below(path: Path) -> Iterator[int]:
-    """Bytes of every file below a folder; what is removed meanwhile does not count."""
+    """Bytes of every file below a folder. Files that are removed meanwhile are skipped."""
     with suppress(OSError), os.scandir(path) as entries:
         for entry in entries:
             with suppress(OSError):

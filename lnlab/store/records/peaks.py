@@ -13,7 +13,7 @@ PEAKS_FILE = "peaks.json"
 
 
 def read_peaks(root: Path, digest: str) -> dict[str, int]:
-    """Trajectory -> bytes that its worker had at its peak, of those computed for this plan; damaged, none."""
+    """Peak memory in bytes by trajectory, of those computed for this plan. Empty if the file is absent or damaged."""
     path = plan_folder(root, digest) / PEAKS_FILE
     try:
         return dict(from_checksummed_json(read_bytes(path), path))
@@ -22,7 +22,7 @@ def read_peaks(root: Path, digest: str) -> dict[str, int]:
 
 
 def keep_peaks(root: Path, digest: str, peaks: Mapping[str, int]) -> None:
-    """Add peaks to those of a plan; where the store cannot be written, an estimate stays without its actual value."""
+    """Add peaks to those of a plan. If the store cannot be written, estimates stay without their actual value."""
     if peaks:
         with suppress(StoreError):
             content = to_checksummed_json(read_peaks(root, digest) | dict(peaks))

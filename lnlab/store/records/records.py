@@ -127,7 +127,7 @@ class StoreReader:
                 self.packs = Packs(self.root)
 
     def printed(self, trajectory: str) -> str:
-        """What the worker of a trajectory printed last, of a stretch that was never committed as well; or nothing.
+        """What the worker of a trajectory printed last, or an empty text. Stretches without a record count, too.
 
         Raises:
             StoreError: this user may not read it.

@@ -27,7 +27,7 @@ def save_state(trajectory: Path, state: SavedState) -> None:
     """Write a state under the folder of its trajectory.
 
     Raises:
-        StoreError: the store cannot be written; the state is not there.
+        StoreError: the store cannot be written. Then there is no such state.
     """
     folder = trajectory / STATES_FOLDER
     files.make_folder(folder)
