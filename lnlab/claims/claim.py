@@ -1,9 +1,11 @@
-"""A claim is a sentence, a selection of rows, a test and its region; a verdict is what the rows say about it.
+"""A claim is a sentence, a selection of rows, a test and its region. A verdict is what the rows say about it.
 
-    supported: the interval over seeds lies in the region;   contradicted: it is disjoint from it;
-    smaller: the effect is smaller than a margin of ours, and the sentence itself is not contradicted;
-    undecided: none of these, or too few seeds;   not testable here: what the claim requires does not hold;
-    ill-posed: the rows have no one number for it per seed, or its declaration cannot be judged.
+    supported: the interval over seeds lies in the region
+    contradicted: the interval is disjoint from the region
+    smaller: the effect is smaller than a margin of ours, and the sentence itself is not contradicted
+    undecided: none of these, or too few seeds
+    not testable here: what the claim requires does not hold
+    ill-posed: the rows have no single number for it per seed, or its declaration cannot be judged
 
 Nothing here needs scipy, so that stored verdicts print at once.
 """
@@ -50,19 +52,19 @@ class Ruling:
         statistic: what was estimated.
         reason: what decided, in words.
         estimate: over seeds (a geometric mean on the log scale), or None.
-        low: lower end of the interval that decides, at ``level``; or None.
-        high: upper end of that interval, or None.
-        region_low: lower edge of the declared region; None: unbounded.
-        region_high: upper edge of the declared region; None: unbounded.
+        low: lower end of the deciding interval, at ``level``, or None.
+        high: upper end of the deciding interval, or None.
+        region_low: lower edge of the declared region. None means unbounded.
+        region_high: upper edge of the declared region. None means unbounded.
         n: seeds judged.
         inside: seeds inside the region.
         seeds: each seed's number.
-        measure: what its numbers are; None: it was stored before verdicts had a measure.
+        measure: what its numbers are. None means that it was stored before verdicts had a measure.
         detail: what a verdict on a margin of ours says beyond its word, or None.
         law: the value that the sentence names, or None.
         law_word: whether the interval holds it, or None where nothing could be said.
         look: how many times this criterion has been judged, on growing sets of seeds.
-        level: two-sided level of the interval that decides; it covers with probability 1 - level.
+        level: two-sided level of the deciding interval, which covers with probability 1 - level.
         bound: probability of either wrong word that all looks together may spend.
         margin: whose the accepted range is.
         about: what of the distribution over seeds is judged, or None where that is no question.
@@ -135,14 +137,16 @@ class ClaimFacts(Facts):
     Attributes:
         several: whether it takes more than one number per seed.
         measure: what its numbers are, where a finding does not say otherwise.
-        reads: measured ``rows`` by its selections; or none, but verdicts of other ``reports``, which its parameter
-            ``evidence`` cites, or the ``verdicts`` of other claims of its experiment, which a builder is supplied with.
-        levels: ``claim -> values``: those of ``over`` that its ``order`` names, and no others are read; None: all are.
-        about: of the distribution over seeds, what it can be judged about; the first is the default. Empty: it is about
-            none, and has no level.
+        reads: what it judges. ``rows``: measured rows, by its selections. ``reports``: verdicts of other reports, which
+            its parameter ``evidence`` cites. ``verdicts``: verdicts of other claims of its experiment, which a builder
+            is supplied with.
+        levels: ``claim -> values``: the values of ``over`` that its ``order`` names. No others are read. None means
+            that all are read.
+        about: the properties of the distribution over seeds that it can be judged about. The first is the default. An
+            empty tuple means none, and no level.
         law: whether a sentence can name a value on the scale of its statistic.
-        no_effect: ``claim -> value`` without an effect; a margin of ours is measured from there. None: a claim has to
-            state it. The fact itself None: such claims have no margin that could be ours.
+        no_effect: ``claim -> value`` without an effect, from which a margin of ours is measured. A value of None means
+            that the claim has to state it. None in place of the function means that such claims have no margin of ours.
     """
 
     several: bool = False
@@ -176,11 +180,11 @@ def judge_all(
     """The verdicts of claims, in order. A claim that no rows could answer is ill-posed and stops no other.
 
     Args:
-        declared: claims, as for ``judge_claim``; those about verdicts of others are judged last.
+        declared: claims, as for ``judge_claim``. Those about verdicts of others are judged last.
         results: what the experiment measured.
         locate: puts the file, line and column in front of where a problem lies.
         known: verdicts of other claims of the experiment.
-        looks: the looks so far, to which those of today are added; None: every look is the first.
+        looks: the looks so far. Those of today are added. None means that every look is the first.
     """
     in_order = list(declared)
     verdicts = {verdict.claim: verdict for verdict in known}
@@ -216,7 +220,7 @@ def declared_look(claim: Claim, n: int, number: int) -> tuple[int, str]:
     Args:
         claim: its ``looks`` may declare the numbers of seeds at which it is judged.
         n: seeds judged now.
-        number: of the look as the book counts it; it holds where no sizes are declared.
+        number: number of the look as the book counts it. It holds where no sizes are declared.
     """
     sizes = claim.get("looks")
     if not isinstance(sizes, list | tuple):
@@ -242,7 +246,7 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
         claim: the common fields and the parameters of its kind, resolved or not.
         results: what the experiment measured.
         verdicts: of other claims of the experiment, for a claim that is about them.
-        look: which look at this criterion it is; its level follows from it.
+        look: number of this look at the criterion, which sets its level.
 
     Raises:
         LabError: no rows could answer it, its calibration seeds are judged, or fewer looks were declared.
@@ -259,7 +263,8 @@ def _judged_at(
     Args:
         where: its path in the spec, with which the places of all issues begin.
         claim: the claim, or the test as a claim.
-        results: of the seeds that the claim names, as ``results_of_claim``; a test has the seeds of its claim.
+        results: results of the seeds that the claim names, as from ``results_of_claim``. A test has the seeds of its
+            claim.
         verdicts: of other claims of the experiment, for a claim that is about them.
         look: number of this look at the criterion.
 

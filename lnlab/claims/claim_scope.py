@@ -19,7 +19,7 @@ from lnlab.tables import Results
 def with_compared_reference(claim: Mapping[str, Any]) -> Mapping[str, Any]:
     """The claim with the variants that it compares as the reference of ``of``, if its quantity asks and none is named.
 
-    Of a contrast ``to`` over a path these are the variants of each value there; of an order, those that it names.
+    For a contrast ``to`` over a path these are the variants of each value there. For an order they are those it names.
     """
     of = claim.get("of") or {}
     to = claim.get("to")

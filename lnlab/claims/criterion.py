@@ -2,13 +2,17 @@
 
 Where the margin is the sentence's own, the interval decides by the region alone:
 
-    inside: supported;   disjoint: contradicted;   else undecided
+    inside: supported
+    disjoint: contradicted
+    else: undecided
 
 Where it is ours, the sentence says only on which side of ``no_effect`` the truth lies (here: above):
 
-    low >= edge: supported;   high < no_effect: contradicted, the other way;
-    within the zone around no_effect: contradicted, no effect that matters;
-    high < edge: smaller, in its direction if low > no_effect, else direction open;   else undecided
+    low >= edge: supported
+    high < no_effect: contradicted, the other way
+    within the zone around no_effect: contradicted, no effect that matters
+    high < edge: smaller, in its direction if low > no_effect, else direction open
+    else: undecided
 
 Each word has its own probability of being wrong, at most half the level (Berger, 1982).
 """

@@ -68,8 +68,8 @@ def is_about_seeds(verdict: Verdict) -> bool:
 def error_bound(verdict: Verdict) -> float:
     """The largest probability that the word of a verdict is wrong, over all looks.
 
-    Both words can be wrong only where both have an edge, or where the margin is ours; with one edge and the margin of
-    the source, one of the two is right, and only half the level is at stake.
+    Both words can be wrong only where both have an edge, or where the margin is ours. With one edge and the margin of
+    the source, one of the two words is right, so only half the level is at stake.
     """
     one_sided = (verdict.region_low is None) != (verdict.region_high is None)
     return verdict.bound / 2 if one_sided and verdict.margin == "source" else verdict.bound

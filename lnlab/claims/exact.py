@@ -21,7 +21,7 @@ def exact_bound_finding(
 
     Args:
         results: of an experiment.
-        of: which samples; all of them count, none is averaged. Those of a run that a stop rule ended count at step 0.
+        of: which samples. All count, and none is averaged. Those of a run that a stop rule ended count at step 0.
         over: rows that have nothing in this column drop out.
         allowed: the bound.
         tolerance: relative to each edge (absolute where the edge is 0).

@@ -1,9 +1,9 @@
 """Several statements that must all hold: intersection-union to support, Holm to contradict.
 
-Supported iff each one is, with no correction (Berger, 1982); contradicted iff one of them is wholly wrong after Holm's
-(1979) step-down over all of them. So it is with a margin of ours: against the value without an effect, and against the
-edge. That an effect is too small to matter, and that a named value is rejected, is said of one of m statements at the
-level over m (Bonferroni).
+They are supported iff each one is, with no correction (Berger, 1982). They are contradicted iff one of them is wholly
+wrong after Holm's (1979) step-down over all of them. The same holds with a margin of ours, against the value without an
+effect and against the edge. One of m statements says at the level over m (Bonferroni) that an effect is too small to
+matter, or that a named value is rejected.
 """
 
 import math
@@ -29,8 +29,8 @@ class Member:
         allowed: where they must lie.
         remark: on the ruling.
         null: what a margin of ours is measured from.
-        named: the samples that a named value must fit, all of them; None: that of the member. Empty: an extreme over
-            several places, of which no value is named.
+        named: the samples that a named value must fit, all of them. None means the sample of the member. Empty means
+            that the member is an extreme over several places, for which no value can be named.
     """
 
     statistic: str

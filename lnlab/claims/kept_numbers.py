@@ -21,10 +21,10 @@ def judge_kept_numbers(
     """The finding of a claim on the numbers of its last verdict, or None where they are not enough.
 
     They are enough for a claim with one number a seed (``ratio``, ``difference``, ``interaction``, ``bound``, without
-    ``over`` or with ``reduce``) if every seed has one, as what became of the others is not in the verdict.
+    ``over`` or with ``reduce``) if every seed has one. The verdict does not record what became of the others.
 
     Args:
-        claim: resolved; its selections are those of the last verdict.
+        claim: the resolved claim, with the selections of the last verdict.
         last: the verdict.
         seeds: how many seeds the claim is about.
         look: which look at its criterion it is.

@@ -1,10 +1,14 @@
 """``log y = log(a + b g(x)) + error``: laws of two free parameters, and how well each predicts a level it has not seen.
 
-    linear: g = x;   logarithmic: g = log x;   power p: g = x^p;   exponential: log y = log a + b x
+    linear: g = x
+    logarithmic: g = log x
+    power p: g = x^p
+    exponential: log y = log a + b x
 
 Errors are of log y, since the noise is taken to be multiplicative. A law is written by its values A and B at the ends
 of the levels, with s from 0 to 1 between them: y = A (1 - s) + B s, or log y = (1 - s) log A + s log B. So it is
-positive at every level whatever log A and log B are, and those minimize the squares by Gauss and Newton's iteration.
+positive at every level whatever log A and log B are. A Gauss-Newton iteration finds the log A and log B of least
+squares.
 """
 
 import math
@@ -42,7 +46,7 @@ def left_out_errors(law: GrowthLaw, x: np.ndarray, matrix: np.ndarray) -> np.nda
 
     Args:
         law: its parameters are fitted afresh for each seed and level.
-        x: (levels,), positive and rising; at least 4.
+        x: (levels,), positive and rising, at least 4 levels.
         matrix: (..., levels), positive.
 
     Returns:
@@ -58,12 +62,12 @@ def predicted_log(law: GrowthLaw, x: np.ndarray, z: np.ndarray, new_x: np.ndarra
 
     Args:
         law: its parameters are fitted by least squares in log y.
-        x: (levels,), positive and rising; at least 3.
+        x: (levels,), positive and rising, at least 3 levels.
         z: (..., levels): log y.
         new_x: (places,), positive.
 
     Returns:
-        (..., places); hardly above minus infinity where the law is not positive.
+        (..., places). Where the law is not positive it is the log of the smallest normal float.
     """
     g, g_new = law.coordinate(x), law.coordinate(new_x)
     width = g[-1] - g[0]

@@ -1,4 +1,4 @@
-"""How few seeds can lead to a verdict, by the rules of each kind of claim; known before anything is run."""
+"""The fewest seeds that can lead to a verdict, by the rules of each kind of claim. It is known before any run."""
 
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.sample import N_INIT, N_TRAINED

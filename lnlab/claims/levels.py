@@ -63,8 +63,8 @@ def seed_statistics(
 ) -> tuple[Sample, np.ndarray]:
     """The ``statistic`` of each seed's row of numbers, and the usable rows (seeds, levels).
 
-    A seed is usable if it is positive at every level; the others are counted as excluded. ``arms`` are the settings
-    that are compared.
+    A seed is usable if it is positive at every level. The others are counted as excluded. ``arms`` are the compared
+    settings.
     """
     matrix = series.matrix
     usable: np.ndarray = np.all(matrix > 0, axis=1)

@@ -37,13 +37,13 @@ def local_exponents(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def local_exponent_member(fitted: Member, exponents: np.ndarray, criterion: Criterion = ONE_LOOK) -> Member | None:
     """The local exponent that decides, as the statement to judge, or None where only some lie inside.
 
-    It is the one nearest to the edge, in standard errors: if its interval lies in the region, or beyond an edge, so do
-    all others; and to contradict, its p is the largest of theirs.
+    It is the one nearest to the edge, in standard errors. If its interval lies in the region, or beyond an edge, so do
+    all others. For a contradiction its p is the largest of theirs.
 
     Args:
-        fitted: the statement about the fitted exponent; its remark says why it is none.
+        fitted: the statement about the fitted exponent. Its remark says why the curve is no power law.
         exponents: as from ``local_exponents``, in the order of the seeds of that statement.
-        criterion: level and estimand. Of medians the nearest to the edge is the one whose interval reaches furthest.
+        criterion: level and estimand. For medians the nearest to the edge is the one whose interval reaches furthest.
     """
     samples = [
         replace(fitted.sample, numbers=dict(zip(fitted.sample.numbers, column.tolist(), strict=True)))

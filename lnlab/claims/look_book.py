@@ -1,11 +1,11 @@
-"""The record of looks: on which sets of seeds each criterion has been judged, so that every look has its own level.
+"""The record of looks: the sets of seeds on which each criterion has been judged. Every look has its own level.
 
-A criterion is the kind of a claim with its selections, edges, law, margin and estimand, and the variants that it reads:
-not its words, its sources, nor its seeds. A claim whose criterion changes is another claim. Judging it again on the
-same seeds is no new look, and neither is what a rule leaves undecided whatever the numbers are.
+A criterion is the kind of a claim with its selections, edges, law, margin and estimand, and the variants that it reads.
+Its words, its sources and its seeds are no part of it. A claim whose criterion changes is another claim. Judging it
+again on the same seeds is no new look. What a rule leaves undecided, whatever the numbers are, is none either.
 
     book = LookBook.from_json(facts.looks)           what a report, its lock or a store remembers
-    judge_all(claims, results, looks=book)           each claim at the level of its look; what is judged is recorded
+    judge_all(claims, results, looks=book)           each claim at the level of its look, recorded if judged
     book.to_json()                                   claim -> [{look, seeds, n, alpha, date, commit, criterion}]
 """
 
@@ -32,12 +32,12 @@ class Look:
 
     Attributes:
         look: its number, from 1.
-        seeds: on which it was judged, ascending.
+        seeds: the seeds on which it was judged, ascending.
         alpha: its two-sided level.
         date: the day, or nothing where it is not known.
         commit: of the repository at that time, or nothing.
-        criterion: the digest of what was judged; nothing: of a look that was recorded afterwards, whatever the
-            criterion of its claim is.
+        criterion: the digest of what was judged. Empty for a look that was recorded afterwards, which counts for its
+            claim whatever its criterion is.
     """
 
     look: int
@@ -140,7 +140,7 @@ def claim_criterion(claim: Mapping[str, Json], results: Results) -> tuple[str, t
 
 
 def look_sentence(looks: Sequence[Look]) -> str:
-    """``look 2 of 2, on 10 seeds, at 98.75 %``: the last look, in words; nothing where there was none."""
+    """``look 2 of 2, on 10 seeds, at 98.75 %``: the last look in words, or "" if there was none."""
     if not looks:
         return ""
     last = looks[-1]

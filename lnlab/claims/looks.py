@@ -1,13 +1,13 @@
-"""Several looks at growing data: each has a level of its own, and all together are wrong as seldom as one.
+"""Several looks at growing data: each has its own level, and all together keep the error probability of one look.
 
-    looks: 1            α_1 = .05;  the claim is then closed
+    looks: 1            α_1 = .05, and the claim is then closed
     looks: open         α_k = .05 / 2^k
     looks: [sizes]      the same over the K declared sizes, of which the last takes the rest
     a closed claim that is looked at again: α_1 = .05 stands, α_k = .05 / 2^k for k >= 2, and the bound grows to .075
 
-The probabilities of a wrong verdict at each look are added (Boole), so that any test at level α_k may be used, and no
-joint distribution is needed. The levels halve, so that most of what is spent is spent on the first looks, and no number
-of further looks exhausts it.
+The probabilities of a wrong verdict at each look are added (Boole). Any test at level α_k may therefore be used, and no
+joint distribution is needed. The levels halve: the first looks spend most of the level, and no number of further looks
+exhausts it.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """The declared region R of a claim.
 
-An interval inside it supports the claim, one that is disjoint from it contradicts it. The probability of each wrong
-verdict is at most half the level, whatever the truth; for a two-sided region these are two one-sided tests (Schuirmann,
-1987).
+An interval inside it supports the claim. An interval disjoint from it contradicts the claim. The probability of each
+wrong verdict is at most half the level, whatever the truth. For a two-sided region these are two one-sided tests
+(Schuirmann, 1987).
 """
 
 import math
@@ -67,7 +67,7 @@ def declared_region(
         at_least: the lower edge alone.
         at_most: the upper edge alone.
         positive: refuse edges that have no logarithm.
-        others: regions that a kind declares by other words, by word; None where the word is not used.
+        others: regions that a kind declares by other words, by word. None where the word is not used.
 
     Raises:
         LabError: none or more than one is declared, or the edges are in the wrong order or not positive.

@@ -31,13 +31,13 @@ class Sample(SeedFates):
     """The numbers of a claim.
 
     Attributes:
-        numbers: each seed's number; on the log scale all are positive.
+        numbers: each seed's number. On the log scale all are positive.
         log: whether the interval is taken over logarithms.
-        worst: what a failed seed's number is if failures rank worst; a seed is absent where both sides failed. None:
-            a failure counts against every verdict.
-        failing: the share of seeds that failed, of the side where it is largest.
-        arms: the sides that are compared; empty: nothing is.
-        bounds: between which the numbers lie, if they do; else None.
+        worst: the number of a failed seed if failures rank worst. A seed is absent where both sides failed. None means
+            that a failure counts against every verdict.
+        failing: the share of failed seeds on the side where it is largest.
+        arms: the compared sides. Empty where nothing is compared.
+        bounds: the bounds between which the numbers lie, or None.
     """
 
     numbers: Mapping[int, float]
@@ -88,8 +88,8 @@ def contrast_sample(
     """The sample of a contrast within the seed: a/b on the log scale, else a - b.
 
     Failures rank worst, as the largest number: a contrast is infinite where only a failed, and 0 (or minus infinity)
-    where only b did. With ``ranks_zeros`` a ratio with one zero ranks as 0 or infinite, too, which is what a median or
-    a share of seeds needs; else it has no logarithm. ``names`` tell the two sides apart.
+    where only b did. With ``ranks_zeros`` a ratio with one zero ranks as 0 or infinite, as a median or a share of seeds
+    needs. Otherwise it has no logarithm, and its seed is excluded. ``names`` are the words for the two sides.
     """
     left, right = one_number_per_seed(a), one_number_per_seed(b)
     pending = {*a.pending, *b.pending}

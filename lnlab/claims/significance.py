@@ -1,4 +1,4 @@
-"""What judging and its words share; alone in a file so that a command can print without loading frames."""
+"""What judging and its words share, without imports that load frames."""
 
 ALPHA = 0.05
 """The largest probability of a wrong verdict, either word, that a claim may spend; the level of a single look."""

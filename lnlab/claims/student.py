@@ -1,12 +1,12 @@
 """The common rule: an interval over seeds at the level of this look, against the declared region.
 
     mean      Student's interval, on the logarithms of positive quantities: the estimand is then the geometric mean
-    median    between two order statistics, whatever the distribution; failed seeds rank worst     (Thompson, 1936)
-    share     k of n seeds in the region against one half, exactly; failed seeds rank worst        (Clopper & Pearson)
+    median    between two order statistics, whatever the distribution (Thompson, 1936)
+    share     k of n seeds in the region against one half, exactly (Clopper & Pearson)
 
-What is judged is declared. Where seeds fail a mean speaks for none of them: the verdict is then withheld, and no other
-question is answered in its place. A switch to the sign test would call "the mean is at least x" supported 98 % of the
-time where the mean is x, one seed in ten fails and 20 seeds are run.
+For a median and a share failed seeds rank worst. A mean says nothing about failed seeds: its verdict is then withheld,
+and no other question is answered in its place. A switch to the sign test would call "the mean is at least x" supported
+98 % of the time where the mean is x, one seed in ten fails and 20 seeds are run.
 """
 
 import math
@@ -53,7 +53,7 @@ def judge_sample(
         statistic: what the numbers are.
         sample: the numbers.
         allowed: the declared region, on the scale of the numbers.
-        n_min: the fewest seeds for a verdict on a mean; by default 3 at init on the log scale, else 5.
+        n_min: the fewest seeds for a verdict on a mean. The default is 3 at init on the log scale, else 5.
         criterion: level, estimand, law.
         null: what a margin of ours is measured from.
     """
@@ -181,9 +181,9 @@ def interval_text(interval: Interval, criterion: Criterion) -> str:
 def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, criterion: Criterion = ONE_LOOK) -> str:
     """How many seeds would decide at the level of the next look, as far as these seeds tell.
 
-    Of a mean the smallest n whose half-width is below the distance to the nearest edge; as a range, with the standard
-    deviation at its 20 and 80 % chi-square limits. Of a median the smallest n at which as large a share of seeds as
-    here lies on the estimate's side of that edge.
+    For a mean it is the smallest n whose half-width is below the distance to the nearest edge. Its range has the
+    standard deviation at its 20 and 80 % chi-square limits. For a median it is the smallest n that decides if the share
+    of seeds on the estimate's side of that edge stays as it is.
     """
     coverage = 1 - criterion.next_level
     if criterion.about == "median":

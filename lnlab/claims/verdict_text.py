@@ -1,4 +1,4 @@
-"""A verdict in words, the same on pages, in indexes and in a terminal; imports nothing slow."""
+"""A verdict in words, the same on pages, in indexes and in a terminal. The module imports nothing slow."""
 
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ def law_text(verdict: "Verdict") -> str:
 
 
 def level_text(verdict: "Verdict") -> str:
-    """``look 2, 98.75 %``: which look decided and how much its interval covers; nothing of a single look at 95 %."""
+    """``look 2, 98.75 %``: which look decided and how much its interval covers, or "" for a single look at 95 %."""
     if verdict.look == 1 and verdict.level == ALPHA:
         return ""
     return f"look {verdict.look}, {coverage_text(verdict.level)}"
@@ -75,7 +75,7 @@ def statistic_words(verdict: "Verdict") -> str:
 
 
 def estimate_text(verdict: "Verdict") -> str:
-    """``exponent 0.03 [-0.02, 0.08]``; the statistic alone where nothing could be estimated."""
+    """``exponent 0.03 [-0.02, 0.08]``, or the statistic alone where nothing could be estimated."""
     if verdict.estimate is None:
         return statistic_words(verdict)
     interval = "" if verdict.low is None or verdict.high is None else f" [{verdict.low:.3g}, {verdict.high:.3g}]"

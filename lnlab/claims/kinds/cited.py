@@ -1,8 +1,12 @@
 """Verdicts of other experiments: a sentence that holds if all the claims that it cites were supported.
 
-supported: every cited claim is; contradicted: one of them is; smaller: else one of them is; not testable here: one has
-no verdict to read, or none that was testable; undecided: otherwise. What was read, and from which file, is in the table
-``evidence``.
+    contradicted: a cited claim is contradicted
+    smaller: else one is smaller
+    not testable here: else one has no verdict to read, or none that was testable
+    undecided: else one is undecided
+    supported: every cited claim is supported
+
+The table ``evidence`` holds what was read, and from which file.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
 """Which of two laws: ``RMSE_B / RMSE_A`` of log errors at levels left out of the fit, within each seed.
 
 Each law has two free parameters, fitted afresh for every seed and every level left out, so that neither gains by
-bending more. Supported iff the interval over seeds lies above 1.1 and A errs by at most 15 % in the median;
-contradicted iff it lies below 1/1.1. If both err by more than 15 %, neither law describes the numbers, and nothing is
-decided. Never judged by R² of a mean profile, which the last and noisiest level dominates.
+bending more. The claim is supported iff the interval over seeds lies above 1.1 and A errs by at most 15 % in the
+median. It is contradicted iff the interval lies below 1/1.1. If both laws err by more than 15 %, neither describes the
+numbers, and the claim stays undecided. R² of a mean profile is not used, since the last and noisiest level dominates
+it.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """``(a - b) - part (c - d)`` within the seed: how much more one effect is than another, or than a part of another.
 
-With the same setting changed by ``to`` under two conditions it is the interaction of a two-by-two design (Fisher,
-1935, Section 41). It is linear in the four numbers, so that Student's interval over seeds is that of a difference; and
-the parts for which 0 lies in it are Fieller's (1954) interval of the ratio of the two effects.
+With the same setting changed by ``to`` under two conditions it is the interaction of a two-by-two design (Fisher, 1935,
+Section 41). It is linear in the four numbers, so Student's interval over seeds is that of a difference. The parts for
+which 0 lies in it are Fieller's (1954) interval of the ratio of the two effects.
 """
 
 import math
@@ -72,7 +72,7 @@ def interaction(
 
 
 def weighted_sample(series: Sequence[SeedSeries], weights: Sequence[float], names: Sequence[str]) -> Sample:
-    """The sample of ``Σ w x`` within the seed; a seed counts where every side has a number.
+    """The sample of ``Σ w x`` within the seed. A seed counts where every side has a number.
 
     Failures rank worst, as the largest number: the sum is infinite, of the sign of the weight, where they agree on it.
 

@@ -1,7 +1,8 @@
 """``a < b <= c ~ d``: contrasts of neighbours within the seed, all of which must hold (Berger, 1982; Holm, 1979).
 
-On the log scale a contrast is a/b, else a - b. ``<``: the interval lies below 1 (below 0); ``<=``: below the margin;
-``~``: within the margin on both sides. Contradicted if one is wholly wrong after Holm.
+On the log scale a contrast is a/b, else a - b. ``<`` asks that the interval lies below 1 (below 0), and ``<=`` below
+the margin. ``~`` asks that it lies within the margin on both sides. The claim is contradicted if one contrast is wholly
+wrong after Holm.
 """
 
 import math

@@ -145,7 +145,7 @@ def opposite_trend(matrix: np.ndarray, allowed: Region) -> str | None:
 
     Args:
         matrix: (seeds, levels), positive, levels in ascending order.
-        allowed: where the exponent must lie; a region that holds 0 declares no direction.
+        allowed: where the exponent must lie. A region that holds 0 declares no direction.
     """
     steps = np.diff(np.log(matrix))
     if allowed.bottom > 0 and bool((steps < 0).all()):

@@ -5,10 +5,10 @@
 ``mean`` and ``s`` are those of the logarithms of our n seeds, z are independent N(0, 1), k runs over the printed draws.
 So drawn, m* has the uncertainty of both samples (the generalized pivots of Krishnamoorthy & Mathew, 2003, for the mean
 of log-normal numbers). The accepted range is the middle 95 % of it: a mean of as many draws of ours lies outside one
-time in twenty. A range that is wide accepts much, and is shown; that the two are equal is not what is judged.
+time in twenty. A wide range accepts much, so the range is shown. Equality of the two means is not judged.
 
-A claim that is looked at more than once is contradicted beyond a wider range only, so that all looks together are wrong
-one time in twenty; between the two ranges it is undecided, as a wider range must not turn a misfit into support.
+A claim that is looked at more than once is contradicted only beyond a wider range. All looks together are then wrong
+one time in twenty. Between the two ranges the claim is undecided, as a wider range must not turn a misfit into support.
 """
 
 import math
