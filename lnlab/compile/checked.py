@@ -32,10 +32,10 @@ class Checked:
         profile: that it is checked in.
         merged: with profile and overrides.
         reading: of what is merged, by the grammar.
-        experiment: what was read; once runs are known, without names of grids in what its claims require.
+        experiment: what was read. Once runs are known, what its claims require no longer names grids.
         content_keys: of its settings.
-        memory: bytes that one run may need at its peak; None: unlimited, and no file is read.
-        limit: number of points of the sweep that are checked; None: all.
+        memory: bytes that one run may need at its peak. None means unlimited, and that no file is read.
+        limit: number of points of the sweep that are checked. None means all.
         sweep: its settings.
         axes: what they vary in.
         ancestors: the specs whose runs begin with these.
@@ -109,7 +109,7 @@ class SourceRun:
         setting: resolved.
         keys: of the setting.
         step: of the state.
-        seed: the only one; None: that of the run which begins with it.
+        seed: the only seed. None means the seed of the run that begins with it.
     """
 
     checked: Checked

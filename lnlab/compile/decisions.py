@@ -16,7 +16,7 @@ class TuningQuestion:
     Attributes:
         key: of the question: path, rule, candidates and seeds.
         path: of the setting, whose value is chosen.
-        about: the axes of the runs that it is chosen for; none at all: of every run.
+        about: the axes of the runs that it is chosen for. Empty means every run.
         rule: the resolved rule that chooses.
         seeds: the tuning seeds.
     """
@@ -46,7 +46,7 @@ class TuningCandidate:
     Attributes:
         value: what was tried.
         score: what the rule compares, or None where it is not finite.
-        losses: the final validation NLL of each tuning seed, in nats; None where the run diverged.
+        losses: the final validation NLL of each tuning seed, in nats. None where the run diverged.
     """
 
     value: Json
@@ -60,12 +60,12 @@ class Decision(TuningQuestion):
 
     Attributes:
         value: what was chosen.
-        met: whether any candidate satisfies the rule; else ``value`` is what the experiment goes on with.
+        met: whether any candidate satisfies the rule. Otherwise ``value`` is what the experiment goes on with.
         statistic: what the scores are.
         reason: what decided, in words.
         candidates: what was tried.
         rows: the digest of the rows behind it.
-        look: which evaluation of the results this is; tuning runs are evaluated once, when all have ended.
+        look: number of this evaluation of the results. Tuning runs are evaluated once, when all have ended.
     """
 
     value: Json

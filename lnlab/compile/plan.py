@@ -48,9 +48,9 @@ def compile_plan(
         overrides: ``path=value``, applied from left to right.
         plugins: the digests of the plugin files that registered pieces.
         decisions: what was chosen on tuning seeds so far.
-        memory: bytes that one run may need at its peak; by default those of this machine.
+        memory: bytes that one run may need at its peak. The default is the memory of this machine.
         assume_data: compile although a corpus is absent that determines the length of an epoch. It serves to check a
-            spec; the runs of such a plan have the wrong length.
+            spec. The runs of such a plan have the wrong length.
 
     Raises:
         SpecError: every problem of the spec, profile and overrides at once, each with its place.

@@ -71,9 +71,10 @@ def resolve_sweep(
     Args:
         reading: the experiment.
         merged: the spec that it was read from, which knows where each part was written.
-        content_keys: of settings; a file that one of them needs must exist.
-        memory: what one run may need at its peak, in bytes; None: unlimited, and no file is read.
-        limit: number of points to check, and beyond them those that first show a value of an axis; None: all.
+        content_keys: of settings. A file that one of them needs must exist.
+        memory: bytes that one run may need at its peak. None means unlimited, and that no file is read.
+        limit: number of points to check. Beyond them only those are checked that first show a value of an axis. None
+            means all.
     """
     sweep_grids, issues = pinned_grids(reading, merged)
     axes = dict.fromkeys(path for grid in grids_of(merged.data) for path in grid)
@@ -212,7 +213,7 @@ class _Inspector:
 def _files_of(registry: Registry[Any], choice: Choice, roots: Roots) -> Iterator[Path]:
     """The files that a resolved choice and the choices in it name, by the fact ``inputs`` of their entries.
 
-    A plan depends on their content; on that of a download with a known checksum it does not.
+    A plan depends on their content, but not on that of a download with a known checksum.
 
     Raises:
         LabError: one of them does not exist.

@@ -24,8 +24,8 @@ def planned_runs(
     """What selections are checked against. Quantities are known only if every probe is sound.
 
     Args:
-        checked: the spec, its runs being known.
-        unchanged_variants: those of the spec without profile and overrides; asked for once, if at all.
+        checked: the spec, once its runs are known.
+        unchanged_variants: those of the spec without profile and overrides. It is called once at most.
         every_probe: whether every probe is sound.
     """
     registries = checked.content_keys.registries

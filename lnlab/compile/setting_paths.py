@@ -31,7 +31,7 @@ def as_choices(raw: Json) -> list[Json]:
 
 
 def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
-    """``base`` with ``value`` at ``path``; nothing is changed in place. A bare word becomes a mapping first.
+    """A copy of ``base`` with ``value`` at ``path``. A bare word becomes a mapping first.
 
     Raises:
         Flawed: the path leads into a number, or into a list in which not exactly one choice is of that kind.

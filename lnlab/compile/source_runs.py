@@ -1,8 +1,7 @@
 """Runs that begin with the state of another run: which run of which spec that is, and the plans that come before.
 
-The key of such a run holds the key of the other's trajectory and the step, never a name or a place. A spec that is
-named is checked as if it were run, so that it may begin with a third one in turn; one that comes back to itself is
-refused.
+The key of such a run holds the key of the other's trajectory and the step, never a name or a place. A named spec is
+checked as if it were run, so it may begin with a third one in turn. A spec that leads back to itself is refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,8 +47,8 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
     """The one run that an init of the spec ``own`` names.
 
     Raises:
-        Flawed: there is none, or several, or it does not come so far; or the spec that it names cannot be read, has a
-            mistake, or begins with itself by way of others.
+        Flawed: there is no such run, there are several, or it ends before that step. The spec that it names cannot be
+            read, has a mistake, or begins with itself by way of others.
     """
     name = choice["spec"]
     known = specs_at_hand(own.document.path)

@@ -39,8 +39,8 @@ class Trajectory:
         setting: resolved.
         steps: updates to make.
         measurements: by step.
-        origin: the state of another run that it begins with; it is part of the key.
-        weights: of that state, as safetensors; there once the unit is handed out.
+        origin: the state of another run that it begins with, as part of the key.
+        weights: of that state, as safetensors. None until the unit is handed out.
         kept: whether its last state is such an origin, and so is saved however short it is.
     """
 
@@ -84,7 +84,7 @@ class Stage:
         axes: dotted paths that some grid of the sweep varies, as the spec writes them.
         claims: resolved parameters of each claim's kind, in the order of the spec (common fields: ``experiment``).
         sections: the same of each section of the report.
-        undecided: what these runs are to choose on tuning seeds; none: they are judged.
+        undecided: what these runs are to choose on tuning seeds. Empty means that they are judged.
         decisions: what was chosen so.
         later: how many runs follow once that is decided.
     """
@@ -104,8 +104,8 @@ class Plan(PlanIdentity, Stage):
 
     Attributes:
         settings: variant key -> resolved setting.
-        points: variant key -> {axis: value}; at a choice the word where all its parameters are defaults.
-        trajectories: merged by key; a measurement that several need belongs to the first.
+        points: variant key -> {axis: value}. A choice is its word where all its parameters are defaults.
+        trajectories: merged by key. A measurement that several need belongs to the first.
         needs: (run key, step, resolved probe, measurement key).
         pins: what profile and overrides did to the sweep, in sentences.
         data_passes: what the inits read before any update, counted over distinct initial states.

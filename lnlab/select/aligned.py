@@ -1,7 +1,7 @@
 """The rows of an expression over quantities: values of one run at one place, each column that both have agreeing.
 
 A *key* of a quantity is every column that places its rows (step, split, layer, ...) and that any of them has, less what
-its brackets pin; a number of a whole run has no step either. Two quantities meet where their common keys agree, null
+its brackets pin. A number of a whole run has no step either. Two quantities meet where their common keys agree, null
 with null. One that lacks a key goes with every value of it. Rows without a partner are left out, and counted.
 
 Values are as float64 arithmetic has them: a quotient by 0 is infinite or NaN, and is a measured number like any other.

@@ -1,4 +1,4 @@
-"""Which quantities were measured, so that all others are derived; it imports nothing that derives them."""
+"""Which quantities were measured. All others are derived, by modules that this one does not import."""
 
 from collections.abc import Collection
 

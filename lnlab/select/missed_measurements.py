@@ -18,12 +18,13 @@ from lnlab.tables import Results, frame
 def missed_seeds(results: Results, of: Conditions, rows: pl.DataFrame, runs: pl.DataFrame) -> dict[int, str]:
     """Seeds with a run that diverged before the last step at which it was to have a number, each with the reason.
 
-    A run is to have a number where what its quantity is made of is measured: where its probes look, and of what
-    training records at every update up to the last. Of a quantity that is made of both, the probes say when.
+    A run is to have a number at the steps at which the parts of its quantity are measured. Probes measure at their own
+    steps, and training records at every update up to the last. For a quantity that is made of both, the probes' steps
+    count.
 
     Args:
         results: of an experiment.
-        of: the selection; its ``step`` says which steps count.
+        of: the selection. Its ``step`` says which steps count.
         rows: the rows that it takes.
         runs: the runs that it is about, with their ``status``.
     """

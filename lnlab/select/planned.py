@@ -31,20 +31,21 @@ class PlannedRuns:
 
     Attributes:
         variants: of this plan.
-        point: of a variant by its number, the values of the axes.
-        unchanged: the variants of the spec without profile and overrides, where that is another plan: what is there
-            is no mistake of the spec, only not among these runs. None where nothing was changed or it cannot be known.
+        point: number of a variant -> the values of the axes.
+        unchanged: the variants of the spec without profile and overrides, where that is another plan. A selection of
+            one of them is no mistake of the spec, but finds none of these runs. None where nothing was changed or it
+            cannot be known.
         seeds: of the experiment.
         splits: quantity of the curve -> the splits on which it is measured here.
         quantities: every name that is measured or derived, or None where a probe does not say what it measures.
-        against: derived quantity -> what it is measured against where no reference is named: ``best`` of all, or what
-            is ``compared``; of those that are measured against a reference.
+        against: derived quantity that is measured against a reference -> the reference where none is named: the
+            ``best`` of all variants, or those that are ``compared``.
         taken_over: derived quantity -> the path that it is taken over, of those that are.
         told_by: derived quantity -> the columns that distinguish its several numbers of a run, of those that have some.
         counted_at: derived quantity -> the values of its column x, of those that state them.
         steps: quantity -> the steps at which every run has it, as far as they are known.
         rules: every rule of convergence, or None where the registry is absent.
-        derived: every derived quantity; none has a split but those that are told by it.
+        derived: every derived quantity. Only those with ``split`` in ``told_by`` have a split.
         chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
         spec: the data of the file, every profile included.
     """
@@ -300,8 +301,8 @@ class PlannedSelection:
     def several(self, claim_axes: Sequence[str]) -> str | None:
         """Why it does not leave one number per seed and value of the claim's axes, or None.
 
-        Decided on settings alone. ``claim_axes`` are the paths and columns that the claim distinguishes or reduces;
-        where there is none it needs one number.
+        It is decided on settings alone. ``claim_axes`` are the paths and columns that the claim distinguishes or
+        reduces. Without any the claim needs one number.
         """
         groups: list[tuple[str, Members]] = [("", self.members)]
         for path in claim_axes:

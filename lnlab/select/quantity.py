@@ -23,8 +23,8 @@ class QuantityFacts(Facts):
     """What a derived quantity says of itself.
 
     Attributes:
-        of: the stored quantities that it is made of, so that a report need not keep the others; None: not known.
-        reads: of the rows of those the ones that it reads, so that a report need not keep the others; None: all.
+        of: the stored quantities that it is made of, so that a report need not keep the others. None means unknown.
+        reads: the rows of these that it reads, so that a report need not keep the others. None means all of them.
         table: the table that it is made of, where that holds no quantities.
         needs: what must have been measured for it, in words.
         trained: whether it is there only where a run trains.
@@ -32,14 +32,15 @@ class QuantityFacts(Facts):
         over: the path of the setting that it is taken over: one number is left of all runs that differ there alone.
         reference: whether it is measured against variants that a selection names as its ``reference``, and which these
             are where none is named: the ``best`` of all, or those that are ``compared``.
-        bimodal: how far its numbers of one variant may span over seeds for a mean to speak for them; None: any far.
+        bimodal: the largest span over seeds of its numbers of one variant for which a mean can be judged. None means no
+            limit.
         fraction: whether its numbers lie between 0 and 1.
         rate: whether they are learning rates of a grid, 0 for none: their logarithms are compared, by the median.
         told_by: the keys of a selection that say which of several numbers is meant.
         whole_run: whether it is one number of a run, which in an expression goes with every step of the run.
         parts: of an expression the quantities that it names.
-        x: the values of the column x at which it is counted; empty: whatever was measured.
-        words: what pages call it; None: the words of its name.
+        x: the values of the column x at which it is counted. Empty means all measured values.
+        words: what pages call it. None means the words of its name.
     """
 
     of: tuple[str, ...] | None = None
@@ -160,13 +161,13 @@ def stored_rows(results: Results, quantity: str) -> pl.DataFrame:
 def quantity_product(
     left: pl.DataFrame, right: pl.DataFrame, name: str, *, at: tuple[str, ...] = SITE, power: float = 1.0
 ) -> pl.DataFrame:
-    """``left · right^power`` at the same state and site; the site columns are those of ``left``.
+    """``left · right^power`` at the same state and site. The site columns are those of ``left``.
 
     Args:
         left: rows of one quantity.
         right: rows of another, at most one for each state and value of ``at``.
         name: what the product is called.
-        at: the site columns in which the two must agree; null agrees with null.
+        at: the site columns in which the two must agree. Null agrees with null.
         power: -1 gives a quotient.
     """
     other = right.select(*STATE, *at, pl.col("value").alias("_other"))

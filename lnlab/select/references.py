@@ -22,7 +22,8 @@ def reference_variants(results: Results, reference: Json = None) -> dict[str, tu
 
     Args:
         results: of an experiment.
-        reference: as a selection names it; None: the best of all, where that says enough.
+        reference: as a selection names it. None means the best of all, which requires that all variants have one
+            placement and one init.
 
     Raises:
         NoReference: it is not of the form of one, no variant is what it names, or it is needed and not there.

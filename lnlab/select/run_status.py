@@ -31,7 +31,7 @@ def fate_without_numbers(rows: pl.DataFrame, runs: pl.DataFrame, needs: str | No
     Args:
         rows: the numbers of the seed that there are, in ``value``.
         runs: its runs, as ``Selected.endings`` has them.
-        needs: what the quantity cannot be measured without, in words; None: nothing.
+        needs: what the quantity cannot be measured without, in words. None means nothing.
     """
     # A run that diverged decides over its seed, whatever its other runs may still bring.
     reasons = dict(runs.select("status", "reason").iter_rows())

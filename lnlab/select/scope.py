@@ -15,7 +15,7 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
     Args:
         results: of an experiment.
         variants: keys of the variants concerned.
-        steps: the steps at which something was measured; none if nothing was.
+        steps: the steps at which something was measured. Empty if nothing was.
         seeds: how many replicates.
     """
     by_variant = settings_of(results).by_variant

@@ -1,6 +1,6 @@
 """A selection, read once: which of its conditions are on settings, which on rows, and what else it says.
 
-Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind; a short
+Values are a word, a number, a bool, ``null``, or a list of these. A word against a choice compares its kind. A short
 form (``placement``, ``model.layers``) takes runs whose stacks agree. ``reference`` is no condition: it names what a
 derived number is measured against (``lnlab.specfile.references``).
 """

@@ -1,9 +1,9 @@
 """A series: one number per seed, or one per seed and x, and what became of the seeds that have none.
 
-A seed counts only if it has a finite number at every x. One that diverged, or whose number is NaN or infinite, has
-*failed* (it ranks worst); one stopped for another reason is *excluded*, and so is one that a stop rule ended early, as
-its numbers after step 0 are those of a cut run; one that has not run yet is *pending*. Over ``step`` one that diverged
-has failed, too, if a measurement was still to come, though it has a number wherever any seed has one.
+A seed counts only if it has a finite number at every x. A seed that diverged, or whose number is NaN or infinite, has
+*failed* and ranks worst. A seed stopped for another reason is *excluded*. So is one that a stop rule ended early, as
+its numbers after step 0 are those of a cut run. A seed that has not run yet is *pending*. Over ``step`` a seed that
+diverged before a measurement that was due has failed, even if it has a number wherever any seed has one.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,8 @@ class SeedFates:
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
         excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
-        bimodal: how far the numbers of one variant span over seeds, where that is further than a mean can speak for;
-            else None. Only of quantities that say how far that is.
+        bimodal: the span over seeds of the numbers of one variant, where it exceeds the quantity's limit for a mean.
+            None elsewhere, and for quantities without a limit.
     """
 
     trained: bool
@@ -52,8 +52,8 @@ class SeedSeries(SeedFates):
     """Numbers to be judged.
 
     Attributes:
-        numbers: ``seed x value``, sorted; complete seeds only. ``x`` is null without ``over`` or after a reduction, a
-            number or a word. ``value`` is null where a ratio had a zero below.
+        numbers: ``seed x value``, sorted, complete seeds only. ``x`` is a number or a word, and null without ``over``
+            or after a reduction. ``value`` is null where a ratio had a zero in its denominator.
     """
 
     numbers: pl.DataFrame
@@ -93,7 +93,7 @@ def select_series(
     Args:
         results: of an experiment.
         of: which rows.
-        over: the column or path of the setting that is x; rows that have none (``layer`` outside layers) drop out.
+        over: the column or path of the setting that is x. Rows without one (``layer`` outside layers) drop out.
         reduce: makes one number per seed of the numbers along x.
         include_stopped: whether the numbers of a run that a stop rule ended count all the same.
 
@@ -142,7 +142,7 @@ def _all_ended(runs: pl.DataFrame) -> bool:
 
 
 def series_quotient(a: SeedSeries, b: SeedSeries) -> SeedSeries:
-    """``a / b`` at every seed and x that both have; a seed counts only where both have all their numbers."""
+    """``a / b`` at every seed and x that both have. A seed counts only where both have all their numbers."""
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], nulls_equal=True, maintain_order="left")
     ratio = pl.when(pl.col("value_right") != 0).then(pl.col("value") / pl.col("value_right"))
     pending = {*a.pending, *b.pending}

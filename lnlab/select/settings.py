@@ -1,7 +1,7 @@
-"""The resolved settings behind results as one table, so that a selection is a join; paths as in ``lnlab.setting``.
+"""The resolved settings behind results as one table, so that a selection is a join. Paths are as in ``lnlab.setting``.
 
-Which of them a selection takes, ``lnlab.select.variants`` decides, as it does for planned runs. A path is read once for
-all variants, when it is first needed.
+``lnlab.select.variants`` decides which of them a selection takes, as for planned runs. A path is read once for all
+variants, when it is first needed.
 """
 
 import json
@@ -50,9 +50,10 @@ class SettingTable:
     """The resolved settings of all variants of an experiment.
 
     Attributes:
-        by_variant: each variant's, in the order of the plan; its ``method`` and ``times``, if it has any, are in it.
-        axes: ``axis variant label``, the values of the axes as a reader sees them; null where a run has no variant.
-        computed: what was read of paths, by what it is; each once, and nobody may change it.
+        by_variant: the setting of each variant, in the order of the plan, with its ``method`` and ``times`` if it has
+            any.
+        axes: ``axis variant label``, the values of the axes as a reader sees them. Null where a run has no variant.
+        computed: cache of what was read of paths, by method and path. Never change a value.
     """
 
     by_variant: Mapping[str, Setting]
@@ -113,9 +114,10 @@ class SettingTable:
 
     @_once
     def labels(self, path: str) -> pl.DataFrame:
-        """``variant label`` of every variant: numbers if all at a path are numbers, else words; null for nothing there.
+        """``variant label`` of every variant: numbers if all its values are numbers, else words, null where absent.
 
-        A choice is its kind; where two of one kind differ in their parameters, its label or the whole choice.
+        A choice is shown as its kind. Where two of one kind differ in their parameters, it is its label or the whole
+        choice.
         """
         values = self.values(path)
         distinct = _distinct(values)
@@ -160,9 +162,9 @@ class SettingTable:
     def short_labels(self, axis: str) -> Mapping[str, str]:
         """Label of an axis -> the label that readers see.
 
-        A label that spells out a choice keeps only the parameters that differ between choices of its kind; where none
-        differs, it stays as it is. A label that is the kind alone gets those of these parameters that are numbers.
-        Labels of the user's own stay as they are.
+        A label that spells out a choice keeps only the parameters that differ between choices of its kind. Where none
+        differs, it is unchanged. A label that is the kind alone gets those of these parameters that are numbers. The
+        user's own labels are unchanged.
         """
         rows = self.axes.filter(pl.col("axis") == axis)
         by_variant = dict(rows.drop_nulls("variant").select("variant", "label").iter_rows())

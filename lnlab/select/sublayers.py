@@ -9,7 +9,7 @@ def number_sublayers(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows at sublayers, sorted by a column ``i`` that counts the sublayers of the run's stack among the rows.
 
     Args:
-        rows: with columns ``run step stack layer sublayer``; rows that are at no sublayer of a layer drop out.
+        rows: with columns ``run step stack layer sublayer``. Rows outside the sublayers of a layer drop out.
     """
     inside = rows.filter(pl.col("layer").is_not_null() & pl.col("sublayer").is_in(SUBLAYER_ORDER))
     order = pl.col("sublayer").replace_strict(SUBLAYER_ORDER, range(len(SUBLAYER_ORDER)), return_dtype=pl.Int32)

@@ -29,7 +29,7 @@ def default_about(possible: Collection[About], *, all_or_nothing: bool, near_bou
     """What a claim is about by default.
 
     Args:
-        possible: what its kind can be judged about, the usual one first; empty: it is about none of them.
+        possible: what its kind can be judged about, the usual one first. Empty means none.
         all_or_nothing: whether a run has all of the quantity or none.
         near_bound: whether ``near_a_bound``.
     """

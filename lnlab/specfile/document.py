@@ -38,7 +38,7 @@ class UnreadableYaml(Exception):
 def read_data(text: str) -> tuple[Json, Marks, list[Issue]]:
     """The data in ``text``, the marks of everything in it, and all that is wrong with it.
 
-    The data are None where the text holds no document or cannot be read; then there is one issue.
+    The data are None where the text holds no document or cannot be read. Unreadable text has one issue.
     """
     unfolded = _Unfolded()
     try:
@@ -121,7 +121,7 @@ class _CountingComposer(Composer):
         return root
 
     def compose_node(self, parent: Node | None, index: Any) -> Node:
-        """Count the next node and compose it; a tag, which is not read, is added to ``tags``."""
+        """Count the next node and compose it. A tag is not read, but reported in ``tags``."""
         event = self.parser.peek_event()
         self.last = _mark(event.start_mark)
         self.nodes += 1
@@ -212,7 +212,7 @@ class _Unfolded:
         return values
 
     def _word(self, key: Node) -> str | None:
-        """The key as a word; None if it is none, with the reason added to ``issues``."""
+        """The key as a word. If it is none, return None and add the reason to ``issues``."""
         issue_count = len(self.issues)
         written = ""
         if isinstance(key, ScalarNode):

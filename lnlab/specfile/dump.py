@@ -1,6 +1,6 @@
 """Plain data -> the text of a spec: the inverse of ``load``, for specs that are written in Python.
 
-Blocks outside, one line where a collection fits on one; reading the text gives the same data again.
+A collection that fits on one line is written on one line, any other as a block. Reading the text gives the same data.
 """
 
 import re
@@ -67,7 +67,7 @@ def _plain(value: object, path: Where, problems: list[Issue]) -> Json:
 
 
 def _refused(what: str, path: Where, problems: list[Issue]) -> None:
-    """Add an issue to ``problems``; returns None, which stands in for the value that was refused."""
+    """Add an issue to ``problems``. Returns None in place of the refused value."""
     remedy = "write numbers, text, truth values, lists and dicts of them"
     problems.append(Issue("wrong-type", f"spec: {'.'.join(map(str, path))}".removesuffix(": "), what, remedy))
 

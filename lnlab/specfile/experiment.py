@@ -68,7 +68,7 @@ _MethodName = Annotated[str, AfterValidator(_method_name)]
 
 
 def _law(value: Json) -> Json:
-    """A number; or a word, which is then a parameter of the kind."""
+    """A number, or a word that is a parameter of the kind."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     raise PydanticCustomError("law", "write the value that the sentence names, a number")
@@ -115,9 +115,9 @@ class ProbeText(BaseModel):
 
 
 class SectionText(BaseModel):
-    """One part of the report: its kind, its title, its claims by id; the rest are the parameters of its kind.
+    """One part of the report: its kind, its title, its claims by id. All other fields are parameters of its kind.
 
-    ``heading`` is the result in the author's words; without it one is made from the numbers.
+    ``heading`` is the result in the author's words. Without it one is made from the numbers.
     """
 
     model_config = _OPEN
@@ -128,16 +128,17 @@ class SectionText(BaseModel):
 
 
 class ClaimText(BaseModel):
-    """One falsifiable sentence: the fields every claim has; the rest are the parameters of its kind.
+    """One falsifiable sentence: the fields that every claim has. All other fields are parameters of its kind.
 
     ``role`` says whose sentence it is: the source's, a competing reading's, the author's own prediction, or a control,
-    which must hold for the others to mean anything; see ``Experiment.role_of`` for its default. ``because`` explains a
+    which must hold for the others to mean anything. ``Experiment.role_of`` has its default. ``because`` explains a
     verdict, and is shown while that is the verdict.
 
-    ``looks`` is how often the data may be looked at; None: as the spec says. ``law`` is the value that the sentence
-    names. ``margin`` says whose the accepted range is; where it is ours, ``no_effect`` is the value without an effect,
-    and ``zone`` how far from it no effect matters. ``about`` is what is judged of the seeds' numbers; None: what suits
-    the quantity. ``finish`` is the share of each arm's runs that must finish before trained numbers are compared.
+    ``looks`` is how often the data may be looked at. None means as the spec says. ``law`` is the value that the
+    sentence names. ``margin`` says whose the accepted range is. Where it is ours, ``no_effect`` is the value without an
+    effect, and ``zone`` the distance from it within which no effect matters. ``about`` is what is judged of the seeds'
+    numbers. None means what suits the quantity. ``finish`` is the share of each arm's runs that must finish before
+    trained numbers are compared.
     """
 
     model_config = _OPEN
@@ -181,7 +182,7 @@ class AuthorAnswer(BaseModel):
 class Experiment(BaseModel):
     """One question: what a spec file says beside its setting, profile and overrides applied.
 
-    The keys of ``SETTING`` are read at each point of the sweep, which may complete them; ``lnlab.Spec`` adds them to
+    The keys of ``SETTING`` are read at each point of the sweep, which may complete them. ``lnlab.Spec`` adds them to
     these fields with the types by which they are read.
 
     ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or

@@ -41,7 +41,7 @@ def _is_count(value: Json, minimum: int) -> bool:
 
 
 def parse_at(at: Json) -> Json:
-    """``at`` where it is one of the forms; in a list ``init`` is step 0, and ``end`` stands for the last step.
+    """``at`` where it is one of the forms. In a list ``init`` becomes step 0, and ``end`` stands for the last step.
 
     Raises:
         PydanticCustomError: it is none of them.
@@ -65,14 +65,14 @@ At = Annotated[Json, BeforeValidator(parse_at), WithJsonSchema(_SCHEMA)]
 def due_steps(at: Json, steps: int, epoch: float | None = None) -> Sequence[int]:
     """The steps, ascending, at which a run of ``steps`` updates is measured.
 
-    ``{every: k}`` begins at 0; ``{log: n}`` are n steps from 1 to ``steps`` in equal ratios, rounded, each once;
-    ``{epochs: k}`` begins at 0, each step the first with which so many epochs are over. ``{every: k}`` is a range,
-    which takes no memory; of the other rules ``due_count`` says beforehand how many steps they are.
+    ``{every: k}`` begins at 0. ``{log: n}`` gives n steps from 1 to ``steps`` in equal ratios, rounded, each once.
+    ``{epochs: k}`` begins at 0, and each step is the first at which so many epochs are over. ``{every: k}`` is a range,
+    which takes no memory. ``due_count`` counts the steps of the other rules beforehand.
 
     Args:
         at: one of the forms.
         steps: updates of the run.
-        epoch: updates an epoch; None where the data have no end.
+        epoch: updates an epoch. None where the data have no end.
 
     Raises:
         ValueError: a step beyond the end, or a rule that counts epochs where there are none.

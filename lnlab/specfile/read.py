@@ -1,7 +1,7 @@
-"""Data -> ``Experiment``, with every issue at once; what is sound is read on although something else is not.
+"""Data -> ``Experiment``, with every issue at once. An issue does not keep the sound parts from being read.
 
-Keys of a setting are left to the points of the sweep. The grammar needs no registry, so that what is wrong with it is
-told before any piece is imported.
+Keys of a setting are left to the points of the sweep. The grammar needs no registry, so its issues are reported before
+any piece is imported.
 """
 
 import json
@@ -31,7 +31,7 @@ class Reading:
 
     Attributes:
         experiment: without what is flawed.
-        issues: everything wrong; paths are those of the data.
+        issues: every issue, with paths in the data.
         positions: for the keys that hold lists, the index in the data of each item of the experiment.
     """
 

@@ -21,8 +21,8 @@ class StepLevel:
 
     Attributes:
         quantity: stored or derived.
-        value: that it comes to.
-        split: of a curve; None: it is there on one alone.
+        value: the level.
+        split: split of a curve. None means that the curve has a single split.
     """
 
     quantity: str

@@ -13,8 +13,8 @@ NONE = "none"
 def matches(value: Json, condition: Json) -> bool:
     """Whether a value meets the condition of a selection: one of a list, a choice of that kind, or the same scalar.
 
-    A mapping restricts its own keys only; a list of choices meets a word if it has one of that kind, and ``none`` if it
-    is empty; ``true`` is not 1.
+    A mapping restricts its own keys only. A list of choices meets a word if it has a choice of that kind, and ``none``
+    if it is empty. ``true`` is not 1.
     """
     if isinstance(condition, list | tuple):
         # A list of choices may be named whole; otherwise the condition lists alternatives.

@@ -5,9 +5,9 @@ r"""How far a reproduced table of C and N agrees with the printed one.
     ranks:   Kendall's tau-b of the boundaries over columns
 
 Most cells of such a table are right by any rule that knows that small rates converge, so a share of cells shows nothing
-by itself: it is read against those of trivial rules, and the agreement of our own seeds among themselves. A column that
-is not closed downwards has no one boundary; the worse of its two readings counts, the largest rate that converges
-and the last before the first that does not.
+by itself. It is read against the shares of trivial rules, and the agreement of our own seeds among themselves. A column
+that is not closed downwards has no single boundary. It has two readings: the largest rate that converges, and the last
+before the first that does not. The worse of the two counts.
 """
 
 import math
@@ -40,7 +40,7 @@ class RatesColumn:
     Attributes:
         table: the name of its table.
         word: what tells it from the other columns of its table.
-        runs: ``run variant seed rate status reason value`` of every run of it; a value is null where there is none.
+        runs: ``run variant seed rate status reason value`` of its runs. A missing value is null.
         seeds: the cells of each seed that has them all.
     """
 
@@ -125,7 +125,7 @@ def complete_seeds(columns: Sequence[ReproducedColumn]) -> list[int]:
 
 
 def boundary_error(ours: _Cells, printed: _Cells) -> float:
-    """``|b - b'|`` in steps of the grid; of a column with gaps the worse of its two readings."""
+    """``|b - b'|`` in steps of the grid. For a column with gaps the worse of its two readings counts."""
     cells = list(ours.values())
     printed_boundary = boundary_index(list(printed.values()))
     # With gaps the first failure lies below the boundary; without, both are one place.

@@ -3,7 +3,7 @@
 A column of a table of C and N has one such boundary, in steps of the grid: 0 where no rate converges, 1 where the
 smallest alone does. It says all of a column that is closed downwards: where a rate converges, so do all below it. The
 number of rates below the boundary that do not converge is the column's ``gaps``. Cells of one column are no replicates,
-and most of them any rule would get right; boundaries are what a claim is about.
+and any rule would get most of them right. A claim is therefore about boundaries.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,8 +3,8 @@
 A loss is identified by its ``split`` and by the ``statistics`` that norms over the batch use: in training those of the
 batch at hand, in an evaluation the running ones. A batch norm may fail in one of the two only (Wang et al., 2022).
 
-    train, batch          the losses of the training batches, as means over epochs; what they began at is the nll of a
-                          whole split before any update (``_STARTS``), or else the entropy of the labels
+    train, batch          the losses of the training batches, as means over epochs. Their start is the nll of a whole
+                          split before any update (``_STARTS``), or else the entropy of the labels
     validation, running   the nll at each evaluation
     train, running        the same of the training split, where ``evaluation`` measures it
     validation, batch     with the statistics of validation batches, where ``batch_evaluation`` measures it

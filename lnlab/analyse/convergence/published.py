@@ -1,6 +1,6 @@
 """A table of C and N as a source prints it: which models converged (C) or did not (N) at which learning rates.
 
-Its cells are the rates of 18 columns, say; a column is a model, and what tells models apart are values of the setting.
+Each column is a model at the same learning rates. Values of the setting tell the models apart.
 """
 
 from collections.abc import Iterable, Mapping

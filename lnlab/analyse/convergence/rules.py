@@ -7,11 +7,12 @@ r"""Has a run converged? Rules that decide it from a loss along training, and fr
 
 L_0 is the loss before any update, of a whole split or else H, and never of one batch: that of 32 sentences may be half
 or twice the whole's. L_e is its mean over epoch e (where it was evaluated, its values), n the last epoch, and H the
-entropy of the labels, the loss of a model that knows their frequencies and nothing else. No rule knows of
-learning rates, so none can be fitted to a table of them. Nothing says which rule a table of C and N was made by:
-``stable`` passes whatever ends no higher than it began, frozen models too; ``learned`` fails whatever is too slow for
-its epochs; ``unstuck`` fails only what has given up, and calls a run that is slow and still falling converged;
-``settled`` judges the end alone, and lets pass what was thrown up however high and came back to frequencies alone.
+entropy of the labels, the loss of a model that knows their frequencies and nothing else. No rule knows of learning
+rates, so none can be fitted to a table of them. Nothing says which rule a table of C and N was made by. ``stable``
+passes every run that ends no higher than it began, frozen models too. ``learned`` fails every run that is too slow for
+its epochs. ``unstuck`` fails runs that end no better than the frequencies and no longer fall, and passes a slow run
+that still falls. ``settled`` judges the end alone, so it passes a run whose loss rose to any height and came back to
+the frequencies.
 """
 
 import math
@@ -44,8 +45,8 @@ class LossCurve:
     Attributes:
         start: before any update, in nats: of a whole split, or what stands for it.
         means: over each epoch in turn, or at each evaluation after the start, in nats.
-        entropy: of the labels, in nats; None where it is not known.
-        divergence: how the run diverged, in words; empty where it did not.
+        entropy: of the labels, in nats. None where it is not known.
+        divergence: how the run diverged, in words. Empty where it did not.
         censored: whether a rule ended it while its loss was finite, so that nobody knows where it would have ended.
     """
 
@@ -62,7 +63,7 @@ class Judgement:
 
     Attributes:
         converged: or not.
-        why: in a word; ``short``: there is not enough of the curve.
+        why: in a word. ``short`` means that too little of the curve is there.
         reason: in a sentence.
     """
 
@@ -86,9 +87,9 @@ def curve_of_batches(
     """The epoch means of losses of single batches. A rest of at least half an epoch is an epoch of its own.
 
     Args:
-        points: (updates made before, loss of the next batch), rising; at least one.
-        epoch: updates an epoch; None: a tenth of the run.
-        start: as in ``LossCurve``; the loss of the first batch is none.
+        points: (updates made before, loss of the next batch), rising, at least one point.
+        epoch: updates an epoch. None means a tenth of the run.
+        start: as in ``LossCurve``. The loss of the first batch does not qualify.
         entropy: as in ``LossCurve``.
         divergence: as in ``LossCurve``.
     """
@@ -195,7 +196,7 @@ def divergence_judgement(curve: LossCurve) -> Judgement | None:
 
 
 def _unusable(curve: LossCurve) -> Judgement | None:
-    """The judgement that a run diverged, has a number that is not finite, or hardly began; else None."""
+    """The judgement that a run diverged, has a number that is not finite, or hardly began. None for any other run."""
     if curve.divergence:
         return Judgement(False, "diverged", curve.divergence)
     if not all(map(isfinite, (curve.start, *curve.means))):

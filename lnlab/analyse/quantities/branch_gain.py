@@ -1,4 +1,4 @@
-"""What a residual branch adds, over what enters it; and what uniform attention adds.
+"""What a residual branch adds, over what enters it, and what uniform attention adds.
 
 With q = k = 0 every query receives the mean over the n tokens that it may attend to, so that for independent tokens of
 size 1 and a value matrix that keeps the size, E‖(1/n) Σ_j x_j V‖² = E‖x‖² / n (Xiong et al., 2020, Section 3.3).

@@ -116,7 +116,7 @@ def spectral_number(rows: pl.DataFrame, name: str, by: Sequence[str] = SPECTRUM_
     Args:
         rows: of the table ``spectra``.
         name: of a quantity here, or ``largest_residual`` and ``smallest_residual``, those of the two ends.
-        by: what is a spectrum; with ``draw`` each draw is one, with ``part`` each part.
+        by: the columns that identify a spectrum. With ``draw`` each draw is one, with ``part`` each part.
     """
     rows = of_moments(rows) if name in _MOMENTS else of_density(rows)
     # The weights of each draw add up to 1, and those of all draws together must.

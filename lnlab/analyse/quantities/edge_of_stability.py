@@ -1,10 +1,10 @@
 """``lr λ_max / 2``: how near the next update is to the edge of stability (Cohen et al., 2021, 2022).
 
-On a quadratic every eigenvector is a recurrence of its own, and the one of λ_max is the first to grow as the rate
-does: with the heavy ball u <- μ u + g at lr = (2 + 2 μ)/λ_max, with Nesterov's step at (2 + 2 μ)/((1 + 2 μ) λ_max), and
-with Adam, whose m is a mean and whose v is at rest, at (2 + 2 β1)/((1 - β1) λ_max) in the coordinates of v. The rate is
-that of the next update; at the last state, that of the last one. RAdam multiplies it by r_t, and has no such edge while
-it does not divide by √v̂.
+On a quadratic every eigenvector has its own recurrence, and the one of λ_max is the first to grow as the rate rises. It
+starts to grow at lr = (2 + 2 μ)/λ_max with the heavy ball u <- μ u + g, and at lr = (2 + 2 μ)/((1 + 2 μ) λ_max) with
+Nesterov's step. With Adam, whose m is a mean and whose v is at rest, it starts at lr = (2 + 2 β1)/((1 - β1) λ_max) in
+the coordinates of v. The rate is that of the next update, and at the last state that of the last one. RAdam multiplies
+it by r_t, and has no such edge while it does not divide by √v̂.
 """
 
 from collections.abc import Mapping
@@ -150,7 +150,7 @@ def _times_rate(results: Results, quantity: str) -> pl.DataFrame:
 
 
 def _levels(results: Results) -> pl.DataFrame:
-    """``_task seed _level``: L* of each task and seed; none where no run learns."""
+    """``_task seed _level``: L* of each task and seed. There is no row where no run learns."""
     learned = (
         learned_fractions(results, BEST).filter(pl.col("value") >= FAILED_BELOW, ~pl.col("cut")).select("run", "step")
     )

@@ -1,8 +1,8 @@
 """How much of a Hessian's curvature is the GGN's: ``H = G + (H - G)`` (Schraudolph, 2002).
 
-G is the curvature of the loss through the linearized model; H - G are the model's own second derivatives, weighed by
-the slope of the loss, and have eigenvalues of both signs. All spectra of a run have the same start vectors, so that
-estimates of their norms err together and quotients err less.
+G is the curvature of the loss through the linearized model. H - G holds the model's own second derivatives, weighted by
+the slope of the loss, and has eigenvalues of both signs. All spectra of a run have the same start vectors. Estimates of
+their norms therefore err together, and quotients err less.
 
 The share of the *extra* curvature is over the runs of a seed that differ in their placement alone: what Post-LN has
 more than Pre-LN in G, over what it has more in H. Below 1/2 the extra is mostly not G's. It is no number where Post-LN

@@ -3,7 +3,7 @@
 On its way down through sublayer k the gradient of the stream passes its norm, which divides it by σ_k, and the sum
 x + f(x), whose branch adds to it by the gain g_k = ‖dL/dx‖ / ‖dL/d(x + f(x))‖. Both are measured: 1/σ_k at the norm,
 and g_k from the gradients on both sides of the addition. A norm also loses two directions, a factor sqrt((d - 2)/d)
-(Xiong et al., 2020, Lemma 3), and the tokens' σ differ; the ratio of both sides says how much that matters.
+(Xiong et al., 2020, Lemma 3), and the tokens' σ differ. The ratio of both sides shows how much that matters.
 """
 
 import polars as pl

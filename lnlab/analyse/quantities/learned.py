@@ -1,9 +1,9 @@
 """``phi = (H1 - L) / (H1 - L_ref)``: how much of what its reference has learned a run has learned.
 
-H1 is the entropy of single target tokens, what knowing word frequencies alone costs; L the last validation nll; L_ref
-the lowest median of L over seeds among the reference variants, which a selection names (``reference``). Below 0.25 a
-run has failed, above 0.9 it has trained, and between neither. Unlike a loss, phi does not depend on the vocabulary.
-A run that ends above H1, or diverged, has learned nothing: phi is never below 0.
+H1 is the entropy of single target tokens, the loss of a model that knows word frequencies alone. L is the last
+validation nll. L_ref is the lowest median of L over seeds among the reference variants, which a selection names
+(``reference``). Below 0.25 a run has failed, above 0.9 it has trained, and between neither. Unlike a loss, phi does not
+depend on the vocabulary. A run that ends above H1, or diverged, has learned nothing: phi is never below 0.
 """
 
 import math
@@ -51,7 +51,7 @@ def learned_fraction(results: Results, reference: Json = None) -> pl.DataFrame:
 
 
 def learned_fractions(results: Results, reference: Json = None) -> pl.DataFrame:
-    """``run variant seed step value cut``: phi of every run that trained to an end; null where it is not defined."""
+    """``run variant seed step value cut``: phi of every run that trained to an end. Null where phi is not defined."""
     losses = final_losses(results)
     entropy = recorded_curve(results, "unigram_entropy", "train").group_by("run", maintain_order=True).first()
     median_losses = variant_medians(losses)

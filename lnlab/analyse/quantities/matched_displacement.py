@@ -86,7 +86,7 @@ def _displacements(results: Results) -> pl.DataFrame:
 
 
 def _levels(results: Results, moved: pl.DataFrame, reference: Json) -> pl.DataFrame:
-    """``variant seed step _level``: D* of the variants that each is compared with; from step 1 on."""
+    """``variant seed step _level``: D* of the variants that each is compared with, from step 1 on."""
     compared = [
         (variant, other) for variant, others in reference_variants(results, reference).items() for other in others
     ]

@@ -1,11 +1,12 @@
 """Which eigenvalues stand alone at the ends of a spectrum, and how far the bulk between them reaches.
 
 A Ritz value is *isolated* if its residual is at most a tenth of its distance to the next one: an eigenvalue lies within
-the residual (Paige, 1971), so that those of two isolated values are two. *Outliers* are the isolated ones from either
-end inward up to the first that is not; all else is bulk. More steps isolate more, so that a count is a lower bound.
+the residual (Paige, 1971), so two isolated values belong to two eigenvalues. *Outliers* are the isolated ones from
+either end inward up to the first that is not. All others are bulk. More steps isolate more, so a count is a lower
+bound.
 
-Ghosts would be counted, and are excluded: only runs count whose vectors stayed orthogonal, to 1e-8. Nor is a
-matrix that was diagonalized, where every eigenvalue is known and none is more isolated than the next by this rule.
+Only Lanczos runs whose vectors stayed orthogonal to 1e-8 count, as ghosts would otherwise be counted. A matrix that was
+diagonalized does not count: every eigenvalue is known there, and by this rule none is more isolated than the next.
 """
 
 import polars as pl

@@ -2,7 +2,8 @@
 
 Equal rates are not equal steps where the scale of the weights differs: settings are ranked by their best loss over a
 grid whose optimum is inside, and by how large a rate they bear (Wortsman et al., 2023). One number stands for all runs
-of a seed that differ in ``optimizer.lr`` alone, at the first of them; none while one of them has no final loss.
+of a seed that differ in ``optimizer.lr`` alone, at the first of them. There is no number while one of them has no final
+loss.
 """
 
 import math

@@ -77,7 +77,7 @@ def norm_over_dt_fixup_factor(results: Results) -> pl.DataFrame:
 
 
 def _dt_fixup_shapes(results: Results) -> Iterator[tuple[str, str, int | None, bool]]:
-    """``variant stack layers relational`` of every stack; no layers where the init is not DT-Fixup, alone or inside."""
+    """``variant stack layers relational`` of every stack. ``layers`` is None without DT-Fixup in the init."""
     for variant, setting in settings_of(results).by_variant.items():
         init = setting.get("init")
         # An init may be made of another, down to one that is made of none.

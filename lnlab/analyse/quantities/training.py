@@ -1,4 +1,4 @@
-"""What training came to, from the curves that it left behind; a run that diverged or exploded ranks worst.
+"""The outcome of training, from its recorded curves. A run that diverged or exploded ranks worst.
 
 Losses are validation nlls, never smoothed: a smoothed loss has a floor that depends on the vocabulary.
 """
@@ -36,8 +36,8 @@ def as_run_quantity(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 def final_losses(results: Results) -> pl.DataFrame:
     """``run variant seed step value cut`` of every run that trained to an end: its last validation nll.
 
-    Infinite where the run diverged, or exploded while finite; ``cut`` where a rule stopped it. ``step`` is where the
-    value was taken.
+    The loss is infinite where the run diverged, or exploded while finite. ``cut`` says whether a rule stopped it.
+    ``step`` is where the value was taken.
     """
     evaluated = recorded_curve(results, "nll", "validation")
     last = evaluated.group_by("run", maintain_order=True).last()

@@ -1,9 +1,9 @@
 """``Var x_l / Var x_(l-1) = (1 + v ρ)(1 + c)``: the growth of a stack without norms, from how similar its tokens are.
 
-Attention that averages over all n tokens of a sentence gives each their mean x̄, times matrices of gain v, so that it
-adds v ρ of the stream's variance, ρ = ‖x̄‖² / (‖X‖²/n), which is 1 where all tokens are equal. Of the stored numbers,
-ρ = 1 - r², with r = ‖X - 1 x̄ᵀ‖ / ‖X‖ the rank-one residual of the input of attention. The feed-forward network adds
-the share c of its own input (Zhang, Dauphin and Ma, 2019, for any residual network; v and c by the init).
+Attention that averages over all n tokens of a sentence gives each their mean x̄, times matrices of gain v. It adds v ρ
+of the stream's variance. ρ = ‖x̄‖² / (‖X‖²/n) is 1 where all tokens are equal. From the stored numbers ρ = 1 - r²,
+where r = ‖X - 1 x̄ᵀ‖ / ‖X‖ is the rank-one residual of the input of attention. The feed-forward network adds the share
+c of its own input (Zhang, Dauphin and Ma, 2019, for any residual network). The init determines v and c.
 """
 
 from collections.abc import Iterable, Mapping
@@ -79,8 +79,8 @@ def known_gains(results: Results, variants: Iterable[str]) -> pl.DataFrame:
 def init_gains(setting: Setting) -> tuple[float, float] | None:
     """``v`` and ``c`` of a setting's init, or None where they are not known.
 
-    With r = d_ff / d: Xavier's matrices have v = 1 and c = 2r / (1 + r)²; fairseq's halve v; Kaiming's first matrix of
-    the feed-forward network, and Xavier's second, give c = 2r / (1 + r).
+    Let r = d_ff / d. Xavier's matrices have v = 1 and c = 2r / (1 + r)². Fairseq's halve v. Kaiming's first matrix of
+    the feed-forward network, with Xavier's second, gives c = 2r / (1 + r).
     """
     init = setting.get("init")
     if init is None:

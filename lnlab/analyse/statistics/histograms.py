@@ -14,7 +14,7 @@ class HistogramBins:
     """Bins of one width, in decades with ``log``.
 
     Attributes:
-        edges: rising; one more than there are bins.
+        edges: rising, one more than there are bins.
         log: whether edges are decimal logarithms.
     """
 
@@ -35,7 +35,7 @@ class HistogramBins:
         return values
 
     def density(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The share of the values in each bin over its width, at ``middles``; in both added bins it is 0.
+        """The share of the values in each bin over its width, at ``middles``. In both added bins it is 0.
 
         Values beyond the edges, and values <= 0 on a log axis, are in no bin and count in the number of values. With
         them the density integrates to less than 1.

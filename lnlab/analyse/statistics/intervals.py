@@ -1,4 +1,4 @@
-"""Intervals over seeds, at 95 % or, of the looks at a claim, at the level of the look; ``a`` is (1 - level) / 2.
+"""Intervals over seeds, at 95 % or at the level of a look at a claim, where ``a`` is (1 - level) / 2.
 
     mean ± t(1-a, n-1) s/√n                                   (Student, 1908), on the logarithms of positive quantities
     [x_(k), x_(n+1-k)], P(Bin(n, 1/2) < k) <= a               (Thompson, 1936), of the median
@@ -61,7 +61,7 @@ def t_interval(values: Sequence[float] | np.ndarray, *, log: bool = False, level
 def median_interval(values: Sequence[float] | np.ndarray, level: float = 0.95) -> Interval:
     """The median over seeds between two order statistics, whatever the distribution (Thompson, 1936).
 
-    It covers at least ``level``. Fewer than six seeds have an unbounded interval at 95 %; ``sd`` is that of the values.
+    It covers at least ``level``. Fewer than six seeds have an unbounded interval at 95 %. ``sd`` is that of the values.
     A value may be infinite: a seed that ranks first or last.
 
     Raises:

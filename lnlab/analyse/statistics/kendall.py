@@ -1,4 +1,4 @@
-"""``τ = Σ_(i<j) sign(y_j - y_i) / (k (k-1)/2)``: how monotone one series is (Kendall, 1938); ties count nothing."""
+"""``τ = Σ_(i<j) sign(y_j - y_i) / (k (k-1)/2)``: how monotone one series is (Kendall, 1938). Ties count 0."""
 
 import numpy as np
 

@@ -1,9 +1,9 @@
 """``L = Σ_j j Σ_s R_sj``: Page's test for a monotone trend with seeds as blocks (Page, 1963).
 
 R_sj is the rank of level j within seed s. The null distribution of one block (all orders equally likely) is counted
-exactly by dynamic programming over which ranks are taken, and convolved over seeds; beyond 14 levels the normal limit
+exactly by dynamic programming over which ranks are taken, and convolved over seeds. Beyond 14 levels the normal limit
 ``E L = n k (k+1)²/4``, ``Var L = n k² (k+1)² (k-1)/144`` is used. scipy's ``page_trend_test`` enumerates all k! orders
-of a block, which ends at about 9 levels; up to there the tests hold the two against each other.
+of a block, which is feasible up to about 9 levels. The tests compare the two up to there.
 """
 
 import math

@@ -11,8 +11,8 @@ def log_slopes(rows: pl.DataFrame, by: Sequence[str], x: str, y: str, least: int
     Args:
         rows: with columns ``by``, ``x`` and ``y``.
         by: what makes a group.
-        x: its column; the slope is null where a value is null or not positive, or all are equal.
-        y: its column; likewise.
+        x: the column of x. The slope is null where a value is null or not positive, or all are equal.
+        y: the column of y. The slope is null where a value is null or not positive.
         least: fewer rows than this have no slope.
     """
     u, z = pl.col(x).log(), pl.col(y).log()

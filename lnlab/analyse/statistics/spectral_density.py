@@ -1,10 +1,10 @@
 """``p_σ(t) = Σ_j w_j N(t; θ_j, σ²)``: the density of a spectrum, smoothed from its nodes and weights.
 
-The standard deviation σ is a choice, and a curve says nothing below it: it is always explicit, and part of the curve.
-Curves that are laid over each other need one σ; the customary one follows the range of its own spectrum (Papyan, 2018).
+The standard deviation σ is a choice, and a curve says nothing below it. It is therefore explicit, as part of the curve.
+Overlaid curves need one σ. The customary σ follows the range of its own spectrum (Papyan, 2018).
 
-A cumulative density needs none: it is read through the midpoints of its stairs, ``F(θ_j) = Σ_{i<j} w_i + w_j / 2``,
-which is two to three times as close as the stairs, and lies between them (Chebyshev, Markov and Stieltjes).
+A cumulative density needs no σ. It is read through the midpoints of its stairs, ``F(θ_j) = Σ_{i<j} w_i + w_j / 2``,
+which lie between the stairs (Chebyshev, Markov and Stieltjes) and are two to three times as close.
 """
 
 import math
@@ -17,7 +17,7 @@ GRID_REACH = 5.0
 
 
 def density_on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:
-    """``Σ_j w_j N(t; θ_j, width²)`` at each place t of the grid, per unit of the axis."""
+    """The density at each place t of the grid, ``Σ_j w_j N(t; θ_j, width²)``, per unit of the axis."""
     values = np.zeros(len(grid))
     for node, weight in zip(np.asarray(nodes, dtype=float), np.asarray(weights, dtype=float), strict=True):
         values += weight * np.exp(-0.5 * ((grid - node) / width) ** 2)
@@ -51,8 +51,8 @@ def weight_below(places: np.ndarray, nodes: ArrayLike, weights: ArrayLike) -> np
 def weight_bounds(places: np.ndarray, nodes: ArrayLike, weights: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The least and the most weight below each place of any measure with the moments of a Gauss quadrature.
 
-    At a node these are the stairs without its weight and with it (Chebyshev, Markov and Stieltjes); between two nodes
-    the least is that of the one below, and the most that of the one above.
+    At a node these are the stairs without its weight and with it (Chebyshev, Markov and Stieltjes). Between two nodes
+    the least is that of the node below, and the most that of the node above.
     """
     nodes, weights = _sorted(nodes, weights)
     total = np.concatenate([[0.0], weights.cumsum()])

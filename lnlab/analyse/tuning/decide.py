@@ -36,7 +36,7 @@ def decide_tuning(questions: Sequence[Undecided], results: Results) -> tuple[Dec
 
     Args:
         questions: what the runs of a plan are to choose.
-        results: of that plan; every run has ended.
+        results: of that plan. Every run has ended.
 
     Raises:
         LabError: a run has no validation NLL, or what a rule needs.

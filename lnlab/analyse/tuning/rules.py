@@ -4,10 +4,10 @@ r"""Rules that choose one of several candidates by how training ended on tuning 
     safest:  argmin_c max_s L(c, s)
     failing: min {c: median_s phi(c, s) < below},   phi = (H1 - L) / (H1 - L_ref)
 
-L is the final validation NLL in nats, infinite where the run diverged; H1 is the entropy of single targets, the loss of
-a model that knows their frequencies and nothing else, so that phi is the learned fraction; L_ref is the lowest median
-of all candidates on the same task. Whatever is chosen on some seeds is judged on others, as the best of several is
-lucky (the winner's curse: Capen, Clapp & Campbell, 1971).
+L is the final validation NLL in nats, infinite where the run diverged. H1 is the entropy of single targets, the loss of
+a model that knows their frequencies and nothing else, so phi is the learned fraction. L_ref is the lowest median of all
+candidates on the same task. A choice made on some seeds is judged on others, as the best of several is lucky (the
+winner's curse: Capen, Clapp & Campbell, 1971).
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ class TuningTrial:
     Attributes:
         value: the candidate.
         losses: L of each seed.
-        entropies: H1 of each seed; None where the run has none.
+        entropies: H1 of each seed. None where the run has none.
     """
 
     value: Json

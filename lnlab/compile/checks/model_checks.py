@@ -174,7 +174,7 @@ def model_suits_task(setting: ResolvedSetting, registries: Registries) -> list[I
 
 
 def every_stack_has_something_to_read(setting: ResolvedSetting, registries: Registries) -> list[Issue]:
-    """An encoder reads sources; running text has none."""
+    """An encoder reads sources, and running text has none."""
     model, task = (registries[word][setting[word]["kind"]] for word in ("model", "task"))
     if task.facts.sources or "encoder" not in model.facts.stacks:
         return []

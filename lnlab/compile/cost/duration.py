@@ -5,11 +5,11 @@
               + FLOPs / speed.flops
 
 Small models do not take the time of their arithmetic: a step of two layers of width 16 takes as long as its operators
-take to be called. L counts layers, a decoder's with cross-attention as ``CROSS``; u updates of a gradients each, p
-forward passes that measurements are worth (of a split that is read whole, and of products with a curvature, at rates
-of their own), m measurements, n parameters. The numbers below are seconds on the machine
-of ``REFERENCE_SPEED``, fitted to the units of the smoke profiles of all shipped specs and of the real ones of five:
-``tests/benchmarks/estimates.py`` prints estimate against actual.
+take to be called. L counts layers, where a decoder layer with cross-attention counts as ``CROSS``. u is the number of
+updates with a gradients each, m of measurements, and n of parameters. p is the number of forward passes that
+measurements are worth. A split that is read whole and products with a curvature have rates of their own. The numbers
+below are seconds on the machine of ``REFERENCE_SPEED``, fitted to the units of the smoke profiles of all shipped specs
+and of the real ones of five. ``tests/benchmarks/estimates.py`` prints estimate against actual.
 """
 
 from collections.abc import Collection, Iterator

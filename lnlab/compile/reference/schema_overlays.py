@@ -71,7 +71,7 @@ def by_path(registries: Registries, value: Callable[[Json], Json], **others: Jso
 
 
 def overlay_schemas(registries: Registries) -> dict[str, Json]:
-    """``methods``, ``sweep`` and ``profiles``; a profile may also replace whole lists."""
+    """The schemas of ``methods``, ``sweep`` and ``profiles``. A profile may also replace whole lists."""
     without = {"type": "array", "minItems": 1, "items": {"type": "object", "minProperties": 1}}
     names: Json = _axis({"type": "string"}) | {"description": f"names that stand under '{METHODS}'"}
     grid: Json = {**by_path(registries, _axis, **{EXCEPT: without, METHOD: names}), "minProperties": 1}

@@ -1,7 +1,8 @@
 """``lnlab.Spec``: the spec language as one pydantic model, made from the registries.
 
-What determines a run has the types by which ``lnlab check`` reads each point of a sweep; every choice is a piece of a
-registry with its own parameters. What is wrong is told in the same words, as both are read by the same types.
+The fields that determine a run have the types by which ``lnlab check`` reads each point of a sweep. Every choice is a
+piece of a registry with its own parameters. The model and ``lnlab check`` report mistakes in the same words, as they
+share these types.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Registries by kind; types of keys that hold a choice or none, or several; and what is asked of a resolved choice."""
+"""Registries by kind, types of keys that hold one, no or several choices, and queries of a resolved choice."""
 
 from collections.abc import Mapping
 from typing import Any

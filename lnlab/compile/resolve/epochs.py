@@ -25,7 +25,7 @@ class Epochs:
     Attributes:
         registries: of which the task is one.
         roots: folders of data, searched in order.
-        reading: whether corpora may be read; if not, every epoch is taken for a thousand batches.
+        reading: whether corpora may be read. If not, every epoch counts as a thousand batches.
         absent: the corpora that are not there, in the order in which they were missed.
     """
 

@@ -1,6 +1,6 @@
 """``model norm placement attention encoder decoder`` -> the model without its layers, and one long form a stack.
 
-The short form (``norm``, ``placement``, ``attention``, ``model.layers``) means every stack; both forms at once are
+The short form (``norm``, ``placement``, ``attention``, ``model.layers``) means every stack. Both forms at once are
 refused.
 """
 

@@ -22,7 +22,7 @@ _Count = Annotated[int, Field(ge=1, lt=2**53)]
 
 
 class Train(BaseModel):
-    """The values under ``train``; the registered rules that end a run are the type of ``stop``."""
+    """The values under ``train``. The registered rules that end a run are the type of ``stop``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
     steps: Annotated[int, Field(ge=0, lt=2**53)] = 0

@@ -1,7 +1,7 @@
 """Do the claims exist that claims cite of other experiments, and those that an answer was written for?
 
-What a cited report says is read when claims are judged; here it is a file whose content joins the digest of the plan.
-An experiment that has no report yet is no mistake: its verdicts are missing, and the claim is not testable.
+A cited report is read when claims are judged. Here it is a file whose content joins the digest of the plan. An
+experiment without a report is no mistake: its verdicts are missing, and the claim is not testable.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -79,7 +79,7 @@ def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) 
     issues: list[Issue] = []
 
     def replaced_in(named: list[ResolvedRequest]) -> list[ResolvedRequest]:
-        """The requests whose grids have names; the flaws of the others go to ``issues``."""
+        """The requests with each grid named in them replaced by its conditions. Flaws go to ``issues``."""
         remaining = []
         for request in named:
             try:

@@ -1,10 +1,10 @@
 """Claims as their sections state them, written out: one list, each claim with the whole of its selection.
 
-    of   = {quantity, where} of the section, replaced key by key by the claim's own; null takes an inherited key away
-    over = x of the section, where the kind of the claim takes one and its selection does not pin x. A path, which every
-           run has; a column only with the section's quantity, as a claim's own may have no layers, or no steps
+    of   = {quantity, where} of the section, replaced key by key by the claim's own. Null removes an inherited key
+    over = x of the section, where the kind of the claim takes one and its selection does not pin x. A path is always
+           inherited. A column is inherited only with the section's quantity, as another may have no layers or no steps
 
-A claim that reads no rows inherits none of these; one about the edges of a causal graph has those of its section.
+A claim that reads no rows inherits none of these. A claim about the edges of a causal graph has those of its section.
 
 A claim with ``for_each`` is written out once for each value, and one that requires another by its id has that one's
 test. What is malformed is left as it is: the grammar reports it.

@@ -103,7 +103,7 @@ def measurement_issues(
 
     Args:
         requests: the probes.
-        sweep: the settings; of their runs each has the mean number of measurements.
+        sweep: the settings. Each run is counted with the mean number of measurements over settings.
         merged: where things stand in the spec.
         registries: of probes.
         runs: how many there are.

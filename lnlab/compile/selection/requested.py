@@ -124,7 +124,7 @@ def _resolve_request(
     registries: Registries,
     name: Where = (),
 ) -> ResolvedRequest | None:
-    """Resolve a section or a claim; None if it is flawed, with the flaws added to ``requests.issues``."""
+    """Resolve a section or a claim. If it is flawed, add the flaws to ``requests.issues`` and return None."""
     try:
         choice = registries[kind].resolve(raw, REQUEST_FIELDS[kind])
     except Flawed as error:

@@ -16,11 +16,11 @@ class ResolvedRequest:
         path: its path in the data.
         name: its path in messages: ``claims.post_grows``.
         judged: whether it is a claim.
-        several: whether any number of settings may be selected, as it is about all of them at once; else one number
-            per seed and x must be left.
+        several: whether any number of settings may be selected, as it is about all of them at once. Otherwise one
+            number per seed and x must be left.
         at: when a probe is applied.
         implied: derived quantities that a section shows without naming them.
-        levels: the values of ``over`` that a claim names in its ``order``; empty: it reads all.
+        levels: the values of ``over`` that a claim names in its ``order``. Empty means all values.
     """
 
     choice: Choice

@@ -1,6 +1,6 @@
 """sweep -> grids: the axes of each with their values, pins applied, and the partial points that are left out.
 
-A value of an axis sets one path; a value of the axis ``method`` is a name, and sets all that the name stands for.
+A value of an axis sets one path. A value of the axis ``method`` is a name, and sets all that the name stands for.
 """
 
 from collections.abc import Mapping, Sequence

@@ -42,7 +42,7 @@ class MergedSpec:
     """The spec with its overlays applied.
 
     Attributes:
-        data: what the file would say with every change written into it; the sweep is not yet pinned.
+        data: what the file would say with every change written into it. The sweep is not yet pinned.
         changes: what was applied, in order.
         pins: swept path -> the change that decides its values.
         touched: whether there is a profile or an override at all.
@@ -82,7 +82,7 @@ class MergedSpec:
 
 
 def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[Override]) -> MergedSpec:
-    """``document`` merged with one of its profiles and the overrides; the flaws of every profile are reported."""
+    """``document`` merged with one of its profiles and the overrides. The flaws of every profile are reported."""
     merged = MergedSpec(dict(document.data), touched=profile is not None or bool(overrides))
     profiles = document.data.get("profiles") or {}
     profiles = (

@@ -1,4 +1,4 @@
-"""Which runs choose, from which candidates, for which runs; and which runs are judged once it is chosen.
+"""Which runs choose, from which candidates, for which runs, and which runs are judged after the choice.
 
 A tuning group is one combination of the other axes. A tuning problem is one decision: the candidates of one group,
 chosen for it alone, or (``of``, ``by``) for all groups, or all that agree in some axes. Its groups are judged at the

@@ -26,8 +26,8 @@ class ResolvedSelect:
         rule: the resolved rule that chooses one.
         numbers: whether the rule can only choose among numbers.
         seeds: the tuning seeds.
-        of: which runs decide; None: each combination of the other axes for itself.
-        by: axes; one decision for each combination of their values.
+        of: which runs decide. None means that each combination of the other axes decides for itself.
+        by: axes. There is one decision for each combination of their values.
         times: the multiples of what was chosen at which runs are judged.
     """
 
