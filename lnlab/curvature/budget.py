@@ -7,13 +7,14 @@
     tr H    = tr T + tr T₂ + mean t_i
     ‖H‖_F²  = ‖T‖² + 2 β² + ‖T₂‖² + 2 β₂² + mean f_i
 
-Both are unbiased whatever m is, as the blocks of H between the three spaces are known: Q and its complement touch in β
-alone, and so do B and what is left. What Lanczos has found is taken out of the draws' variance, converged or not; this
-is deflation as in Hutch++ (Meyer et al., 2021), by a Krylov space (Chen and Hallman, 2023). The density has an atom of
-1/n at each Ritz value of T, and the Gauss quadrature of T₂ with the weight of the complement, (n - m)/n (Golub and
-Meurant, 2010). Leaving β out of it changes H by rank two, so that a count is off by at most one.
+Both are unbiased for any m, as the blocks of H between the three spaces are known: Q couples to its complement only
+through β, and B to the rest only through β₂. The part of H that Lanczos has found, converged or not, does not enter the
+variance of the draws. This is deflation as in Hutch++ (Meyer et al., 2021), by a Krylov space (Chen and Hallman, 2023).
+The density has an atom of 1/n at each Ritz value of T, and the Gauss quadrature of T₂ with the weight of the
+complement, (n - m)/n (Golub and Meurant, 2010). Leaving β out of it changes H by rank two, so that a count is off by at
+most one.
 
-Intervals are Student's over the draws. They are about this matrix, and no replicates of a model.
+Intervals are Student's over the draws. They hold for this matrix and do not cover replicates of a model.
 """
 
 import math
@@ -41,17 +42,17 @@ STEPS_BEFORE_DRAWS = 40
 
 @dataclass(frozen=True)
 class BudgetSpectrum:
-    """What a budget of products says of a matrix.
+    """Estimates of the spectrum of a matrix from a budget of products.
 
     Attributes:
         size: n.
-        density: nodes and weights, which sum to 1; an eigenvalue lies within ``residuals`` of a node.
+        density: nodes and weights, which sum to 1. An eigenvalue lies within ``residuals`` of each node.
         trace: tr H.
         squared_norm: ‖H‖_F².
-        traces: tr H as each draw has it (draws,).
-        squared_norms: ‖H‖_F² as each draw has it (draws,).
-        products: how many were made.
-        orthogonality_loss: the largest entry of |V Vᵀ - I| for all vectors of both runs; None where H was diagonalized.
+        traces: the estimate of tr H by each draw (draws,).
+        squared_norms: the estimate of ‖H‖_F² by each draw (draws,).
+        products: number of products made.
+        orthogonality_loss: the largest entry of |V Vᵀ - I| for all vectors of both runs. None where H was diagonalized.
     """
 
     size: int
@@ -76,7 +77,7 @@ class BudgetSpectrum:
 
 
 def lanczos_steps(products: int, *, relative_error: float | None, vectors: int | None) -> int:
-    """The steps of each of the two runs; arguments as of ``budget_spectrum``."""
+    """Steps of each of the two runs of Lanczos. The arguments are those of ``budget_spectrum``."""
     wanted = min(products // 3, products if relative_error is None else STEPS_BEFORE_DRAWS)
     return wanted if vectors is None else min(wanted, max(vectors // 2, 2))  # half of the memory for either basis
 
@@ -89,15 +90,18 @@ def budget_spectrum(
     relative_error: float | None = None,
     vectors: int | None = None,
 ) -> BudgetSpectrum:
-    """Estimate the spectrum of an operator with at most ``products`` products; exactly, if it has no more rows.
+    """Estimate the spectrum of an operator with at most ``products`` products.
+
+    It is exact if the operator has at most that many rows.
 
     Args:
         operator: only its ``size``, ``device`` and ``matvec`` are used.
-        generator: by number a generator on the CPU: 0 and 1 start the runs of Lanczos, the others are draws.
-        products: at most.
-        relative_error: ends the draws once the half-widths of the 95 % intervals are within this share: that of ‖H‖_F
-            of ‖H‖_F, that of tr H of the larger of |tr H| and ‖H‖_F, as a trace may be near 0.
-        vectors: the most of both bases together that fit into memory, at least 4; None: all.
+        generator: maps a number to a generator on the CPU. Numbers 0 and 1 start the runs of Lanczos, and the others
+            are draws.
+        products: the budget P.
+        relative_error: ends the draws once the half-widths of the 95 % intervals are within this share. The share is of
+            ‖H‖_F for ‖H‖_F, and of the larger of |tr H| and ‖H‖_F for tr H, as a trace may be near 0.
+        vectors: the most vectors of both bases together that fit into memory, at least 4. None means no limit.
 
     Raises:
         ValueError: fewer than 6 products.
@@ -167,7 +171,7 @@ def _vectors(run: Tridiagonal) -> Tensor:
 
 
 def _project(rows: Tensor, bases: list[Tensor]) -> Tensor:
-    """Rows without their parts along the bases; twice, as once leaves what cancellation has lost (Parlett, 1980)."""
+    """Project rows onto the complement of the bases, twice because of cancellation (Parlett, 1980)."""
     for _ in range(2):
         for basis in bases:
             rows = rows - (rows @ basis.T) @ basis
@@ -198,7 +202,7 @@ def _density(outer: Tridiagonal, inner: Tridiagonal, n: int) -> Quadrature:
 
 
 def _within(relative_error: float, traces: list[float], squares: list[float]) -> bool:
-    """Whether both intervals are as narrow as asked; that of the norm is half as wide as that of its square."""
+    """Whether both intervals are narrow enough. The relative width of a norm is half that of its square."""
     trace, square = mean_estimate(traces), mean_estimate(squares)
     reach = [(high - low) / 2 for low, high in (trace.interval(), square.interval())]
     norm = math.sqrt(max(square.value, 0.0))

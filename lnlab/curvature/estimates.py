@@ -16,12 +16,12 @@ from lnlab.curvature.spectrum import Spectrum
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its standard error over draws; 0 where it is exact, NaN where there is one draw.
+    """A number with its standard error over draws.
 
     Attributes:
         value: the mean.
-        error: its standard error.
-        draws: how many it is the mean of.
+        error: its standard error, 0 where the number is exact and NaN for a single draw.
+        draws: number of draws in the mean.
     """
 
     value: float
@@ -50,7 +50,7 @@ def mean_estimate(values: Sequence[float]) -> Estimate:
 
 
 def power_trace(spectrum: Spectrum, power: int) -> Estimate:
-    """``tr H^power``; exact for one matrix up to the power 2m - 1 in each draw of m steps."""
+    """Estimate ``tr H^power``. Each draw of m steps is exact for its start vector up to the power 2m - 1."""
     estimate = mean_estimate([spectrum.size * q.moment(power) for q in spectrum.quadratures])
     return replace(estimate, error=0.0) if spectrum.exact else estimate
 

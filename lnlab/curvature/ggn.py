@@ -1,8 +1,8 @@
 """``G v = Jᵀ H_out J v``: the generalized Gauss-Newton matrix (Schraudolph, 2002).
 
-J is the Jacobian of the model's output z, and H_out the Hessian of the loss in z. G is what is left of the Hessian
-where the model is replaced by its linearization; it is positive semi-definite if the loss is convex in z. The product
-J v is the derivative of u -> Jᵀ u, which is linear, in the direction v, so that backward passes are all that is needed.
+J is the Jacobian of the model's output z, and H_out the Hessian of the loss in z. G is the Hessian of the loss with the
+model replaced by its linearization. It is positive semi-definite if the loss is convex in z. The product J v is the
+derivative of u -> Jᵀ u, which is linear, in the direction v, so that backward passes are all that is needed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,12 +18,12 @@ from lnlab.curvature.operators import Linearized, Loss, Sharded, summed_loss, ve
 def ggn(
     model: nn.Module, loss: Loss, batches: Iterable[Any], parameters: Sequence[Tensor] | None = None, **options: Any
 ) -> Sharded:
-    """The generalized Gauss-Newton matrix of the mean loss; arguments and options are those of ``Sharded``.
+    """The generalized Gauss-Newton matrix of the mean loss. Arguments and options are those of ``Sharded``.
 
-    The loss must call the model once, and see the parameters through its output, one tensor, alone.
+    The loss must call the model once. It may depend on the parameters only through the output, one tensor.
 
     Raises:
-        ValueError: it does not; or as ``Sharded``.
+        ValueError: it does not meet this, or as ``Sharded``.
     """
     return Sharded(linearize=linearized_ggn, model=model, loss=loss, batches=batches, parameters=parameters, **options)
 

@@ -110,7 +110,7 @@ class _OldWeightNormFormula(_OldWeightNorm):  # type: ignore[misc]
 
 
 def validated_scope(model: nn.Module, parameters: Sequence[Tensor] | None) -> list[Tensor]:
-    """The parameters of a scope, all that are trained by default; a tied one stands in a scope once.
+    """The parameters of a scope, by default all that are trained. A tied one occurs once.
 
     Raises:
         ValueError: there is none, one comes twice, is not the model's or is frozen, or their types or devices differ.

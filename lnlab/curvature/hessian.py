@@ -1,6 +1,6 @@
 """``H v = d/dθ (dL/dθ · v)``: the Hessian's product by differentiating twice (Pearlmutter, 1994).
 
-The gradient is taken with its graph, once a shard; each product is one pass backward through that graph.
+The gradient is taken with its graph, once per shard. Each product is one backward pass through that graph.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from lnlab.curvature.operators import Linearized, Loss, Sharded, summed_loss, ve
 def hessian(
     model: nn.Module, loss: Loss, batches: Iterable[Any], parameters: Sequence[Tensor] | None = None, **options: Any
 ) -> Sharded:
-    """The Hessian of the mean loss over ``batches``; arguments and options are those of ``Sharded``.
+    """The Hessian of the mean loss over ``batches``. Arguments and options are those of ``Sharded``.
 
     >>> model = nn.Linear(2, 1, bias=False)
     >>> squares = lambda model, x: (model(x).square().sum() / 2, len(x))

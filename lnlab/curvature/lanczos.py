@@ -30,9 +30,9 @@ class Tridiagonal:
 
     Attributes:
         alphas: the diagonal of T (steps,).
-        betas: ‖w‖ after each step (steps,); all but the last are the off-diagonal.
+        betas: ‖w‖ after each step (steps,). All but the last are the off-diagonal of T.
         orthogonality_loss: the largest entry of |Q Qᵀ - I|, or None where Q was not stored.
-        basis: Q with a vector a row (steps, size), on the device of the products, if it was requested.
+        basis: Q with one vector per row (steps, size), on the device of the products, or None unless requested.
     """
 
     alphas: Tensor
@@ -58,16 +58,16 @@ def lanczos(
     until: Until | None = None,
     basis: bool = False,
 ) -> list[Tridiagonal]:
-    """One run a start vector; all advance together, so that they share their passes.
+    """Make one run per start vector. All advance together, so that they share their passes.
 
     A run ends after ``steps``, at the size of the matrix, where its vectors span an invariant space, or when ``until``
     is true of its T. With re-orthogonalization a run stores ``steps`` vectors in float64.
 
     Args:
-        matvec: the product; its result is converted to float64.
-        starts: of any length but 0: (runs, size).
+        matvec: the product. Its result is converted to float64.
+        starts: start vectors of any nonzero length: (runs, size).
         steps: the most products of a run.
-        reorthogonalize: False is Papyan's variant.
+        reorthogonalize: False gives Papyan's variant.
         until: evaluated after every step.
         basis: whether the runs return Q.
 
@@ -139,7 +139,7 @@ class _Run:
         return Tridiagonal(alphas, betas, self.loss if vectors is None else orthogonality_loss(vectors), vectors)
 
     def free_basis(self) -> None:
-        """Free the vectors; their loss of orthogonality is computed before."""
+        """Free the vectors, after their loss of orthogonality has been computed."""
         if self.basis is not None:
             self.loss = orthogonality_loss(self.basis[: len(self.alphas)])
         self.basis = None

@@ -81,7 +81,7 @@ class Linearized:
         loss: the sum of the loss, with its graph.
         count: the number of terms in the sum.
         products: products with the shard's matrix.
-        last: products that free the graph, for the last call; None if the graph lives as long as this object.
+        last: products that free the graph, for the last call. None if the graph lives as long as this object.
     """
 
     loss: Tensor
@@ -94,23 +94,24 @@ Linearize = Callable[[nn.Module, Loss, Any, Sequence[Tensor]], Linearized]
 
 
 class Sharded:
-    """The operator of a mean loss over a data set; ``hessian`` and ``ggn`` make one.
+    """The operator of a mean loss over a data set, as made by ``hessian`` and ``ggn``.
 
-    With ``keep`` it is that of the parameters at its construction, else of those at the time of a product.
+    With ``keep`` the parameters are those at its construction, otherwise those at the time of a product.
 
     Args:
         linearize: gives one shard's products.
-        model: in any mode; dropout is off in what is differentiated, and torch's batch norms use what they remember.
+        model: in any mode. The differentiated function has no dropout, and torch's batch norms use their running
+            statistics.
         loss: deterministic.
         batches: the shards, the slowest first if threads are to end together.
-        parameters: the scope; None: all that are trained.
-        keep: whether each shard's graph is stored from product to product, which costs its memory and saves building
-            it anew, about two fifths of the time.
-        threads: how many shards are computed at a time, each on one core.
-        together: rows that go through a graph at once, at as many times the memory; None: 64 below 50,000 coordinates,
-            else 8 on a GPU and 1 on a processor, whose caches hold the activations of one.
+        parameters: the scope. None means all that are trained.
+        keep: whether each shard's graph is stored between products. This costs its memory and saves rebuilding it,
+            about two fifths of the time.
+        threads: number of shards computed at a time, each on one core.
+        together: rows that go through a graph at once, at as many times the memory. None means 64 below 50,000
+            coordinates, and above 8 on a GPU and 1 on a CPU, whose caches hold the activations of one.
         of_gradient: whether the products are derivatives of the gradient.
-        ranks: the processes of which each holds some of the shards, or none; every one makes the same calls.
+        ranks: the processes, each with some of the shards or none. All make the same calls.
 
     Raises:
         ValueError: no shard, nothing counted, or what ``guards`` refuses.
@@ -238,11 +239,10 @@ def summed_loss(model: nn.Module, loss: Loss, batch: Any) -> tuple[Tensor, float
 
 
 def vector_jacobian_products(outputs: Sequence[Tensor], inputs: Sequence[Tensor], *, retain: bool = True) -> Products:
-    """``Jᵀ v`` for J = d outputs / d inputs; an output that does not depend on an input gives 0.
+    """``Jᵀ v`` for J = d outputs / d inputs. An output that does not depend on an input gives 0.
 
-    The graph is retained for further products, or freed as the first one passes through it, which saves its pages.
-
-    The graph is referenced by its edges, so that the values of the outputs, a gradient of every parameter, are freed.
+    The graph is retained for further products, or freed during the first one, which saves its memory. It is referenced
+    by its edges, so that the values of the outputs, a gradient of every parameter, are freed.
     """
     moving = [i for i, y in enumerate(outputs) if y.requires_grad]
     edges = [get_gradient_edge(outputs[i]) for i in moving]
@@ -258,7 +258,7 @@ def _products_of_edges(
     *,
     retain: bool,
 ) -> list[Tensor]:
-    """``Jᵀ v`` of the outputs behind the edges; ``moving`` are their numbers among the rows."""
+    """``Jᵀ v`` of the outputs behind the edges. ``moving`` are their indices among the rows."""
     number = len(rows[0])
     if not moving:
         return [x.new_zeros(number, *x.shape) for x in inputs]

@@ -29,8 +29,8 @@ class Preconditioned:
 
         Raises:
             ValueError: P has another size, a negative or infinite entry, or no positive one.
-            CurvatureError: the matrix is not symmetric. In H itself an asymmetry may be lost beside entries that are
-                larger by orders of magnitude; P brings both to one size.
+            CurvatureError: the matrix is not symmetric. In H itself an asymmetry may be hidden by entries that are
+                larger by orders of magnitude. P brings both to one scale.
         """
         if diagonal.shape != (operator.size,) or not ((diagonal >= 0) & diagonal.isfinite()).all():
             raise ValueError(
@@ -61,7 +61,7 @@ class Preconditioned:
 def second_moment(
     memory: Mapping[str, Any], group: Mapping[str, Any], dtype: torch.dtype | None = None
 ) -> Tensor | None:
-    """``v̂ = v / (1 - β2^t)`` of any optimizer that remembers what torch.optim.Adam does; None of another.
+    """``v̂ = v / (1 - β2^t)`` of an optimizer with the state of torch.optim.Adam, None for any other.
 
     v starts at 0, and the divisor takes this bias out. AMSGrad's v is the largest so far.
     """
@@ -73,10 +73,10 @@ def second_moment(
 
 
 def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
-    """``sqrt(v̂) + ε`` of any optimizer that remembers what torch.optim.Adam does; 0 where v is, (size,), float64.
+    """``sqrt(v̂) + ε`` of an optimizer with the state of torch.optim.Adam, and 0 where v is 0: (size,), float64.
 
     Raises:
-        ValueError: of a parameter nothing is remembered.
+        CurvatureError: the optimizer has no second moment of a parameter.
     """
     groups = {id(p): group for group in optimizer.param_groups for p in group["params"]}
     parts = []
@@ -92,18 +92,19 @@ def adam_diagonal(optimizer: Optimizer, parameters: Sequence[Tensor]) -> Tensor:
 
 
 def settled_diagonal(gradients: Iterable[Tensor], eps: float, ranks: Ranks | None = None) -> Tensor:
-    """``sqrt(E g²) + ε``: Adam's P once v has settled, were the weights to stay; 0 where every g is, (size,), float64.
+    """``sqrt(E g²) + ε``, Adam's P with v at its mean for fixed weights, and 0 where every g is 0: (size,), float64.
 
-    v̂ is a mean of the squares of the gradients of batches, which β2 weighs; where weights stay, its own mean is E g².
-    Below some dozen gradients there are coordinates with a P that is small by chance, and their curvature is blown up.
+    v̂ is a mean of the squared gradients of batches, weighted by powers of β2. At fixed weights its expectation is
+    E g². With fewer than some dozen gradients a few coordinates have a P that is small by chance, which inflates their
+    curvature.
 
     Args:
-        gradients: of single batches, flat (size,).
+        gradients: gradients of single batches, flat (size,).
         eps: ε.
-        ranks: the processes of which each has some of the gradients, at least one.
+        ranks: the processes, each with at least one of the gradients.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no gradient.
     """
     squares, number = None, 0
     for g in gradients:

@@ -27,11 +27,11 @@ class RankError(CurvatureError):
 
 @dataclass
 class Ranks:
-    """The processes that work together; by default this one alone.
+    """The processes that work together, by default only this one.
 
     Attributes:
-        number: of this one, from 0.
-        size: how many there are.
+        number: the rank of this process, from 0.
+        size: number of processes.
     """
 
     number: int = 0
@@ -60,7 +60,7 @@ class Ranks:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Inside are calls that every rank makes; an error of one is raised by all.
+        """Mark calls that every rank makes, so that an error of one is raised by all.
 
         Raises:
             RankError: another rank failed, or is at another call.
@@ -77,7 +77,7 @@ class Ranks:
         self._tell(_ENDED, None)
 
     def gather(self, subject: str, value: Any) -> list[Any]:
-        """What each rank gives, in their order; the subject says what it is, and is the same on all.
+        """The value of each rank, in order of rank. ``subject`` names the value and is the same on all.
 
         Raises:
             RankError: another rank failed, or is at another call.
@@ -85,7 +85,7 @@ class Ranks:
         return self._tell(f"at {subject}", value)
 
     def sum(self, *tensors: Tensor) -> list[Tensor]:
-        """The sum over ranks of each of these tensors, the same to the bit on all; their own values may be lost.
+        """The sum of each tensor over ranks, bit for bit the same on all. The tensors may be overwritten.
 
         Raises:
             RankError: another rank failed, or is at another call.

@@ -1,8 +1,8 @@
 """``λ_max = max_v vᵀ H v / vᵀ v``: the largest eigenvalue, by Lanczos until its residual is small (Lanczos, 1950).
 
-The largest Ritz value rises with every step and is never above λ_max; an eigenvalue lies within its residual. The
-iteration ends once that is a small share of it and the last steps have not moved it either: a start vector that happens
-to miss the largest eigenvector would show another eigenvalue for a while.
+The largest Ritz value rises with every step and is never above λ_max. An eigenvalue lies within its residual. The
+iteration ends once the residual is a small share of the Ritz value and the last steps have not moved the value either.
+With a start vector nearly orthogonal to the largest eigenvector, it would stay near another eigenvalue for a while.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """``p(λ) = 1/n Σ_i δ(λ - λ_i) ≈ 1/K Σ_k Σ_j w_kj δ(λ - θ_kj)``: stochastic Lanczos quadrature (Ghorbani et al., 2019).
 
-The result are nodes and weights; smoothing them to a curve is analysis, as its width is a choice. A small matrix is
-diagonalized instead.
+The result consists of nodes and weights. Smoothing them to a curve is left to the analysis, as the width is a choice. A
+small matrix is diagonalized instead.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ class Spectrum:
 
     Attributes:
         size: n.
-        quadratures: one a draw; if it is exact, one of every eigenvalue.
+        quadratures: one per draw, or a single one of all eigenvalues if it is exact.
         exact: whether the matrix was diagonalized.
-        orthogonality_loss: the largest of the draws, or None where no basis was stored. Outliers may be counted where
-            it is near 0.
+        orthogonality_loss: the largest of the draws, or None where no basis was stored. Outliers may be counted only
+            where it is near 0.
     """
 
     size: int
@@ -49,20 +49,21 @@ def spectrum(
     block: int | None = None,
     dense_below: int = DENSE_BELOW,
 ) -> Spectrum:
-    """The spectrum by one draw a generator, or exactly below ``dense_below`` coordinates.
+    """The spectrum from one draw per generator, or exactly below ``dense_below`` coordinates.
 
     Args:
         operator: only its ``size``, ``device`` and ``matvec`` are used.
-        generators: on the CPU; each draws one start vector.
-        steps: of Lanczos in each draw.
-        distribution: of start vectors.
-        reorthogonalize: False is Papyan's variant, which is never replaced by the whole matrix.
-        until: as ``quadrature.measure_converged``; ends a draw early.
-        block: how many draws share their passes, and have their vectors in memory at the same time; None: all.
-        dense_below: 0 makes no dense matrix.
+        generators: generators on the CPU. Each draws one start vector.
+        steps: Lanczos steps of each draw.
+        distribution: distribution of the start vectors.
+        reorthogonalize: False gives Papyan's variant, which is never replaced by the whole matrix.
+        until: ends a draw early, as ``quadrature.measure_converged`` does.
+        block: number of draws that share their passes and have their vectors in memory at the same time. None means
+            all.
+        dense_below: the size below which the matrix is diagonalized. 0 means never.
 
     Raises:
-        ValueError: no draw; or as ``lanczos``.
+        ValueError: there is no generator, or as ``lanczos``.
     """
     if reorthogonalize and operator.size < dense_below:
         matrix = dense(operator.matvec, operator.size, operator.device)

@@ -1,6 +1,6 @@
 """``E v vᵀ = I/n``: random unit vectors, from which ``n vᵀ f(H) v`` has the mean tr f(H) (Hutchinson, 1990).
 
-Gaussian vectors made unit are uniform on the sphere (Ghorbani et al., 2019); those of ±1 have the smaller variance
+Normalized Gaussian vectors are uniform on the sphere (Ghorbani et al., 2019). Vectors of ±1 have a smaller variance
 where H is nearly diagonal. Draws are float32 numbers of a CPU generator, so that they are the same on every device.
 """
 

@@ -86,10 +86,10 @@ def _site_of(where: str, places: Sequence[tuple[str, Site]], number: int) -> Sit
 def _token_queries(
     model: nn.Module, batch: Any, places: Sequence[tuple[str, Site]], where: str, query: Tensor
 ) -> Tensor | None:
-    """Which queries are of tokens and not of padding, (batch, queries); None: all, as the model knows no padding.
+    """Which queries are of tokens and not of padding, (batch, queries). None means all: the model has no mask.
 
     Raises:
-        LabError: the mask is none for these queries.
+        LabError: the mask does not fit these queries.
     """
     masks: Tensor | Mapping[Any, Tensor]
     if isinstance(model, AddressedModel):
@@ -134,7 +134,7 @@ class _Paths:
 
 
 class _Watch(TorchFunctionMode):
-    """Sees the arguments of every call of attention; the call itself is as it was."""
+    """Records the arguments of every call of attention and does not change the call."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """``‖F(x | batch) - F(x | alone)‖ / ‖F(x | batch)‖``: how a sentence's logits depend on the others of its batch.
 
 With a norm over the coordinates of a token, or over the tokens of a sentence, each sentence has the logits that it
-would have alone; with one over a batch it does not, as long as the norm uses the statistics of the batch. F is the
-model's logits, all those of a sentence, and alone it has no padding; the squared norms are summed over sentences. In
-float64, so that logits that do not depend on the batch differ by rounding alone.
+would have alone. With a norm over a batch it does not, as long as the norm uses the statistics of the batch. F is all
+logits of a sentence, which alone has no padding. The squared norms are summed over sentences. The computation is in
+float64, so that logits that do not depend on the batch differ only by rounding.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +60,7 @@ def batch_dependence(
 
 
 def relative_distance(pairs: Iterable[tuple[Tensor, Tensor]]) -> float:
-    """``sqrt(Σ‖a - b‖² / Σ‖a‖²)`` over pairs (a, b) of tensors of one shape; 0 where every a is 0."""
+    """``sqrt(Σ‖a - b‖² / Σ‖a‖²)`` over pairs (a, b) of tensors of one shape, or 0 if every a is 0."""
     moved = size = 0.0
     for one, other in pairs:
         moved += (one - other).square().sum().item()

@@ -1,7 +1,7 @@
 """``sqrt(E x²)`` and ``sqrt(E (x_t - x_0)²)``: how large activations are and how far training has moved them.
 
 A parametrization is right if neither depends on the width (Yang et al., 2022, Appendix D.1, the coordinate check). Both
-are of the same batches, x_0 with the parameters of step 0. Dropout is off; sums are in float64.
+use the same batches, x_0 with the parameters of step 0. Dropout is off, and sums are in float64.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def coordinate_size(
 def _coordinates(
     model: nn.Module, batch: Batch, masks: Mapping[str | None, Tensor], parameters: Mapping[str, Tensor]
 ) -> dict[Site, Tensor]:
-    """At each site all coordinates that a batch has there, in float64; the parameters replace those of that name."""
+    """All coordinates of a batch at each site, in float64. ``parameters`` replace those of the same name."""
     with activations(model) as stream, _attention_logits(model, masks) as logits:
         output = functional_call(model, dict(parameters), (batch,))
         tokens = {site: x[masks[site.stack]] for site, x in stream.items()}

@@ -6,9 +6,9 @@ whole n × d matrix,
 
     (x - mean over n and d of x) / sqrt(var over n and d of x + eps) * scale + shift,
 
-every position reads those after it. F are the model's logits, t is half of the sentence's target, and a sentence
-stands alone, without padding; the squared norms are summed over sentences. In float64, so that what does not depend on
-the future differs by rounding alone.
+every position reads those after it. F is the model's logits, t is half of the sentence's target, and each sentence is
+alone, without padding. The squared norms are summed over sentences. The computation is in float64, so that logits that
+do not depend on the future differ only by rounding.
 """
 
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ def matrix_statistics(model: nn.Module) -> Iterator[None]:
 
 
 def _change(logits_of: Callable[[Batch], Tensor], batches: list[Batch]) -> float:
-    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over the first half of every sentence; logits are (length, size)."""
+    """``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over the first half of every sentence, with logits (length, size)."""
 
     def pairs() -> Iterator[tuple[Tensor, Tensor]]:  # one sentence at a time: logits in float64 are large
         for sentence in (single_sentence(batch, row) for batch in batches for row in range(len(batch.target_in))):

@@ -6,9 +6,9 @@ batch with itself leaves no bias,
 
     u = (‖Σ n_b g_b‖² - Σ ‖n_b g_b‖²) / ((Σ n_b)² - Σ n_b²),
 
-which is (‖Σ g_b‖² - Σ ‖g_b‖²) / (K (K - 1)) for equal batches; u may be negative. The noise share is 1 - u / ‖mean g‖².
-Gradients are summed in float32, and their squares in float64. A bias whose gradient is 0 but for rounding, such
-as that of keys, has no norm, and no noise share but the machine's (``rounding``).
+which is (‖Σ g_b‖² - Σ ‖g_b‖²) / (K (K - 1)) for equal batches. It may be negative. The noise share is 1 - u / ‖mean
+g‖². Gradients are summed in float32, and their squares in float64. A bias whose gradient is 0 up to rounding, such as
+that of keys, has no norm, and its noise share is rounding noise (``rounding``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -105,7 +105,7 @@ def _record_passages(by_name: Mapping[str, Stack]) -> Iterator[dict[str, Passage
 def _compared(
     stack: Stack, passage: Passage, loss: Tensor, forms: Mapping[str, Form]
 ) -> Iterator[tuple[str, int, Tensor]]:
-    """Yield quantity, layer and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch; nothing where the stack has no gradient."""
+    """Yield quantity, layer and (‖g - dL/dx‖², ‖dL/dx‖²) of one batch, or nothing if the stack has no gradient."""
     streams = [x for x, *_ in passage]
     # The graph is kept, as the next stack differentiates the same loss.
     *exact, top = torch.autograd.grad(loss, streams, retain_graph=True, allow_unused=True, materialize_grads=True)

@@ -149,7 +149,7 @@ def hessian_spectrum(
 
 
 def _budget(choice: Mapping[str, Any]) -> int | None:
-    """The most products of a budget; None where draws and steps say how many."""
+    """The most products of a budget, or None where draws and steps determine their number."""
     if choice["products"] is not None:
         return int(choice["products"])
     return None if choice["relative_error"] is None else int(choice["most"])

@@ -1,6 +1,6 @@
 """``E‖x‖² / d`` and ``E‖x‖``: the size of a token's vector wherever the stream passes (Xiong et al., 2020, Lemma 2).
 
-Means are over the tokens of all batches, padding left out; sums in float64.
+Means are over the tokens of all batches, without padding. Sums are in float64.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``max_j ‖x_j‖``: how long the input vectors of a stack's first layer are; DT-Fixup uses the longest.
+"""``max_j ‖x_j‖``: the norms of the input vectors of a stack's first layer, of which DT-Fixup uses the largest.
 
 The 99th percentile is the smallest norm that 99 % of the tokens do not exceed. Norms are in float64.
 """

@@ -87,7 +87,10 @@ def products(start: Tensor, end: Tensor, rows: Tensor) -> Tensor:
 
 
 def singular_values(jacobian: Tensor) -> Tensor:
-    """Falling; 0 where they are below ``n ε σ_1``, with n the larger side: nothing but rounding (Golub, Van Loan)."""
+    """Singular values in decreasing order. Those below ``n ε σ_1``, n the larger side, are rounding and set to 0.
+
+    Source: Golub and Van Loan.
+    """
     values: Tensor = torch.linalg.svdvals(jacobian)
     least = values[:1] * max(jacobian.shape) * torch.finfo(values.dtype).eps
     return values.where(values > least, 0.0)

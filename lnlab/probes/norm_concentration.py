@@ -49,7 +49,7 @@ def norm_concentration(
 
 
 def excess_share(squares: Tensor, width: int, epsilon: float) -> float:
-    """The share of (tokens) above (1 + ε√(512/d)) times their mean; NaN where that mean is not finite."""
+    """The share of ``squares`` (tokens,) above (1 + ε√(512/d)) times their mean, or NaN if the mean is not finite."""
     mean = squares.mean()
     share = (squares > (1 + epsilon * sqrt(WIDTH / width)) * mean).double().mean().item()
     return share if mean.isfinite() else nan

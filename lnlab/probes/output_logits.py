@@ -1,7 +1,7 @@
 """``log Z = log Σ_v exp(logit_v)`` of the output: what cross-entropy leaves free, and what the z-loss holds near 0.
 
-Cross-entropy sees logits but for a constant, so that log Z may drift as far as it likes. Where it does, numbers of
-16 bits lose the differences that matter (Chowdhery et al., 2022, Section 5; Wortsman et al., 2023, Section 3.1.2).
+Cross-entropy is invariant to a constant added to all logits, so that log Z may drift freely. Where it does, 16-bit
+numbers lose the differences that matter (Chowdhery et al., 2022, Section 5; Wortsman et al., 2023, Section 3.1.2).
 """
 
 import math

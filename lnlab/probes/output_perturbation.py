@@ -1,8 +1,8 @@
 """``E ‖F(x, W + δ) - F(x, W)‖²``: what a small step of all weights does to the output (Liu et al., 2020, Section 4.2).
 
 δ is a step of the same size at every entry, in a random direction or against the sign of the gradient (Adam's first
-step), over every matrix and table; biases, norms and gates stay. F is what a stack gives on, after its last norm. A law
-in the depth can be read from ‖ΔF‖² only while ‖ΔF‖²/ε² does not move with ε; and, for such steps, ΔF ≈ J δ.
+step), over every matrix and table. Biases, norms and gates stay. F is the output of a stack after its last norm. A
+scaling law in the depth can be read from ‖ΔF‖² only while ‖ΔF‖²/ε² does not depend on ε. For such steps ΔF ≈ J δ.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,13 @@ SMALLER = 3.0
 
 @dataclass(frozen=True)
 class PerturbationSums:
-    """Sums of one step, by stack: Σ‖ΔF(δ)‖² over all tokens; for the first direction Σ‖ΔF(δ/3)‖² and Σ‖ΔF(δ) - Jδ‖²."""
+    """Sums over all tokens for one step, by stack.
+
+    Attributes:
+        change: Σ‖ΔF(δ)‖².
+        smaller_change: Σ‖ΔF(δ/3)‖² of the first direction.
+        remainder: Σ‖ΔF(δ) - Jδ‖² of the first direction.
+    """
 
     change: Mapping[str, float]
     smaller_change: Mapping[str, float]
@@ -43,7 +49,11 @@ class PerturbationSums:
 
 
 def _passes(params: dict[str, Any]) -> float:
-    """One pass and one a step; of each kind of step one smaller, and six for the remainder; the gradient is three."""
+    """Forward passes of the probe.
+
+    There is one pass without a step and one per step. Each kind of step adds one for the smaller step, and six for the
+    remainder. The gradient costs three.
+    """
     requested = [step.partition("_")[0] for step in _STEPS if params[step] is not None]
     steps = requested.count("random") * params["draws"] + requested.count("gradient")
     checks = (1 + 6 * params["first_order"]) * len(requested)
@@ -122,7 +132,7 @@ def random_signs(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw,
 
 
 def _gradient_signs(state: State, names: Mapping[str, tuple[Any, ...]], batches: list[Batch]) -> dict[str, Tensor]:
-    """Return minus the sign of the gradient of the loss over all batches; 0 where there is no gradient."""
+    """Return minus the sign of the gradient of the loss over all batches, 0 where there is no gradient."""
     loss = SummedLoss(state.model, state.task)
     at = doubles(loss)
     leaves = {name: at[name].requires_grad_() for name in names}

@@ -1,4 +1,4 @@
-"""The argument of a probe, a state, that is a model at one step with its task; and the registry of probes.
+"""The state that a probe measures, a model at one step with its task, and the registry of probes.
 
 A probe is ``(state, *, ...) -> rows`` of a table, without the column ``measurement``.
 """
@@ -29,33 +29,35 @@ from lnlab.tasks.task import Batch, Task
 
 @dataclass(frozen=True)
 class ProbeFacts(Facts):
-    """The facts of a probe; functions are of its parameters.
+    """The facts of a probe. Functions take its parameters.
 
     Attributes:
-        table: which table its rows belong to.
+        table: the table of its rows.
         passes: its forward passes of one batch, summed over its batches (a gradient is 3).
-        quantities: all that it may measure, each with its words for pages, or their names alone; None: not known.
-        memory: of a ``Load`` too: its peak bytes beside the state, if these may be more than a gradient's.
-        frugal: parameters with which it needs least memory, with the same bits.
+        quantities: all that it may measure, each with its words for pages, or only their names. None means not known.
+        memory: maps its parameters and a ``Workload`` to its peak bytes beside the state, if these may exceed those of
+            a gradient.
+        frugal: parameters with which it needs least memory and gives bit-identical results.
         trained: whether it measures nothing before the first update.
         update: whether it reads the last update.
         ahead: whether it reads the next update.
         initial: whether it reads the parameters at step 0.
-        reads: how many batches it reads; None stands for a whole epoch.
-        whole_split: whether it reads every batch of its ``split``; ``passes`` are then those of one of them.
+        reads: number of batches that it reads, None for a whole epoch.
+        whole_split: whether it reads every batch of its ``split``. ``passes`` are then those of one batch.
         translates: whether it needs a model and a task that translate.
         causal: whether it needs a model with a causal stack.
-        revision: of the definition with these parameters, None for the first; it joins the key, so that measurements
-            with other parameters, whose numbers do not change, have the same key as before.
-        sites: of a model and its parameters: by quantity every site at which it will have a number, so that a claim
-            that reads none or several of them is refused before anything is computed; a quantity that is left out, and
+        revision: revision of the definition with these parameters, None for the first. It is part of the key, so that
+            only the keys of measurements whose numbers change are new.
+        sites: maps a model and its parameters to every site at which each quantity will have a number, so that a claim
+            that reads none or several of them is refused before anything is computed. A quantity that is left out, and
             every quantity of a probe with None, may have numbers anywhere.
         any_model: whether with these parameters it needs nothing of a model but its loss, its parameters and what an
             optimizer does to them, so that it measures models from elsewhere.
         any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
             measures models from elsewhere whose stream is known.
-        of_training: whether with these parameters it reads nothing but the gradient of the next update or what the last
-            one added, and never the model: then nothing is compared before and after, which would cost more than it.
+        of_training: whether with these parameters it reads only the gradient of the next update or the change by the
+            last one, and never the model. The model is then not compared before and after, which would cost more than
+            the probe.
         on_ranks: whether it sums over the batches of several processes, ``State.ranks``, or reads no batch.
         in_float32: whether all that it computes is in float32, so that a device without float64 can measure it.
     """
@@ -95,19 +97,18 @@ class State:
     """A run at one step.
 
     Attributes:
-        model: from a batch to logits.
+        model: maps a batch to logits.
         task: batches and their loss.
         draw: the randomness of the replicate.
-        step: updates done.
+        step: number of updates made.
         optimizer: or None before training.
         schedule: step -> factor on the learning rate, or None.
         initial: computes the named parameters at step 0 again.
-        next_gradient: by the name of a parameter the gradient that the next update will use: in training mode, before
-            clipping. Calling it costs nothing, as the update uses it again.
-        next_batches: the batches that the next update takes the gradient of, in their order; dropout in number n of
-            them is addressed as ("dropout", step + 1, n). Calling it costs nothing.
-        last_update: by the name of a parameter the change by the last update; only for probes with the fact
-            ``update``.
+        next_gradient: returns the gradient that the next update will use, by parameter name, in training mode and
+            before clipping. Calling it costs nothing, as the update uses it again.
+        next_batches: returns the batches of the next update's gradient, in their order. Dropout in batch n is addressed
+            as ("dropout", step + 1, n). Calling it costs nothing.
+        last_update: the change by the last update, by parameter name. Only probes with the fact ``update`` have it.
         last_rate: the learning rate of that update.
         ranks: the processes that hold batches, of which this one has its own.
     """
@@ -143,14 +144,14 @@ class State:
         return sampled
 
     def forward(self, batch: Batch) -> None:
-        """A forward pass, for what it leaves in hooks; of a model from elsewhere its loss knows how."""
+        """Make a forward pass for its hooks. A model from elsewhere is called by its loss."""
         if isinstance(self.model, AddressedModel):
             self.task.loss(self.model, batch)
         else:
             self.model(batch)
 
     def read(self, n: int | None, split: str = "train", purpose: str = "probe") -> Iterable[Batch]:
-        """As ``batches``; with None every batch of one epoch, one at a time."""
+        """As ``batches``, with None for every batch of one epoch, one at a time."""
         return self.task.batches(split, purpose) if n is None else self.batches(n, split, purpose)
 
 

@@ -94,7 +94,7 @@ def simulated(
 
 
 def closed_form(rho: float, sigma: float = 1.0) -> float:
-    """The variance of ψ by Theorem 1, for ρ > 2; its second term is the square of the mean of ψ."""
+    """The variance of ψ by Theorem 1, for ρ > 2. Its second term is the square of the mean of ψ."""
     # In logarithms: at β2 = 0.999 ρ is about 2,000, and 2^(2ρ - 5) is no float64.
     half = (rho - 1) / 2
     log_beta = 2 * lgamma(half) - lgamma(rho - 1)

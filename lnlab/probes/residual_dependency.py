@@ -99,7 +99,7 @@ def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterat
 
 
 def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], turn: Iterator[int]) -> Tensor:
-    """The parts after a layer, each sublayer's output at its place among them; ``stream`` records them."""
+    """The parts of the stream after a layer, with each sublayer's output at its index. ``stream`` records them."""
 
     def branch(sublayer: str) -> Callable[[Tensor], Tensor]:
         def f(stream_parts: Tensor) -> Tensor:
@@ -125,7 +125,7 @@ def _through(layer: Layer, stream: Stream, x: Tensor, seen: dict[Site, Tensor], 
 
 
 def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
-    """Each part of a whole after a norm, (parts, ..., width); the last part has the shift.
+    """Each part of the input after a norm, (parts, ..., width). The last part has the shift.
 
     Raises:
         LabError: the norm is not linear given the mean and the size of a token.

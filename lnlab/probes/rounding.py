@@ -1,19 +1,19 @@
 """``|g_i| < sqrt(n) u max_W rms(dL/dW)``: entries of a gradient that are nothing but rounding.
 
-Where a symmetry of the loss makes a gradient 0, as that of the biases of keys, which softmax does not see, or of biases
-below a batch norm, what is stored is rounding noise. Adam divides it by itself, so that steps, rates and ratios of such
-entries are those of the machine, not of the model.
+A symmetry of the loss makes some gradients 0, such as those of the biases of keys, to which softmax is invariant, or of
+biases before a batch norm. The stored numbers are then rounding noise. Adam divides them by themselves, so that steps,
+rates and ratios of such entries say nothing of the model.
 
 A sum of n terms t is known to γ_n Σ|t|, γ_n = n u/(1 - n u), with the unit round-off u (Higham, 2002, Section 4.2), and
 to about sqrt(n) u Σ|t| where rounding errors are independent (Higham and Mary, 2019). The bias of a matrix has the
-gradient Σ_t δ_t, row i of the matrix Σ_t δ_ti x_t; and whatever the branch of a sublayer sends back is a difference of
-terms as large as those of its largest gradient. So an entry of a vector is unresolved where it is below the noise,
-sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65,536, and at the same time small against
-the row that has the same δ_i: that of a unit without activity, whose row is as small, is no noise. The shift of a norm
-is compared with its scale in place of the row.
+gradient Σ_t δ_t, and row i of the matrix Σ_t δ_ti x_t. The gradient that the branch of a sublayer sends back is a
+difference of terms as large as those of its largest gradient. So an entry of a vector is unresolved where it is below
+the noise, sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65,536, and at the same time
+small against the row that has the same δ_i: that of a unit without activity, whose row is as small, is no noise. The
+shift of a norm is compared with its scale in place of the row.
 
-Only vectors are tested. Matrices and tables sum outer products of tokens that differ, which no such symmetry cancels;
-the rows of words in no batch are exactly 0 and no noise, and those of rare words are small and exact.
+Only vectors are tested. Matrices and tables sum outer products of tokens that differ, which no such symmetry cancels.
+The rows of words in no batch are exactly 0, and those of rare words are small and exact.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ def last_noise_masks(state: State, fallback: Callable[[], Mapping[str, Tensor]])
 
 
 def second_moment_roots(state: State) -> dict[str, Tensor]:
-    """sqrt(v) by the name of a parameter, without ε, up to a factor; empty without an optimizer that has a v."""
+    """sqrt(v) by parameter name, without ε and up to a factor. It is empty without an optimizer that has a v."""
     if state.optimizer is None:
         return {}
     memories = {name: state.optimizer.state.get(p, {}) for name, p in state.model.named_parameters()}
@@ -70,7 +70,7 @@ def noise_masks(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tens
 
 
 def resolved_entries(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The entries of a parameter's tensor that are no noise, flat; all of them as they are without a mask."""
+    """The entries of a parameter's tensor that are not noise, flat. Without a mask x is returned unchanged."""
     return x if mask is None or not mask.any() else x[~mask]
 
 
@@ -89,7 +89,7 @@ def unresolved_shares(quantity: str, model: nn.Module, masks: Mapping[str, Tenso
 
 
 def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
-    """The noise in the sublayer of each parameter, by its name; a sublayer without a matrix is left out."""
+    """The noise in the sublayer of each parameter, by its name. A sublayer without a matrix is left out."""
     names = {id(p): name for name, p in model.named_parameters()}
     sites = {
         names[id(p)]: (replace(site, tensor=""), p)  # the sublayer

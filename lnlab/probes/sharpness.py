@@ -1,8 +1,8 @@
 """``λ_max``: the largest curvature of the loss at a state, which bounds the rates at which descent is stable.
 
-Gradient descent on a quadratic is stable while lr λ_max(H) < 2 (Cohen et al., 2021); Adam, with v at rest and β1 as the
-momentum, while lr λ_max(P^-1/2 H P^-1/2) < (2 + 2 β1)/(1 - β1), which is 38 at β1 = 0.9 (Cohen et al., 2022). There P
-is the diagonal of sqrt(v̂) + ε, and both hold for the loss over all data: batches of it see other eigenvalues.
+Gradient descent on a quadratic is stable while lr λ_max(H) < 2 (Cohen et al., 2021). Adam with constant v and momentum
+β1 is stable while lr λ_max(P^-1/2 H P^-1/2) < (2 + 2 β1)/(1 - β1), which is 38 at β1 = 0.9 (Cohen et al., 2022). Here P
+is the diagonal of sqrt(v̂) + ε. Both bounds hold for the loss over all data. Single batches have other eigenvalues.
 """
 
 from collections.abc import Iterator, Sequence

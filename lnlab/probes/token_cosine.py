@@ -5,7 +5,8 @@ With unit vectors u_i of the n tokens of a sentence, the cosines of all pairs ar
     Σ_{i != j} u_i·u_j = ‖Σ u_i‖² - n.
 
 Where all tokens are equal, X (n x width) has rank one and the residual is 0 (Dong et al., 2021; in the Frobenius norm
-here, for which the mean x̄ is nearest). Each sentence has the weight of its tokens; one of a single token has none.
+here, for which the mean x̄ is nearest). Sentences are weighted by their number of tokens, and those of a single token
+are left out.
 """
 
 from collections.abc import Iterator
@@ -41,7 +42,9 @@ def token_cosine(
 
 
 def cosine_and_residual(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean cosine of the pairs of each sentence, its residual, and its tokens; 0 of each where there is no pair.
+    """Mean cosine of the pairs of each sentence, its residual, and its number of tokens, (batch,) each.
+
+    All are 0 where there is no pair. A zero vector does not count as a token.
 
     Args:
         x: (batch, length, width), float64.

@@ -1,4 +1,4 @@
-"""A model's translations as text; of a corpus whose licence forbids to show its text, only the sentences' numbers.
+"""A model's translations as text, or only the sentences' numbers if the licence forbids to show the text.
 
 A translation of such text is as good as the text itself, and is left out with it.
 """

@@ -1,10 +1,10 @@
 """``E ‖F(x, θ_t) - F(x, θ_(t-1))‖²``: what the last update did to the output (after Liu et al., 2020, Section 4.2).
 
-F is what a stack gives on, after its last norm, of the same batches before and after the update; all parameters move as
-the optimizer moved them. ‖ΔF‖²/‖Δθ‖² takes the length of the update out of it. While updates are small this is what the
-model amplifies; where they are not, it falls, as the output of a norm is bounded. In float64.
+F is the output of a stack after its last norm, on the same batches before and after the update. All parameters move as
+the optimizer moved them. ‖ΔF‖²/‖Δθ‖² removes the length of the update. For small updates this is the model's
+amplification. For large ones it falls, as the output of a norm is bounded. The computation is in float64.
 
-Of a model from elsewhere F is what it returns, the first tensor of it, in its own precision.
+For a model from elsewhere F is the first tensor that it returns, in its own precision.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """``‖Δθ‖ / ‖θ‖``: how far the last update moved every parameter, against what it was (You et al., 2017).
 
-Equal learning rates are not equal steps where parametrizations differ; the ratio of update to weight compares them. In
-float64, of differences that were taken in the model's own precision. An entry whose gradient is 0 but for rounding,
-such as the bias of a key, moves as the machine rounds: it is left out (``rounding``).
+Equal learning rates are not equal steps where parametrizations differ. The ratio of update to weight compares them. It
+is computed in float64 from differences in the model's own precision. An entry whose gradient is 0 up to rounding, such
+as the bias of a key, is left out, as its moves are rounding noise (``rounding``).
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Functions that several probes share; no probe is registered here."""
+"""Functions that several probes share. No probe is registered here."""

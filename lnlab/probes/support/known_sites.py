@@ -23,8 +23,8 @@ def at_all_sites(quantities: Sequence[str], sites: Sequence[Site]) -> SitesByQua
 def stream_sites(model: nn.Module) -> list[Site]:
     """Where ``lnlab.nn.sites.activations`` has a tensor, without a forward pass.
 
-    ``in``, ``branch``, ``sum`` and ``out`` of every sublayer, and ``out`` of the embedding and of the final norm; of a
-    model from elsewhere where its stream is known.
+    Every sublayer has ``in``, ``branch``, ``sum`` and ``out``. The embedding and the final norm have ``out``. A model
+    from elsewhere has tensors where its stream is known.
     """
     if isinstance(model, AddressedModel):
         return list(model.stream)

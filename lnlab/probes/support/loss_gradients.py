@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def gradients_of(loss: Tensor, leaves: Sequence[Tensor]) -> list[Tensor]:
-    """The gradient by each leaf, 0 where the loss does not depend on it; that of a table of rows is made dense."""
+    """The gradient of each leaf, 0 where the loss does not depend on it. A sparse gradient is made dense."""
     parts = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
     return [part if part.layout is torch.strided else part.to_dense() for part in parts]
 

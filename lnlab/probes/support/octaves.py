@@ -5,8 +5,8 @@ are the upper eleven bits without the sign, number the bins
 
     2^e [1, 5/4), 2^e [5/4, 3/2), 2^e [3/2, 7/4), 2^e [7/4, 2),
 
-and no logarithm is taken. Subnormal numbers, below 2^-126, are in four bins of width 2^-128. Zeros have a bin of their
-own, which begins and ends at 0; so have infinities. Numbers of another precision are rounded to float32 first.
+and no logarithm is taken. Subnormal numbers, below 2^-126, are in four bins of width 2^-128. Zeros have their own bin,
+which begins and ends at 0. So have infinities. Numbers of another precision are rounded to float32 first.
 """
 
 import math

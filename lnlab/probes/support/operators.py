@@ -37,7 +37,7 @@ def without_preconditioner(kind: Kind) -> str:
 def passes(kind: Kind, products: int, *, keep: bool = True) -> float:
     """The cost of ``products`` products with one batch, and of its graph, in forward passes.
 
-    With ``keep`` the graph is stored; otherwise each product builds it anew.
+    With ``keep`` the graph is stored. Otherwise each product builds it anew.
     """
     return float(OPERATOR_PARTS[without_preconditioner(kind)] * ((PRODUCT if keep else REBUILT_PRODUCT) * products + 6))
 

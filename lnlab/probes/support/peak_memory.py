@@ -103,7 +103,7 @@ def graph_elements(load: Workload) -> int:
 
 
 def coordinates(load: Workload, scope: Scope) -> int:
-    """Elements of a scope: of its matrices; norms are small, and what is in no layer is of the tables."""
+    """Approximate number of elements of a scope. Parameters outside layers count as those of the tables."""
     width, inner = _shape(load)
     shapes = [_layers(load, stack) for stack in stacks_of(load.setting)]
     attention = 4 * width * (width + 1) * sum(count * attentions for count, attentions in shapes)
@@ -125,7 +125,7 @@ def coordinates(load: Workload, scope: Scope) -> int:
 
 
 def _shape(load: Workload) -> tuple[int, int]:
-    """d_model and d_ff; 0 where a model has none."""
+    """d_model and d_ff, 0 where a model has none."""
     model = load.setting["model"]
     return int(model.get("d_model") or 0), int(model.get("d_ff") or 0)
 

@@ -27,14 +27,14 @@ def site_sums(
     terms: Callable[[Tensor, Tensor], Tensor],
     read: _ReadTensors = forward_activations,
 ) -> dict[Site, Tensor]:
-    """Σ of ``terms(x, mask)`` over batches, by site, in float64; dropout is off.
+    """Sum ``terms(x, mask)`` over batches, by site, in float64. Dropout is off.
 
     Args:
         state: the measured state.
-        batches: how many.
-        split: of which split.
-        terms: from (batch, length, width) and the mask of tokens (batch, length) to the terms of the sums.
-        read: from a batch to the tensor of each site: by default the activations themselves.
+        batches: number of batches.
+        split: split of the batches.
+        terms: maps (batch, length, width) and the mask of tokens (batch, length) to the terms of the sums.
+        read: maps a batch to the tensor of each site, by default the activations.
     """
     sums: dict[Site, Tensor] = {}
     with evaluating(state.model), activations(state.model) as seen:

@@ -65,7 +65,7 @@ def next_rate(state: State) -> float:
 
 
 def mean_gradient(state: State, batches: int, split: str) -> dict[str, Tensor]:
-    """The gradient of the loss per token over all of ``batches``, by the name of a parameter; dropout is off.
+    """Gradient of the loss per token over all of ``batches``, by parameter name. Dropout is off.
 
     Parameters that are frozen are left out.
     """

@@ -33,7 +33,7 @@ class Step:
         return {name: self.sizes[name] * sign for name, sign in self.signs.items()}
 
     def applied(self, at: Mapping[str, Tensor], by: float = 1.0) -> dict[str, Tensor]:
-        """``at + δ/by``, by name; tensors that do not move are unchanged."""
+        """``at + δ/by``, by name. Tensors that do not move are unchanged."""
         moved = {n: torch.add(at[n], sign, alpha=self.sizes[n] / by) for n, sign in self.signs.items()}
         return {**at, **moved}
 
