@@ -2,13 +2,14 @@
 
     {"blocks.{layer}.fc": "feed_forward.w1", "blocks.{layer}.attn.qkv": "self_attention.q/k/v"}
 
-A pattern names a module, or one parameter; ``{layer}`` is a number that counts from 0. An address is
-``[stack.]sublayer[.tensor]``. Of a module with the tensor ``w1``, ``weight`` is ``w1`` and ``bias`` is ``b1``, as in
-lnlab's own models; of a norm without one, they are ``scale`` and ``shift``. A fused parameter has several tensors:
-``q/k/v`` lie above one another, as the rows of ``nn.Linear``, and ``q|k|v`` side by side, as the columns of GPT-2's
-``Conv1D``. ``8(q/k/v)`` are 8 times q, k and v in turn, as where each of 8 heads has its own beside one another
-(GPT-NeoX). A parameter that no pattern matches keeps the path of its module as its sublayer, and its own name as its
-tensor; so does one whose address in a known family another parameter has as well.
+A pattern names a module, or one parameter. ``{layer}`` is a number that counts from 0. An address is
+``[stack.]sublayer[.tensor]``. If it has the tensor ``w1``, the module's ``weight`` is ``w1`` and its ``bias`` is
+``b1``, as in lnlab's own models. The two are ``scale`` and ``shift`` in a norm whose address has no tensor. A fused
+parameter has several tensors: ``q/k/v`` lie above one another, as the rows of ``nn.Linear``, and ``q|k|v`` side by
+side, as the columns of GPT-2's ``Conv1D``. ``8(q/k/v)`` are 8 times q, k and v in turn, as in GPT-NeoX, where each of 8
+heads has its q, k and v beside one another. A parameter that no pattern matches keeps the path of its module as its
+sublayer, and its own name as its tensor. The same holds for one whose address in a known family another parameter has
+as well.
 """
 
 from collections import Counter
@@ -59,7 +60,7 @@ class Address:
 
 
 def parameter_addresses(model: nn.Module, patterns: Mapping[str, str]) -> dict[str, Address]:
-    """The address of every parameter of a module, by its name; a tied one has that of its first name with a match.
+    """The address of every parameter of a module, by its name. A tied one has that of its first name with a match.
 
     Raises:
         LabError: there is no parameter, one has no gradient by its type, a pattern cannot be read or matches nothing,

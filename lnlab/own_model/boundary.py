@@ -48,7 +48,7 @@ _OF_SECOND = (
 
 @contextmanager
 def on_ranks(ranks: Ranks, place: str = "measure") -> Iterator[None]:
-    """Inside, every rank makes the same calls; what one of them fails of is raised by all.
+    """Raise the failure of one rank on all ranks. Inside, every rank must make the same calls.
 
     Raises:
         LabError: another rank failed.
@@ -81,7 +81,7 @@ def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
 
 @contextmanager
 def guarded_probe(name: str) -> Iterator[None]:
-    """``guarded`` for a probe, ``the probe 'sharpness'``; where the error arose tells its backward passes apart.
+    """``guarded`` for a probe, ``the probe 'sharpness'``. The origin of an error tells its backward passes apart.
 
     Raises:
         LabError: what was raised, in one line.

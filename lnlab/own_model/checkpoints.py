@@ -44,9 +44,10 @@ def measure_checkpoints(
 
     Args:
         build: makes the model, whose weights are then replaced.
-        files: a pattern, files, or files by step; else the last number of a name is the step. A file is a state dict
-            of ``torch.save`` (read without running code) or safetensors; a folder holds one of ``IN_FOLDERS``.
-        batches: as of ``lnlab.measure``; they are kept in memory.
+        files: a pattern, files, or files by step. Without steps, the last number of a name is the step. A file is a
+            state dict of ``torch.save`` (read without running code) or safetensors. A folder holds one of
+            ``IN_FOLDERS``.
+        batches: as of ``lnlab.measure``. They are kept in memory.
         loss: as of ``lnlab.measure``.
         probes: as of ``lnlab.measure``.
         name: of the model, a value of the axis ``model`` where several are joined by ``Measurements.of_runs``.
@@ -57,7 +58,7 @@ def measure_checkpoints(
 
     Raises:
         LabError: no file matches, two have one step, one has no step in its name, cannot be read, or is of another
-            model; or as of ``lnlab.measure``.
+            model. Also what ``lnlab.measure`` raises.
     """
     kept = list(batches)
     looks = []

@@ -17,9 +17,10 @@ def addressed_copy(
     mask: TokenMask | None = None,
     memo: Mapping[int, Any] | None = None,
 ) -> tuple[AddressedModel, list[Tensor]]:
-    """A deep copy with its addresses, and the fused parameters that its parts have replaced; ``memo`` as in copying.
+    """A deep copy with its addresses, and the fused parameters that its parts have replaced.
 
-    The gradient of a table is dense in it, as torch has no norm and no second derivative of a sparse one.
+    ``memo`` is that of ``copy.deepcopy``. Gradients of embeddings are dense in the copy, as torch has no norm and no
+    second derivative of sparse ones.
     """
     own = module_copy(module, memo)
     for part in own.modules():
@@ -44,7 +45,7 @@ def addressed_copy(
 
 
 def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], address: Address) -> list[str]:
-    """Put the parts in the place of a parameter, which is computed from them; their names.
+    """Replace a parameter by its parts, from which it is then computed. Return the names of the parts.
 
     Part 1 of ``attn.qkv.weight`` is ``attn.qkv.part_1.weight``, so that the same part of a bias stands beside it.
     """
@@ -67,7 +68,7 @@ def _replace(model: nn.Module, name: str, parts: Sequence[nn.Parameter], address
 
 
 def printed_paths(model: nn.Module, addresses: Mapping[str, Address]) -> dict[Site, str]:
-    """The name of the parameter of each site; a part of a fused one is followed by its rows or columns."""
+    """The name of the parameter of each site. The rows or columns of a part follow the name of a fused one."""
     paths: dict[Site, str] = {}
     for name, address in addresses.items():
         turn = model.get_parameter(name).shape[address.dim] // address.repeats if len(address.sites) > 1 else 0

@@ -56,8 +56,8 @@ class Measurements:
         """The measurements of all runs together.
 
         Args:
-            runs: each of another setting or seed; or measurements, of other settings, seeds or steps than one another.
-            axes: dotted paths of the settings that tell runs apart; None: those that differ.
+            runs: runs that differ in settings or seed, or measurements that differ in settings, seeds or steps.
+            axes: dotted paths of the settings that tell runs apart. None means the settings that differ.
 
         Raises:
             LabError: there is no run, or two are one and have numbers of the same quantity at the same step.
@@ -134,12 +134,12 @@ class Measurements:
         return rows.select(c for c in rows.columns if table is not None or rows[c].null_count() < rows.height)
 
     def plot(self, name: str, x: str | None = None) -> AnyChart:
-        """A chart of a quantity; every seed is drawn.
+        """A chart of a quantity, with every seed.
 
         Args:
             name: of a quantity, stored or derived, or of a probe.
-            x: ``step`` or a setting on the horizontal axis; None: ``step`` where there are several, else the layer or
-                the parameter, and of a spectrum the eigenvalue.
+            x: ``step`` or a setting on the horizontal axis. None means ``step`` if there are several, else the layer or
+                the parameter. A spectrum is drawn over its eigenvalues.
 
         Raises:
             LabError: nothing of that name was measured, it has no rows, or is a histogram, or there is no such ``x``.
@@ -196,7 +196,7 @@ class Measurements:
         """The verdicts on the claims of a spec, whose ``fields`` are title, report, claims and what else it says.
 
         Raises:
-            LabError: everything that is wrong with them; its place is a path in the spec.
+            LabError: everything that is wrong with them, with its path in the spec.
         """
         asked = self._question_of_spec(fields)
         return judge_all(asked.claims, self.results)
@@ -204,10 +204,10 @@ class Measurements:
     def write_spec(
         self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **drawing: Any
     ) -> tuple[Report, list[Verdict]]:
-        """The page of a spec, and the verdicts on it; ``facts`` are name, spec, path and digest of its report.
+        """The page of a spec, and the verdicts on it. ``facts`` are name, spec, path and digest of its report.
 
         Raises:
-            LabError: as ``judge_spec``; or the folder cannot be written.
+            LabError: as ``judge_spec``, or the folder cannot be written.
         """
         asked = self._question_of_spec(fields)
         verdicts = judge_all(asked.claims, self.results)
@@ -227,20 +227,20 @@ class Measurements:
         title: str | None = None,
         question: str | None = None,
     ) -> Report:
-        """Write a page with verdicts, figures, tables and data, as for a spec; it needs no network.
+        """Write a page with verdicts, figures, tables and data, as for a spec. It needs no network.
 
         Args:
-            folder: of the page; its name is that of the question.
-            claims: as for ``judge``; those in a section inherit its selection.
-            sections: as the ``report`` of a spec; None: one for each probe and place.
-            title: of the page; None: the names of the models.
-            question: what it asks.
+            folder: of the page. Its name is that of the question.
+            claims: as for ``judge``. Those in a section inherit its selection.
+            sections: as the ``report`` of a spec. None means one for each probe and place.
+            title: of the page. None means the names of the models.
+            question: what the page asks.
 
         Returns:
             The files, the page first, and the sections that could not be made.
 
         Raises:
-            LabError: everything that is wrong with claims and sections; or the folder cannot be written.
+            LabError: everything that is wrong with claims and sections, or the folder cannot be written.
         """
         if sections is None:
             probes = {c["kind"]: (self.kinds[c["kind"]][0], self._first_quantity(c["kind"])) for c in self.probes}
@@ -281,7 +281,7 @@ class Measurements:
         figures and tables.
 
         Raises:
-            LabError: as of ``report``; or a section cannot be made.
+            LabError: as of ``report``, or a section cannot be made.
         """
         into = Path(folder)
         page = into / into.resolve().name
@@ -301,7 +301,7 @@ class Measurements:
         return next((q for q in REGISTRIES["probe"][probe].facts.quantities or () if q in measured), None)
 
     def _named(self, name: str) -> str:
-        """The name of a quantity as it was typed; of an expression, whatever its spaces.
+        """The name of a quantity as typed. Spaces in an expression do not matter.
 
         Raises:
             LabError: it reads like an expression and is none, or names what was not measured.
@@ -313,9 +313,9 @@ class Measurements:
         return name_of_expression(name, known)
 
     def _source(self, name: str) -> tuple[str | None, frozenset[str]]:
-        """Find the table of a quantity or a probe, and the quantities that are meant; a derived one has no table.
+        """Find the table of a quantity or a probe, and the quantities that are meant.
 
-        A quantity goes before a probe of its name, a probe before a derived quantity.
+        A quantity goes before a probe of its name, a probe before a derived quantity. A derived quantity has no table.
 
         Raises:
             LabError: nothing of that name was measured.

@@ -67,29 +67,29 @@ def measure_model(
     """Measure one model, or several by name, at the weights that they have.
 
     Args:
-        build: a module as it is; or ``build(seed)``, called once a seed, with torch's generator seeded too; or several
-            of these by name, which are then the values of the axis ``model``.
-        batches: any iterable; a probe reads its first ``batches`` of them (6 by default, fewer where there are fewer),
-            the same for every seed and model.
+        build: a module, or ``build(seed)``, which is called once per seed with torch's generator seeded too. Several of
+            these may be given by name. The names are then the values of the axis ``model``.
+        batches: any iterable. A probe reads its first ``batches`` of them (6 by default, fewer if there are fewer), the
+            same for every seed and model.
         loss: ``(model, batch) -> (sum, count)``, or a mean, so that each batch weighs the same. It is evaluated in
             evaluation mode, dropout off.
         probes: words or choices, as in a spec: ``{"kind": "gradient_norm", "biases": True}``.
-        seeds: how many, from 1, or which; by default 5 for ``build(seed)``, and one for a module.
+        seeds: how many, from 1, or which. The default is 5 for ``build(seed)``, and one for a module.
         sites: addresses of parameters by pattern, as ``lnlab.own_model.addresses`` reads them.
         stream: where the residual stream passes, by pattern, as ``lnlab.own_model.stream`` reads it.
         mask: from a batch to where the stream has tokens and not padding, (batch, length), or a mapping of such by the
-            name of a stack; None: every position is a token. The loss leaves padding out by itself.
+            name of a stack. None: every position is a token. The loss leaves padding out by itself.
         statistics: what norms over batches use: those of the batch at hand, as in training, or their running ones,
             which in a fresh model are 0 and 1. Running ones are never changed.
-        step: updates that led to these weights; looks at several are joined by ``Measurements.of_runs``.
+        step: updates that led to these weights. ``Measurements.of_runs`` joins measurements at several steps.
         distributed: whether every rank of torch's process group makes this call, with the same weights and batches of
             its own: batch k of all is number ``k // ranks`` of rank ``k % ranks``, as a ``DistributedSampler`` deals
             them out, and ``batches`` of a probe counts those of all ranks. Each has the rows that one process with all
-            batches would have. Gradients and products with Hessians are summed over ranks; what one rank fails of is
-            raised by all.
+            batches would have. Gradients and products with Hessians are summed over ranks. The failure of one rank is
+            raised on all.
 
     Raises:
-        LabError: a probe is unknown or needs more than a loss; or what the model, the batches or the loss lacks.
+        LabError: a probe is unknown or needs more than a loss, or the model, the batches or the loss lacks something.
     """
     builds = build if isinstance(build, Mapping) else {ONLY: build}
     try:
@@ -207,10 +207,10 @@ def check_precision(module: nn.Module, choices: Sequence[Choice]) -> None:
 
 
 def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) -> Subject:
-    """Refuse what could not be measured, or not truly.
+    """Refuse a model or loss that cannot be measured faithfully.
 
-    A loss depends on the model that it is called with, on parameters by their names, and on no computed tensor that the
-    model keeps; it is the same twice.
+    A loss must depend on the model that it is called with, on parameters by their names, and on no computed tensor that
+    the model keeps. It must be the same twice.
 
     Args:
         subject: the module.
@@ -218,7 +218,7 @@ def check_gradient(subject: Subject, task: OwnTask, *, repeated: bool = True) ->
         repeated: whether the loss must be the same twice.
 
     Returns:
-        The subject; without hooks, where loss and gradient are the same without them.
+        The subject, without hooks if loss and gradient are the same without them.
 
     Raises:
         LabError: what was found.
@@ -291,14 +291,14 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
 
 
 def _same(one: Tensor | None, other: Tensor | None) -> bool:
-    """Whether two gradients are equal up to rounding; a missing one is 0."""
+    """Whether two gradients are equal up to rounding. A missing one is 0."""
     if one is None or other is None:
         return all(g is None or not bool(g.to_dense().any()) for g in (one, other))
     return torch.allclose(one, other, rtol=0.01, atol=0.01 * float(other.abs().max()) if other.numel() else 0.0)
 
 
 def probe_choice(probe: Json, task: OwnTask, *, trained: bool = False) -> Choice:
-    """A probe with every default explicit; it reads all batches where there are fewer than its default.
+    """A probe with every default explicit. It reads all batches if there are fewer than its default.
 
     Args:
         probe: a word or a choice.

@@ -18,11 +18,11 @@ def open_runs(folders: str | Path | Iterable[str | Path], *, ended: bool = False
 
     Args:
         folders: a pattern such as ``runs/*``, or folders. What a pattern matches and is no run is passed over.
-        ended: take runs that were not closed as whole; one that ends before the others is then one that ended early.
-            Else claims wait for them.
+        ended: take runs that were not closed as whole. One that ends before the others then counts as ended early. By
+            default claims wait for these runs.
 
     Raises:
-        LabError: no run matches; a folder is none of a run; or two runs have one setting and one seed.
+        LabError: no run matches, a folder holds no run, or two runs have one setting and one seed.
     """
     if isinstance(folders, str | Path):
         paths = [path for path in map(Path, sorted(glob(str(folders)))) if (path / RUN_FILE).is_file()]  # noqa: PTH207
@@ -50,17 +50,17 @@ def from_frame(
     """Results that something else has measured: ``frame``, ``plot``, ``judge``, ``report``, ``paper``.
 
     Args:
-        frame: one row a run, or one a run and step; of polars or pandas, or columns by name.
-        axes: columns that say what a run is; ``seed``: which replicate. Together with the step they tell rows apart.
+        frame: one row per run, or one per run and step. It is a frame of polars or pandas, or columns by name.
+        axes: columns that say what a run is. Together with the seed and the step they tell rows apart.
         seed: the column of whole numbers that tells replicates apart.
-        step: the column of updates made; None: there is one row a run, whose numbers are those of training.
-        values: columns with numbers; None: every number that is none of the others and varies within runs.
-        split: by column the split it is of; ``val_``, ``val/`` and ``eval_`` mean validation.
-        status: the column with how a run ended; None: a number that is not finite is a failure.
-        steps: updates planned; None: the largest step. A run with fewer is left out of claims after step 0.
+        step: the column of updates made. None: there is one row per run, whose numbers are those of training.
+        values: columns with numbers. None: every number that is none of the others and varies within runs.
+        split: the split of a column, by its name. ``val_``, ``val/`` and ``eval_`` mean validation.
+        status: the column with how a run ended. None: a number that is not finite is a failure.
+        steps: updates planned. None: the largest step. A run with fewer is left out of claims after step 0.
 
     Raises:
-        LabError: a column is missing, or has words for numbers; a row has no seed; or two rows are of one run and step.
+        LabError: a column is missing or has words for numbers, a row has no seed, or two rows are of one run and step.
     """
     arguments: dict[str, Any] = {"seed": seed, "step": step, "values": values, "split": split}
     runs = runs_of_table(frame, axes=axes, status=status, steps=steps, **arguments)

@@ -15,7 +15,7 @@ _OF_HOOKS = ("step_gradient_norm", "update_to_weight", "step_activation_rms")
 def default_sections(
     results: Results, probes: Mapping[str, tuple[str, str | None]], *, over_steps: bool = False
 ) -> list[dict[str, Json]]:
-    """Sections in the order of the probes; of runs their losses first, and what the optimizer's hooks saw.
+    """Sections in the order of the probes. Losses of runs come first, and what the optimizer's hooks saw comes last.
 
     Args:
         results: of the probes.

@@ -36,9 +36,9 @@ class PatternRule:
         regex: that path, with a group ``layer`` where it has one.
         stack: of the address, or None.
         sublayer: of the address.
-        tensors: of the address; none, one, or those that its last word joins.
+        tensors: of the address: none, one, or those that its last word joins.
         sideways: whether that word joins them by ``|``.
-        repeats: how often they follow one another; more than once as in ``8(q/k/v)``.
+        repeats: how often they follow one another, 8 in ``8(q/k/v)``.
         certain: whether the module is known to be as the row says.
     """
 

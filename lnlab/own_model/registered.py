@@ -66,9 +66,9 @@ def register_model(
 
     Args:
         name: what specs call it: ``model: {kind: name, ...}``, with what stands behind the ``*`` as parameters.
-        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them; known families have theirs. A
+        sites: addresses by pattern, as ``lnlab.own_model.addresses`` reads them. Known families have theirs. A
             parameter of the model may stand in an address, in braces: ``self_attention.{heads}(q/k/v)``.
-        stream: where the residual stream passes, as ``lnlab.own_model.stream`` reads it; known families have theirs.
+        stream: where the residual stream passes, as ``lnlab.own_model.stream`` reads it. Known families have theirs.
         version: joins every key: raise it when the numbers change for a reason outside of the file.
     """
 

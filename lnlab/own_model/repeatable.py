@@ -19,11 +19,11 @@ _AGAIN = 8
 
 
 def check_repeatable(where: str, evaluate: Callable[[], Tensor]) -> Tensor:
-    """Evaluate twice and compare; more often where a generator has moved.
+    """Evaluate twice and compare. Evaluate more often if a random generator has moved.
 
     Args:
         where: what is measured, for the message.
-        evaluate: a pass; its result has any shape.
+        evaluate: a pass, whose result has any shape.
 
     Returns:
         The first result.

@@ -2,10 +2,10 @@
 
     {"blocks.{layer}": "decoder.feed_forward.out", "blocks.{layer}.norm2:input": "decoder.self_attention.sum/out"}
 
-A pattern names a module, whose output is meant, or its input; of several tensors the first is. An address is
-``[stack.]sublayer.tensor``, and a tensor is ``in`` (the input of a sublayer's function), ``branch`` (its output),
-``sum`` (the stream after the addition) or ``out`` (the stream as it goes on), as in lnlab's own models; ``sum/out`` is
-both, as where no norm follows the addition.
+A pattern names the output of a module, or with ``:input`` its input. Of several tensors it means the first. An address
+is ``[stack.]sublayer.tensor``. As in lnlab's own models, a tensor is ``in`` (the input of a sublayer's function),
+``branch`` (its output), ``sum`` (the stream after the addition) or ``out`` (the stream as it goes on). ``sum/out`` is
+both, for a stream without a norm after the addition.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _INPUT = ":input"
 
 
 def stream_points(model: nn.Module, patterns: Mapping[str, str]) -> dict[Site, StreamPoint]:
-    """The points of the stream by their sites; without patterns of the user, those of known families.
+    """The points of the stream by their sites. Without patterns of the user, those of known families.
 
     Raises:
         LabError: a pattern cannot be read or matches no module, or two points would have one site.

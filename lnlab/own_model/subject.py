@@ -22,10 +22,10 @@ class Subject:
     """A module as it is measured.
 
     Attributes:
-        module: the user's own; only copies of it are touched.
+        module: the user's own. Only copies of it are touched.
         addresses: by the name of a parameter.
         points: of the stream, by site.
-        mask: from a batch to where the stream has tokens; None: everywhere.
+        mask: from a batch to where the stream has tokens. None means everywhere.
         structure: the module, or a copy on its parameters without the wrappers of single parts: it has their names.
         hooked: whether copies have the hooks on the forward passes of the module, as its results depend on them.
         remembered: whether norms over batches use their running statistics.
@@ -45,7 +45,7 @@ class Subject:
     def of(
         cls, module: nn.Module, sites: Mapping[str, str], stream: Mapping[str, str], mask: TokenMask | None
     ) -> "Subject":
-        """A module with its addresses by pattern, as ``lnlab.measure`` reads them; what wraps it is left out.
+        """A module with its addresses by pattern, as ``lnlab.measure`` reads them. Its wrappers are left out.
 
         Raises:
             LabError: a pattern is wrong, or a parameter and a point of the stream have one address.

@@ -40,7 +40,7 @@ KEYS = ("lnlab", "title", "question", "source", "differs", "related", "note", "a
 
 
 class TableSource(BaseModel):
-    """The key ``results``: files, and which of their columns say what; as of ``lnlab.read_table``, ``from_frame``."""
+    """The key ``results``: files and the meaning of their columns, as of ``lnlab.read_table`` and ``from_frame``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     kind: Literal["table"]
@@ -109,10 +109,10 @@ class TableSpec:
 
 
 def read_table_spec(path: Path) -> TableSpec:
-    """A spec with its table; files are named from the folder of the spec.
+    """A spec with its table. Paths of files are relative to the folder of the spec.
 
     Raises:
-        LabError: the spec, or what it says of its files, is wrong; or a file cannot be read.
+        LabError: the spec, or what it says of its files, is wrong, or a file cannot be read.
     """
     text = read_spec_text(path)
     document, problems = parse_leniently(text, path)

@@ -30,7 +30,7 @@ class OwnTask:
     """Batches in their order, each read once and then remembered, and their loss. Fulfils ``tasks.task.Task``.
 
     Args:
-        batches: any iterable; no more of it is read than a probe asks for, so that it may have no end.
+        batches: any iterable. No more of it is read than a probe asks for, so that it may have no end.
         loss: of a model and a batch. A mean is the mean over one item: then each batch weighs the same.
         ranks: the processes of which each has batches of its own.
     """

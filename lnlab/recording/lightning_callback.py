@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LightningCallback(Callback):
-    """Records what a Trainer does; the run is closed when training ends, as failed where it ends by an error."""
+    """Records what a Trainer does. The run is closed when training ends, as failed if it ends by an error."""
 
     def __init__(self, recorder: "Recorder") -> None:
         self._recorder = recorder

@@ -14,7 +14,7 @@ _SECONDS_AT_END = 60.0
 
 
 class LiveExport:
-    """Sends what is recorded to trackers; one that fails is reported once, and gets nothing more."""
+    """Sends what is recorded to trackers. One that fails is reported once, and gets nothing more."""
 
     def __init__(self, destinations: Sequence[Destination], head: LiveHead, report: Callable[[str], None]) -> None:
         self._destinations, self._head, self._report = destinations, head, report

@@ -1,8 +1,8 @@
 """``lnlab.Recorder``: one run of a training loop that is not lnlab's, recorded into a folder.
 
-Nothing is added to the loop's own passes but norms; probes on held-out batches read copies of the model. The loop's
-weights, gradients, buffers, modes and random numbers are as they would be without: a run with a recorder ends with the
-same weights, bit for bit.
+Only norms are added to the loop's own passes. Probes on held-out batches read copies of the model. The loop's weights,
+gradients, buffers, modes and random numbers are as they would be without a recorder: a recorded run ends with the same
+weights, bit for bit.
 """
 
 import json
@@ -74,19 +74,19 @@ class Recorder:
 
     Args:
         to: the folder. One that holds a run with the same settings and seed is continued.
-        settings: what this run is, by dotted path; what differs between runs that are opened together is an axis.
-        seed: the replicate; runs with equal settings and different seeds are replicates.
-        probes: words or choices as in ``lnlab.measure``; ``every`` in one replaces the common one. Probes of training
-            (update_size, displacement, adaptive_rate, update_histogram) need ``attach``. A sharded model (FSDP2) needs
-            ``build`` for any, and has none that read updates or the optimizer.
-        batches: held-out batches, the same in every run that is to be compared; remembered after the first reading.
+        settings: what this run is, by dotted path. Settings that differ between runs opened together are axes.
+        seed: the replicate. Runs with equal settings and different seeds are replicates.
+        probes: words or choices as in ``lnlab.measure``. ``every`` in a choice replaces the common one. Probes of
+            training (update_size, displacement, adaptive_rate, update_histogram) need ``attach``. A sharded model
+            (FSDP2) needs ``build`` for any probe. It takes no probe that reads updates or the optimizer.
+        batches: held-out batches, the same in every run that is to be compared. They are kept after the first reading.
         loss: ``(model, batch) -> (sum, count)`` or a mean.
-        every: updates between two measurements of a probe; step 0 is measured when ``rec`` is called before training.
+        every: updates between two measurements of a probe. Step 0 is measured if ``rec`` is called before training.
         hooks: what ``attach`` records of an update: ``gradients`` (norm of each parameter's gradient as the optimizer
-            used it: accumulated, unscaled, clipped), ``updates`` (relative size; one copy of the weights),
-            ``activations`` (root mean square of the stream, or of what modules with parameters return).
-        hooks_every: updates between two of these; 10 cost below 2 % of a small model's step.
-        steps: updates that are planned; a run with fewer is unfinished. None: it is finished when it is closed.
+            used it: accumulated, unscaled, clipped), ``updates`` (relative size, at the cost of one copy of the
+            weights), ``activations`` (root mean square of the stream, or of what modules with parameters return).
+        hooks_every: updates between two of these. At 10 they cost less than 2 % of a small model's step.
+        steps: updates that are planned. A run with fewer is unfinished. None: it is finished when it is closed.
         sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
         build: of a sharded model, which cannot be copied: makes the plain model, into which rank 0 takes the weights of
             all ranks where a probe is due. Every rank gives it, and calls the recorder.
@@ -95,8 +95,8 @@ class Recorder:
             ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
 
     Raises:
-        LabError: the folder holds a run with other settings; a setting has the name of a column; a probe is unknown
-            or needs lnlab's own models; probes are given and no loss or no batches; the package of a tracker is not
+        LabError: the folder holds a run with other settings, a setting has the name of a column, a probe is unknown or
+            needs lnlab's own models, probes are given without loss or batches, or the package of a tracker is not
             installed.
     """
 
@@ -241,8 +241,8 @@ class Recorder:
             step: updates made before: of a run that resumes, the step of its checkpoint. Later records are dropped.
 
         Raises:
-            LabError: the optimizer updates no parameter of this model; the folder has later records and ``step`` is 0;
-                a probe needs the weights at step 0, and they are not there.
+            LabError: the optimizer updates no parameter of this model, the folder has later records and ``step`` is 0,
+                or a probe needs the weights at step 0, and they are not there.
         """
         ranks = self._ranks_of(model)
         with on_ranks(ranks, "attach"):
@@ -312,7 +312,7 @@ class Recorder:
             self._last_recorded = step
 
     def _subject_of(self, model: Any) -> Subject:
-        """The module below what wraps it, with its addresses; the same as before if it is the same module."""
+        """The module inside its wrappers, with its addresses. The same module gives the same object."""
         module = unwrapped(model)
         if self._probes and _sharded(module):  # on every rank, as the others would wait for one that is refused alone
             what = "a sharded model cannot be copied, and probes read copies"
@@ -337,19 +337,18 @@ class Recorder:
     ) -> None:
         """Record the state after ``step`` updates: what is due of the probes, the loss and other numbers.
 
-        A loss that is not finite ends the run as *diverged*; nothing is raised in your loop.
+        A loss that is not finite ends the run as *diverged*. Nothing is raised in your loop.
 
         Args:
             model: the one that is trained.
-            step: updates made; None: as the hooks of ``attach`` count.
+            step: updates made. None: as the hooks of ``attach`` count.
             optimizer: of a run that is not attached, for probes of its state (adaptive_rate).
             loss: of the training batch of that update.
-            scalars: further numbers; ``val_`` and ``eval_`` mean the split validation.
+            scalars: further numbers. The prefixes ``val_`` and ``eval_`` mean the split validation.
 
         Raises:
-            LabError: ``step`` is not the number of updates, or goes back; the model is another one than the attached;
-                or what a probe finds wrong with the model,
-                the batches or the loss.
+            LabError: ``step`` is not the number of updates or goes back, the model is not the attached one, or a probe
+                finds something wrong with the model, the batches or the loss.
         """
         ranks = self._ranks_of(model)
         with on_ranks(ranks, "rec"):
@@ -424,7 +423,7 @@ class Recorder:
             self._measure(subject, step, due)
 
     def _gather(self, module: nn.Module) -> Subject | None:
-        """The plain model with the weights of all ranks, on rank 0; None on the others, which take part."""
+        """The plain model with the weights of all ranks, on rank 0. The other ranks take part and get None."""
         from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict  # late: slow
 
         began = time.perf_counter()
@@ -554,7 +553,7 @@ class Recorder:
 
     @property
     def count(self) -> int:
-        """Updates made, as the hooks of ``attach`` count them; -1 before."""
+        """Updates made, as the hooks of ``attach`` count them, or -1 before ``attach``."""
         return -1 if self._updates is None else self._updates.count
 
     @property
@@ -653,7 +652,7 @@ class Recorder:
         _log(text + (f" ({', '.join(parts)})" if parts else "") + remedy)
 
     def transformers(self) -> Any:
-        """A callback: ``trainer.add_callback(rec.transformers())``; needs accelerate, too, as the Trainer does.
+        """A callback: ``trainer.add_callback(rec.transformers())``. It needs accelerate, too, as the Trainer does.
 
         Raises:
             LabError: transformers is not installed.
@@ -661,7 +660,7 @@ class Recorder:
         return _callback("transformers")(self)
 
     def lightning(self) -> Any:
-        """A callback: ``Trainer(callbacks=[rec.lightning()])``; ``loss`` and ``sites`` are of the LightningModule.
+        """A callback: ``Trainer(callbacks=[rec.lightning()])``. ``loss`` and ``sites`` are of the LightningModule.
 
         Raises:
             LabError: lightning is not installed.
@@ -691,7 +690,7 @@ def _curve(quantity: str, split: str, value: float) -> Block:
 
 
 def _blocks(waiting: Sequence[Update]) -> Iterator[list[Block]]:
-    """Yield the rows of each update; all their numbers are read from the device at once."""
+    """Yield the rows of each update. All their numbers are read from the device at once."""
     tensors: list[Tensor] = []
     for update in waiting:
         tensors += [] if update.gradients is None else [update.gradients]

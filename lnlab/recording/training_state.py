@@ -12,7 +12,7 @@ from lnlab.probes.probe import State
 
 
 def renamed_to_copy(subject: Subject, copy: AddressedModel, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Rename tensors from a model's parameters to those of its copy; fused ones are split like the weights."""
+    """Rename tensors from a model's parameters to those of its copy. Fused ones are split like the weights."""
     names = {site: name for name, site, _ in copy.addressed_parameters()}
     return {names[site]: part for name, x in named.items() for site, part in _by_site(subject, name, x)}
 
@@ -24,7 +24,7 @@ def _by_site(subject: Subject, name: str, x: Tensor) -> list[tuple[Site, Tensor]
 
 
 class OptimizerOfCopy:
-    """The groups and the state of an optimizer, of the parameters of a copy; it can do no step.
+    """The groups and the state of an optimizer for the parameters of a copy. It cannot make a step.
 
     Attributes:
         param_groups: as an optimizer has them.
@@ -63,7 +63,7 @@ def with_training(
     last_update: Mapping[str, Tensor] | None,
     last_rate: float,
 ) -> Callable[[State], State]:
-    """A function that adds to the state of a copy what training has; the arguments are of the model itself."""
+    """A function that adds what training has to the state of a copy. The arguments are of the model itself."""
 
     def add(state: State) -> State:
         copy: Any = state.model

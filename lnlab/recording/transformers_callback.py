@@ -16,7 +16,7 @@ _SPEEDS = ("runtime", "samples_per_second", "steps_per_second", "model_preparati
 
 
 class TransformersCallback(TrainerCallback):
-    """Records what a Trainer does; the run is closed when training ends."""
+    """Records what a Trainer does. The run is closed when training ends."""
 
     def __init__(self, recorder: "Recorder") -> None:
         self._recorder = recorder

@@ -30,8 +30,9 @@ class Update:
     Attributes:
         step: updates made, this one included.
         rate: the learning rate of the first group of parameters.
-        gradients: norms by site of a parameter, or None; ``absent`` says which have no gradient.
-        change: norms by site of the change, and of what was changed; or None.
+        absent: by site of a parameter, whether it has no gradient.
+        gradients: norms by site of a parameter, or None.
+        change: norms by site of the change, and of what was changed, or None.
         activations: root mean squares by site of an activation.
     """
 
@@ -117,7 +118,7 @@ class UpdateHooks:
         self._handles = []
 
     def take_unread(self) -> list[Update]:
-        """Hand over, and forget, the updates whose numbers are still on the device; one read of all is one wait."""
+        """Hand over, and forget, the updates whose numbers are still on the device, to be read with one wait."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
@@ -171,7 +172,7 @@ class UpdateHooks:
         self.seconds += time.perf_counter() - began
 
     def _norms(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The norm of every part, (sites,); of a sharded model over all its ranks, by one reduction."""
+        """The norm of every part, (sites,). For a sharded model one reduction sums over all ranks."""
         parts: list[Tensor] = []
         for x, address in zip(tensors, self._addresses, strict=True):
             parts += address.split(x) if len(address.sites) > 1 else [x]

@@ -1,8 +1,8 @@
-"""What is known of a class of modules, by its name.
+"""Known addresses of a class of modules, by its name.
 
-A pattern is relative to the module of that class, also in a subclass and inside any other model; one that begins with
-``{layer}`` is of a block that stands in a list, and the number is the block's own. Addresses are written as in
-``lnlab.own_model.addresses`` and ``lnlab.own_model.stream``. Of the feed-forward, ``w1`` leads in, ``w2`` leads out,
+A pattern is relative to the module of that class, also in a subclass and inside any other model. A pattern that begins
+with ``{layer}`` is of a block in a list, and the number is the block's own. Addresses are written as in
+``lnlab.own_model.addresses`` and ``lnlab.own_model.stream``. In the feed-forward, ``w1`` leads in, ``w2`` leads out,
 and ``gate`` is what the output of ``w1`` is multiplied by.
 """
 
@@ -17,7 +17,7 @@ class Family:
     """A class of modules.
 
     Attributes:
-        origin: the module that defines the class, or a package above it; empty: any, as its code is copied.
+        origin: the module that defines the class, or a package above it. Empty for code that is copied: any module.
         sites: addresses of parameters by pattern.
         stream: points of the residual stream by pattern.
     """
@@ -27,7 +27,7 @@ class Family:
     stream: Mapping[str, str] = field(default_factory=dict)
 
     def describes(self, owner: type[nn.Module], module: nn.Module) -> bool:
-        """Whether the class of a module has the right origin; where any will do, all that has a site must be there."""
+        """Whether the class has the right origin. If any will do, the module must have every part that has a site."""
         if self.origin:
             return f"{owner.__module__}.".startswith(f"{self.origin}.")
         modules = {name for name, _ in module.named_modules()}
@@ -35,7 +35,7 @@ class Family:
 
 
 def block(stack: str, modules: Mapping[str, str]) -> dict[str, str]:
-    """The patterns of a block in a list; without a path, that of the block itself."""
+    """The patterns of a block in a list. An empty path is the block itself."""
     return {f"{{layer}}.{path}".rstrip("."): f"{stack}.{address}" for path, address in modules.items()}
 
 

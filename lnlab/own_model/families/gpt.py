@@ -1,4 +1,4 @@
-"""GPT-2 of ``transformers``; nanoGPT, and what is written like it."""
+"""GPT-2 of ``transformers``, nanoGPT, and models written like it."""
 
 from collections.abc import Mapping
 
