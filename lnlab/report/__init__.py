@@ -3,8 +3,8 @@
     write_report:  facts, results, verdicts -> data/   (folder: only the rows that the sections use)
     render:        data/ -> parts (compose) -> figures (page) -> index.html, notebook.ipynb, figures/, tables/
 
-A section is a frozen value made of frames; page, notebook and files all render that one value, and ``render`` reads
-nothing but ``data/``. A section that breaks becomes a reason on the page and in what ``write_report`` returns.
+A section is a frozen value made of frames. Page, notebook and files all render that value, and ``render`` reads only
+``data/``. When a section fails, the page and the return value of ``write_report`` give the reason.
 """
 
 import sys
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class _CallablePackage(ModuleType):
-    """``lnlab.report`` is this package, and ``lnlab.report(spec)`` the command: Python has one name for both."""
+    """Make ``lnlab.report(spec)`` callable, although ``lnlab.report`` is also this package."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module("lnlab.app.api").report(*arguments, **options)

@@ -1,7 +1,7 @@
-"""A table of C and N, and small drawings of the losses behind each cell: for one page only.
+"""Table of C (converged) and N (not converged), with a small drawing of the losses behind each cell.
 
-A page has hundreds of these curves, so that they are drawn here, on whole points, and not by Vega. Which drawing is
-seen follows from the address of the page alone: a cell is a link, and no script is needed.
+A page has hundreds of these curves. They are drawn here, in integer coordinates, and not by Vega. A cell is a link to
+its drawing, so that no script is needed.
 """
 
 import math
@@ -9,20 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _WIDTH, HEIGHT, _LEFT, _BELOW, _ABOVE = 320, 150, 34, 18, 8
-"""Of a drawing, and of what is left of, below and above its lines."""
+"""Size of a drawing, and its margins left of, below and above the lines."""
 _HIGHEST = 2.0
-"""Times the largest first loss: no line goes higher than that."""
+"""The axis ends at most at this multiple of the largest first loss, unless the entropy lies higher."""
 _Points = Sequence[tuple[int, float]]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A loss of one run.
+    """The loss curve of one run on one split.
 
     Attributes:
         points: (updates, nats), finite.
-        split: that it is of.
-        converged: whether the run has.
+        split: name of the split.
+        converged: whether the run converged.
     """
 
     points: _Points
@@ -32,13 +32,13 @@ class Trace:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """Lines in points of the drawing, ready for a page.
+    """Lines in the coordinates of the drawing.
 
     Attributes:
-        paths: what a line is called by a style sheet, and where it goes.
-        level: how high the entropy of the labels lies, or None.
-        top: what the highest point means, as text.
-        last: what the rightmost means, as text.
+        paths: CSS classes and SVG path of each line.
+        level: y of the entropy of the labels, or None.
+        top: label of the upper end of the y-axis.
+        last: label of the right end of the x-axis.
     """
 
     paths: tuple[tuple[str, str], ...]
@@ -49,7 +49,7 @@ class _Drawing:
 
 @dataclass(frozen=True)
 class CellDetails:
-    """The losses and judgements of a cell: ``says`` in sentences, ``title`` which cell it is."""
+    """Losses and judgements of a cell. ``title`` names the cell, and ``says`` holds the sentences about it."""
 
     stem: str
     title: str
@@ -59,9 +59,10 @@ class CellDetails:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: the printed letter or nothing, ours, of how many seeds, whether they agree, a sentence, and a link.
+    """A cell: the printed letter (may be empty), our letter, and how many seeds converged.
 
-    ``shade`` is the share of seeds that converged, from 0 to 4 in quarters; None where nothing was run.
+    ``mark`` says whether both letters agree, ``says`` is the cell in one sentence, and ``target`` the id of its
+    drawing. ``shade`` is the share of seeds that converged, in quarters from 0 to 4. None means that nothing was run.
     """
 
     printed: str
@@ -76,7 +77,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """One table; each row is headed by its rate."""
+    """One table whose rows are headed by their learning rates."""
 
     name: str
     headings: tuple[str, ...]
@@ -85,9 +86,9 @@ class MatrixTable:
 
 @dataclass(frozen=True)
 class Matrix:
-    """All tables, what is below them in sentences, and the details of their cells.
+    """All tables, the sentences below them, and the details of their cells.
 
-    ``compared`` is whether a source prints letters beside ours.
+    ``compared`` says whether a source prints letters beside ours.
     """
 
     blocks: tuple[MatrixTable, ...]
@@ -97,7 +98,7 @@ class Matrix:
 
 
 def draw_traces(traces: Iterable[Trace], entropy: float | None) -> _Drawing:
-    """The losses behind a cell, on one scale from 0; what lies above it goes along its upper edge."""
+    """Draw the losses behind a cell on one scale from 0. Values above the scale run along its upper edge."""
     drawable = [trace for trace in traces if trace.points]
     starts = [trace.points[0][1] for trace in drawable] or [1.0]
     highest = max((y for trace in drawable for _, y in trace.points), default=1.0)

@@ -1,4 +1,4 @@
-"""The sections of a report, built; one that breaks becomes a reason and takes nothing else down."""
+"""Build the sections of a report. A section that fails becomes a reason, and the others are still built."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ class ReportPart:
     """One section of the page: what the spec asked for, and what came of it.
 
     Attributes:
-        number: from 1, among the sections of the page; of one that the page leaves out, among those of the spec.
+        number: from 1, among the sections of the page. A section that the page leaves out has its number in the spec.
         title: what the spec calls it.
         claims: ids of the claims that stand beside it.
         section: its content, or None.
         error: why there is no section, or nothing.
-        heading: the result in the author's words; nothing: the finding of the section stands there.
+        heading: the result in the author's words. If empty, the finding of the section stands there.
     """
 
     number: int
@@ -74,7 +74,7 @@ def build_all_parts(
         facts: with the sections.
         results: that they draw.
         verdicts: of all claims.
-        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+        root: path from the page to the folder of all reports. None means that the page links to no other page.
     """
     # single claims may be judged on further seeds, which no figure shows
     own_results = results_of_seeds(results, facts.seeds)

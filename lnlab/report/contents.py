@@ -1,7 +1,7 @@
-"""The one door to the files of a report: regular files of bounded size, below its folder, over no link.
+"""Read the files of a report: only regular files of bounded size below its folder, reached over no link.
 
-A folder may come from anybody. A pipe in it does not block, a link leads nowhere, a file of holes is not read, and no
-name is a pattern.
+A folder may come from anybody. A pipe in it does not block, links are not followed, sparse files that are too large are
+not read, and no name is a pattern.
 """
 
 import errno
@@ -16,11 +16,11 @@ from lnlab.errors import ReportError
 from lnlab.issues import Issue
 
 LARGEST_REPORT_FILE = 512 * 1024 * 1024
-"""Bytes of a file of a report."""
+"""The most bytes of a file of a report."""
 LARGEST_FACTS = 64 * 1024 * 1024
-"""Bytes of ``experiment.json``."""
+"""The most bytes of ``experiment.json``."""
 MOST_FILES = 100_000
-"""Files of a report."""
+"""The most files of a report."""
 EXPERIMENT_FILE = "data/experiment.json"
 # 0 where a system has none of these: there each step is looked at by its path (_open_by_path)
 _DIRECTORY, _NO_FOLLOW, _NO_WAIT, _BINARY = (
@@ -47,10 +47,10 @@ def is_report(folder: Path) -> bool:
 
 
 def read_file(folder: Path, name: str, largest: int = LARGEST_REPORT_FILE) -> bytes | None:
-    """A file of a report; None where there is none.
+    """Return the content of a file of a report, or None if there is no such file.
 
     Args:
-        folder: of the report; the path to it may lead over links.
+        folder: of the report. The path to it may lead over links.
         name: below the folder, with forward slashes.
         largest: bytes.
 
@@ -156,7 +156,7 @@ def _entries(folder: Path, below: str) -> Iterator[tuple[str, int]]:
 
 
 def reports_below(root: Path) -> Iterator[Path]:
-    """The folders of reports below a folder, by name; hidden folders and links are left out."""
+    """Yield the folders of reports below a folder, sorted by name. Hidden folders and links are skipped."""
     try:
         folders = sorted(
             entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."

@@ -33,13 +33,13 @@ from lnlab.specfile.columns import CURVES_OF_TRAINING
 from lnlab.tables import Results
 
 MOST_SECTIONS = 12
-"""A page that nobody has arranged shows no more: a reader of more should say which."""
+"""The most sections of a page whose author wrote none."""
 _FEWEST_LAYERS = 2
 _FEWEST_SIZES = 3
 _FEWEST_RATES = 3
 _FINAL = "final_"
 _PLACE = ("stack", "sublayer", "tensor", "index", "split")
-"""What of the selection of a claim says where, and not which runs."""
+"""Keys of a claim's selection that say where, and not which runs."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ def with_default_sections(
 
 
 def _candidates(results: Results, claims: Sequence[Claim], *, asks_probes: bool) -> list[_Candidate]:
-    """Every section once, in the order in which it is first asked for; those of one figure share their claims."""
+    """Every section once, in the order in which it is first asked for. Claims that ask for one section share it."""
     candidates: dict[str, _Candidate] = {}
     for claim in claims:
         for section in _sections_of_claim(results, claim):
@@ -139,7 +139,7 @@ def _curves(results: Results, quantity: str, split: Json) -> Iterator[dict[str, 
 
 
 def _first_quantities(results: Results, table: str) -> list[str]:
-    """Of each measurement its first quantity, which is the one that its probe is named for."""
+    """The first quantity of each measurement, which is the one that its probe is named for."""
     if table not in results.tables:
         return []
     firsts = results.tables[table].group_by("measurement", maintain_order=True).agg(pl.col("quantity").first())
@@ -147,7 +147,7 @@ def _first_quantities(results: Results, table: str) -> list[str]:
 
 
 def _densities(results: Results) -> Iterator[dict[str, Json]]:
-    """The spectrum of each matrix at each of its steps; of many steps at the first and the last."""
+    """The spectrum of each matrix, at the first and at the last of its steps."""
     if "spectra" not in results.tables:
         return
     spectra = results.tables["spectra"]
@@ -176,7 +176,7 @@ def _places(results: Results, quantity: str) -> Iterator[dict[str, Json]]:
 
 
 def _at_steps(rows: pl.DataFrame, section: dict[str, Json], where: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
-    """The section at the step of the rows; where there are several, at the first and at the last of them."""
+    """The section at the first and at the last step of the rows, or once if they have one step."""
     steps = sorted(rows["step"].unique())
     quantity = section.get("quantity") or "spectrum"
     for step in dict.fromkeys((steps[0], steps[-1])) if steps else ():

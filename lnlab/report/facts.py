@@ -16,7 +16,7 @@ COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
 _OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "looks": {}, "origin": ""}
-"""Fields that are written only where they say anything, and what they are where they are absent."""
+"""Fields that are written only if they are not empty, and what they are if absent."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class ReportFacts:
     """Plain values only, so that they survive a JSON file unchanged.
 
     Attributes:
-        name: the spec's file stem; the name of the folder of the report.
+        name: the spec's file stem, which also names the folder of the report.
         title: of the experiment.
         question: what it asks, or nothing.
         source: ``cite`` and ``figure`` of the paper, or nothing.
         differs: sentences that say where this departs from the paper.
         related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
-        path: the spec as the command line names it, with forward slashes; empty: it was measured from Python.
+        path: the spec as the command line names it, with forward slashes. Empty if measured from Python.
         digest: of the plan: spec, profile, overrides, code, plugins, corpora.
         profile: the profile, or None for the default.
         overrides: what ``-s`` gave, left to right.
@@ -47,11 +47,10 @@ class ReportFacts:
         formulas: by placement, the first line of its documentation, where a section draws them.
         transfers: what its runs take over from runs of other specs, in sentences.
         left_out: how many rows of a table of the author's are used, and why the others are not, in sentences.
-        seeds: of the experiment, where single claims are judged on others; else nothing.
+        seeds: of the experiment. Empty unless single claims are judged on other seeds.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
-        kept: which rows the tables beside it hold, see ``kept_rows``; nothing before they are written.
-        origin: the spec as seen from the folder of the report, where ``path`` does not lead there from one that holds
-            it; else nothing.
+        kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
+        origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
     """
 
     name: str
@@ -84,7 +83,7 @@ class ReportFacts:
 
     @property
     def has_source(self) -> bool:
-        """Whether the page, or one of its claims, names a source; else every sentence on it is its author's."""
+        """Whether the page or one of its claims names a source. If not, every sentence on it is its author's."""
         return bool(self.source or self.sources)
 
     @property
@@ -122,7 +121,8 @@ def facts_from_json(data: Mapping[str, Json], where: str) -> ReportFacts:
     """The facts again, also those of an older format.
 
     Raises:
-        ReportError: ``data`` are of a later format, lack a field or have one too many; ``where`` names the file.
+        ReportError: ``data`` are of a later format, lack a field or have one too many. ``where`` names the file in the
+            message.
     """
     try:
         migrated = {**_OPTIONAL, **data}

@@ -100,7 +100,7 @@ def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_short_keys(results: Results) -> Results:
-    """The results as a report names them: of each key the first digits, which tell apart what accidents make.
+    """The results with each key shortened to its first ``KEY_DIGITS`` digits, which still tell keys apart.
 
     Keys of variants stay whole: the criterion of a look holds them, and there are few.
     """
@@ -116,7 +116,7 @@ def with_short_keys(results: Results) -> Results:
 def data_files(
     facts: ReportFacts, results: Results, verdicts: Sequence[Verdict], before: Path | None = None
 ) -> dict[str, bytes]:
-    """All of this as the files ``data/*``; a table that lies in the folder ``before`` with equal content stays."""
+    """The files ``data/*``. A file in the folder ``before`` stays if its table is equal and it is no larger."""
     results = with_short_keys(results)
     tables = {"runs": results.runs, "axes": results.axes, "verdicts": verdict_frame(verdicts)}
     optional = {**results.tables, EVIDENCE_TABLE: results.evidence}
@@ -134,7 +134,7 @@ def data_files(
 
 
 def save_folder(out: Path, facts: ReportFacts, results: Results, verdicts: Sequence[Verdict]) -> list[Path]:
-    """Write ``data_files`` alone; pages that lie beside them stay as they are.
+    """Write ``data_files`` alone. Pages beside them stay as they are.
 
     Raises:
         ReportError: the folder cannot be written.
@@ -160,7 +160,7 @@ def parse_report(read: Callable[[str], bytes | None], out: Path) -> tuple[Report
     """Everything a report is made of, from its files.
 
     Args:
-        read: a file by its path below the folder; None where there is none.
+        read: returns a file by its path below the folder, or None if there is none.
         out: the folder, for messages.
 
     Raises:
@@ -235,10 +235,10 @@ def is_replaced(name: str) -> bool:
 
 
 def write_files(out: Path, files: Mapping[str, bytes], folders: Sequence[str]) -> list[Path]:
-    """Put these files into a folder, all at once or none; of ``folders``, drop what a report wrote there before.
+    """Put these files into a folder, all at once or none. Drop what an earlier report wrote into ``folders``.
 
     Raises:
-        ReportError: the folder cannot be written, or leads elsewhere by a link; it is as it was.
+        ReportError: the folder cannot be written, or leads elsewhere by a link. It is left unchanged.
     """
     # nothing that a report consists of may be a link or a device, so that it is written into its folder
     tops = {name.partition("/")[0] for name in files} | set(folders)

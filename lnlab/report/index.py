@@ -35,7 +35,7 @@ _COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
 """The last words of axes whose values are ways to build or train a Transformer."""
 _UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
 _ORDER = ("contradicted", "ill-posed", "smaller", "supported", "undecided", "not testable here")
-"""Of the verdicts of a card: what a reader must not miss comes first."""
+"""Order of the verdicts of a card: what a reader must not miss comes first."""
 _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
@@ -71,7 +71,7 @@ class Card:
     Attributes:
         name: of the folder of the question.
         folder: of the report, below that of the index, with forward slashes.
-        page: its address from the index; nothing where the report has tables only.
+        page: its address from the index. Empty if the report has tables only.
         spec: as the command line names it.
         title: of the experiment.
         question: what it asks.
@@ -83,7 +83,7 @@ class Card:
         paper: the citation in pieces, each with its address or None.
         methods: what is compared, in words.
         topics: the kind of task and the quantities that claims are about, in words.
-        related: what other experiments add, by the name of their folder; one may have no card.
+        related: what other experiments add, by the name of their folder. Such an experiment may have no card.
         error: why the report cannot be read.
     """
 
@@ -135,7 +135,7 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    """The folders below a folder by name; a hidden one is no report, as one that is just being written."""
+    """The folders below a folder by name. Hidden ones are left out, such as a report that is being written."""
     return sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
@@ -189,12 +189,12 @@ def _address(path: Path) -> str:
 
 
 def _sorted_words(words: Iterable[str]) -> list[str]:
-    """Verdicts, contradicted first; a word that this version does not know comes last."""
+    """Verdicts, contradicted first. Words that this version does not know come last."""
     return sorted(words, key=lambda word: (_ORDER.index(word) if word in _ORDER else len(_ORDER), word))
 
 
 def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
-    """The first drawing that lies beside the page; none where the report has tables only."""
+    """The first drawing beside the page, or None if the report has tables only."""
     # by number, as figure-10 would come before figure-2 by name
     numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
     for path in (folder / "figures" / f"figure-{number}.svg" for number in numbers):

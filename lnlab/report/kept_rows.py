@@ -23,9 +23,9 @@ from lnlab.specfile.step_levels import step_level
 from lnlab.tables import Results
 
 WHOLE_TABLES = ("spectra",)
-"""Tables that a section reads without naming a quantity, and that are small; of texts it keeps those that it shows."""
+"""Small tables that a section reads without naming a quantity. Of texts it keeps those that it shows."""
 LONG_CURVE = 50
-"""Points of a curve, above which a report keeps those that are drawn where no claim reads it."""
+"""Of a curve with more points that no claim reads, a report keeps those that are drawn."""
 _ROW = "_row"
 
 
@@ -37,7 +37,7 @@ def claim_selections(claim: Claim) -> list[Conditions]:
 
 
 def quantities_of_claim(claim: Claim) -> set[str]:
-    """The quantities that a claim is about; in place of an expression those that it names."""
+    """The quantities that a claim is about. An expression counts as the quantities that it names."""
     selections = list(claim_selections(claim))
     names = [name for selection in selections for name in value_list(selection.get("quantity"))]
     levels = [level.quantity for selection in selections if (level := step_level(selection.get("step")))]
@@ -47,7 +47,7 @@ def quantities_of_claim(claim: Claim) -> set[str]:
 def quantities_of_section(section: Mapping[str, Json], others: Collection[str] = ()) -> set[str]:
     """The quantities that a section names, those that its defaults name or its kind implies included.
 
-    In place of an expression stand those that it names.
+    An expression counts as the quantities that it names.
 
     Args:
         section: resolved.

@@ -25,7 +25,7 @@ def loss_item(results: Results) -> str:
 
 @contextmanager
 def mean_over(item: str) -> Iterator[None]:
-    """Inside, units are those of losses that are means over this item; outside, over tokens."""
+    """Inside, units are those of losses that are means over this item. Outside, they are means over tokens."""
     previous = _item.set(item)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The registries of the frame wing: claims, sections, derived quantities, rules; with every entry imported."""
+"""Registries of claims, sections, derived quantities, rules and convergence rules, with every entry imported."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -14,7 +14,7 @@ FILE_DIGITS = 9
 
 
 def rounded(value: float) -> float:
-    """The float nearest to the decimal of ``FILE_DIGITS`` digits; infinities and NaN stay.
+    """The float nearest to the decimal of ``FILE_DIGITS`` digits. Infinities and NaN stay.
 
     >>> rounded(0.1 + 0.2), rounded(-12345678901.0), rounded(1e-300 / 3)
     (0.3, -12345678900.0, 3.33333333e-301)

@@ -2,8 +2,8 @@
 
 ``path`` of a report is the spec as the command line named it. Where that does not lead to the file from a folder that
 holds the report, ``origin`` does, from the folder of the report. A spec that was edited is the same question, and so is
-a copy with the same text; one that is gone, or was written in Python, is told by its name and title. A report that was
-measured from Python has no spec, and replaces its like.
+a copy with the same text. A spec that is gone, or was written in Python, is recognised by its name and title. A report
+that was measured from Python has no spec, and replaces only another such report.
 """
 
 import os
@@ -49,9 +49,9 @@ def with_origin(folder: Path, facts: ReportFacts, spec: Path | None) -> ReportFa
 
 
 def refuse_other_question(folder: Path, facts: ReportFacts, spec: Path | None) -> None:
-    """See to it that a report replaces none of another question.
+    """Refuse to replace the report of another question.
 
-    One that cannot be read is nobody's: the remedy for it is to write it again.
+    A report that cannot be read may be replaced, as the remedy for it is to write it again.
 
     Args:
         folder: where the report will be written.

@@ -1,7 +1,7 @@
 """Sublayers of a Transformer side by side, each as boxes and arrows from the stream below to the stream above.
 
-The way through the sublayer goes straight up. What goes past it leaves the line below, passes on the right and enters
-from the side; what comes from below the layer passes on the left.
+The path through the sublayer goes straight up. A path past it leaves the line below, passes on the right and enters
+from the side. The stream from below the layer passes on the left.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from lnlab.report.data.dataflow import Dataflow, FlowNode, main_path
 from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
 _WIDTH, _ROW, _COLUMNS = 150, 46, 5
-"""Points across a panel, and from one operation to the next; panels beside each other, at most."""
+"""Width of a panel and distance between operations in points, and the most panels in a row."""
 _HEADS = (
     ("head", "triangle-up", 0),
     ("head from the right", "triangle-left", 15),
@@ -26,8 +26,7 @@ _HEADS = (
 LINE_BREAK = "|"
 """Between two lines of a note."""
 _PAST, _RADIUS, _DROP = 0.78, 0.27, 0.12
-"""Where a way past the sublayer goes up, from the middle; half a circle's height, and how far an input's name is below
-its line, in rows."""
+"""x of a path past the sublayer, half the height of a circle, and how far the name of an input lies below its line."""
 _BOXES = {
     "sublayer": ("#fdebd3", 0.3),
     "norm": ("#d9ecdf", 0.3),
@@ -36,8 +35,8 @@ _BOXES = {
 }
 """Fill of the box of each operation, and half its height, in rows."""
 _HALF_WIDTH, _HALF_LETTER, _MARGIN = 0.5, 0.05, 0.08
-"""Of the box of a sublayer or norm; of the others, of each letter and beside the word: in halves of the narrowest panel
-that a page draws, so that no word is wider than its box."""
+"""Half the width of the box of a sublayer or norm, half the width of a letter in the other boxes, and their margin. The
+unit is half the narrowest panel that a page draws, so that no word is wider than its box."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def _only(base: Any, mark: str) -> Any:
 
 
 def _marks(panel: ArchitecturePanel) -> Iterator[dict[str, Any]]:
-    """Lines first, so that boxes cover their ends."""
+    """Yield lines first, so that boxes cover their ends."""
     path = main_path(panel.flow)
     places = _places(panel.flow, path)
     for reader in path:

@@ -28,8 +28,8 @@ _LEAST = 1e-300  # below it numbers lose their digits
 class Axis:
     """One positional axis: its title with unit, what it spans, and where it is ticked.
 
-    ``epoch`` is how many of its units are an epoch, 0 where that is not known: epochs stand below the ticks then. An
-    axis that is ``linear_within`` so much of 0 is logarithmic beyond it, on either side.
+    ``epoch`` is the number of its units in an epoch, or 0 if unknown. If it is known, epochs stand below the ticks. An
+    axis that is ``linear_within`` a distance of 0 is logarithmic beyond it on both sides.
     """
 
     title: str
@@ -51,9 +51,9 @@ class Axis:
 
     @property
     def axis(self) -> dict[str, Any]:
-        """The axis in Vega-Lite; labels are made from the ticks, as Vega rounds to a step of its own.
+        """The axis in Vega-Lite. Its labels are made from the ticks, as Vega rounds to a step of its own.
 
-        A format of so many decimals says the same in a tenth of the bytes, where the words are such numbers.
+        Where the labels are plain decimals, a format string gives the same labels in a tenth of the bytes.
         """
         words = tick_words(self.ticks, log=self.log)
         if self.linear_within:

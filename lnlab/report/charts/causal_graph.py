@@ -15,14 +15,13 @@ from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, TEXT_COLOUR
 
 _HALF_WIDTH, _HALF_HEIGHT = 0.44, 0.24
-"""Of a box, in columns and rows."""
+"""Half the size of a box, in columns and rows."""
 _PORT = 0.16
 """Columns between the middle of a box and an arrow that comes from, or goes to, another column."""
 _ROW, _WIDTH = 104, 780
 """Points from one row to the next, and across the drawing on paper."""
 _LINE_LETTERS, _LINE, _LINE_BREAK = 16, 15, "|"
-"""Letters in a line of a box, so that three boxes fit beside each other on a telephone; points from one line to the
-next; and the sign between two lines."""
+"""Letters in a line of a box (three boxes fit side by side on a phone), points between lines, and the line break."""
 _NUMBER, _SYMBOL = 19, 15
 """Points that the number of an edge and a symbol take."""
 Outcome = Literal["both hold", "they disagree", "both fail", "open"]
@@ -67,7 +66,7 @@ class GraphEdge:
 
 
 def causal_graph_chart(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> dict[str, Json]:
-    """Boxes and arrows; a click on a verdict, or on an arrow, leads to the address behind it."""
+    """Draw boxes and arrows. A verdict links to its address, and the number of an arrow to that of its intervention."""
     columns, rows = (max(getattr(node, name) for node in nodes) for name in ("column", "row"))
     x = alt.Scale(domain=[-0.5, columns + 0.5], nice=False, zero=False)
     y = alt.Scale(domain=[rows + 0.5, -0.5], nice=False, zero=False)
@@ -149,7 +148,7 @@ def _side(edge: GraphEdge) -> int:
 
 
 def _labels(edges: Sequence[GraphEdge], x: "alt.Scale", y: "alt.Scale") -> Iterator[Any]:
-    """Beside the end of each arrow its number and its two verdicts, on the side on which no other arrow ends."""
+    """Place the number and the verdicts of an arrow beside its end, on the side where no other arrow ends."""
     on_the_left = set()
     for edge in edges:  # an arrow from the left, unless another one ends there
         others = [_side(other) for other in edges if other.effect == edge.effect and other is not edge]

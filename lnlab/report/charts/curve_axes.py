@@ -22,7 +22,7 @@ X_TITLES: Mapping[CurveAxis, str] = {"step": "training step t", "epoch": "epochs
 
 
 def curve_x_axis(curves: TrainingCurves, x: CurveAxis, *, inset: bool) -> Axis:
-    """From the first place to the last, learning rates included where they are drawn, with little room."""
+    """The x-axis from the first place to the last, including drawn learning rates, with a small margin."""
     values = [*curves.points["x"], *curves.diverged["x"], *curves.survivors["x"], *(curves.rates["x"] if inset else ())]
     span = (max(values) - min(values)) or 1.0
     domain = (min(values) - 0.015 * span, max(values) + 0.02 * span)
@@ -35,8 +35,8 @@ def curve_y_axis(
 ) -> Axis:
     """An axis over the lines, most of their bands, and where runs that diverged began.
 
-    That of a loss ends a tenth above the entropy of the words, or above the highest end of a line: first values, which
-    only say how a model is initialized, would crush everything else.
+    The axis of a loss ends a tenth above the entropy of the words or above the highest end of a line. First values only
+    reflect the initialization and would flatten everything else.
 
     Raises:
         ReportError: its ends are in the wrong order, or not positive on a logarithmic one.
@@ -70,7 +70,7 @@ def curve_y_axis(
 def curve_overlays(
     curves: TrainingCurves, x: Axis, y: Axis, levels: Mapping[str, float], *, inset: bool
 ) -> training_curves.Overlays:
-    """What the axis cuts off, marked; runs that diverged, no further than it goes; levels; and the learning rates."""
+    """The overlays: marks where the axis cuts lines, diverged runs, levels, batches, and rates for an ``inset``."""
     low, high = y.domain
     last_points = curves.diverged.sort("x", maintain_order=True).group_by("run", "series", maintain_order=True).last()
     last_points = last_points.with_columns(

@@ -1,6 +1,6 @@
 """The shape of a heat map: rows below each other, columns beside each other, one panel a variant, one colour scale.
 
-The scale is even to the eye, so that equal differences look equal, and dark is much.
+The scale is perceptually uniform, so that equal differences look equal. Darker means larger.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class HeatmapAxis:
 def heatmap_chart(
     panels: Sequence[str], columns: HeatmapAxis, rows: HeatmapAxis, title: str, top: float
 ) -> dict[str, Json]:
-    """Squares coloured by ``estimate``, column ``x`` and row ``line``, from 0 to ``top``; rows count downwards.
+    """Squares at column ``x`` and row ``line``, coloured by ``estimate`` from 0 to ``top``. Rows count downwards.
 
     ``points`` holds ``panel series line x estimate low high n``.
     """

@@ -1,6 +1,7 @@
-"""The shape of histograms over steps: steps to the right, magnitudes upwards in powers of ten, dark is much.
+"""Chart of histograms over steps: steps to the right, magnitudes upwards in powers of ten, darker for larger shares.
 
-A panel a variant on one scale of colours; the median of each step is a dot with a line through it.
+Each variant has a panel, and all panels share one colour scale. A dot marks the median of each step, and a line joins
+the dots.
 """
 
 import json

@@ -31,7 +31,7 @@ _WIDE_ENTRY, _LETTER, _WIDTH = 60, 6.6, 780
 
 
 def series_legend(style: SeriesStyle) -> dict[str, Any] | None:
-    """The legend of colour and shape together; nothing where there is one series."""
+    """The legend of colour and shape together, or None for a single series."""
     if len(style.series) < 2:
         return None
     widest = _WIDE_ENTRY + _LETTER * max(map(len, style.series))
@@ -59,7 +59,7 @@ def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True)
 
     Args:
         style: of the series.
-        dashes: whether dashes tell the series apart; else the line is solid.
+        dashes: whether dashes tell the series apart. If not, the line is solid.
         marks: whether marks do.
     """
     paths = [

@@ -1,4 +1,4 @@
-"""The shapes of drawings: names and axes in, Vega-Lite out. What is drawn is read from named data sets."""
+"""Charts in Vega-Lite, made from names and axes. What is drawn is read from named data sets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR,
 
 _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
-"""Of spectra, two beside each other."""
+"""Size and gap of the panels of spectra, two beside each other."""
 _PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
 Rows = Sequence[Mapping[str, Json]]
 
@@ -31,7 +31,7 @@ def lines_chart(
     fits: Rows = (),
     fitted: Sequence[str] = (),
 ) -> dict[str, Json]:
-    """Numbers over a numeric axis, a line or a row of marks a series, with the interval of each.
+    """Numbers over a numeric axis with their intervals, as a line or a row of marks for each series.
 
     ``points`` holds ``panel series line x estimate low high n``.
 
@@ -185,7 +185,7 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
 
 
 def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
-    """Of a named data set; None: of the share of it that a panel has."""
+    """Start a chart of a named data set. None means the share of the rows that a panel has."""
     named = alt.Undefined if data is None else alt.NamedData(data)
     return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style))
 

@@ -9,7 +9,7 @@ from lnlab.report.charts.altair_late import alt
 from lnlab.report.words.control_characters import without_control_characters
 
 _MOST_LETTERED = 12
-"""Panels up to which a text may refer to one by its letter; of more the names are sought."""
+"""Up to so many panels have letters by which a text may refer to them."""
 
 
 def side_by_side(
@@ -21,8 +21,8 @@ def side_by_side(
         panel: of one place.
         panels: the values, in order.
         columns: panels beside each other, at most.
-        spacing: between panels, in pixels; None: as Vega-Lite has it.
-        padding: below their names, in pixels; None: as Vega-Lite has it.
+        spacing: between panels, in pixels. None means the default of Vega-Lite.
+        padding: below their names, in pixels. None means the default of Vega-Lite.
     """
     shown = min(columns, len(panels))
     header = alt.Header(labelAnchor="start", labelPadding=alt.Undefined if padding is None else padding)

@@ -25,9 +25,9 @@ _ID = re.compile(r'\bid="([^"]*)"')
 
 
 def to_svg(spec: Mapping[str, Json]) -> str:
-    """The drawing as SVG, on a transparent ground; its ids are numbered from 1 (the converter counts on).
+    """The drawing as SVG on a transparent background. Its ids are renumbered from 1, as the converter counts on.
 
-    ``lean_svg`` says what is left out of it, ``stand_ins`` why no font of the machine has a say in its layout.
+    ``lean_svg`` says what is left out, and ``stand_ins`` why the layout hardly depends on the fonts of the machine.
 
     Raises:
         ReportError: the drawing is not valid Vega-Lite.

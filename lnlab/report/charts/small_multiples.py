@@ -1,4 +1,4 @@
-"""Many small panels on one scale, wrapped to the page: names and axes in, Vega-Lite out."""
+"""Many small panels on one scale, wrapped to the page."""
 
 import json
 import math
@@ -22,7 +22,7 @@ _X_DOMAIN = (-0.03, 1.16)
 def small_multiples_chart(
     panels: Sequence[str], lines: Sequence[str], y: Axis, notes: Mapping[str, str], at_head: Collection[str] = ()
 ) -> dict[str, Json]:
-    """A panel each with all its lines from the first place to the last, the first and the last line named at the end.
+    """A panel for each name, with all its lines. The first and the last line are named at their right ends.
 
     ``points`` holds ``panel series line x estimate low high n``, x from 0 to 1. ``notes`` stand at the foot
     of their panels, or at the head.

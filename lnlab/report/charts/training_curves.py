@@ -1,6 +1,7 @@
 """The shape of curves over training: lines with bands, runs that diverged, a rule, and a strip of learning rates below.
 
-Colour and the mark at a line's end tell the series apart, dashes the splits; where there is one split, the series.
+Colour and the mark at a line's end tell the series apart. Dashes tell the splits apart, or the series if there is one
+split.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +19,9 @@ _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
 CROSS_PATH = "M-1,-1L1,1M-1,1L1,-1"
 MAX_HOVER_POINTS = 600
-"""Points of which each may have a mark that is not seen and tells its numbers."""
+"""Up to so many points, each has an invisible mark that shows its numbers under the pointer."""
 _MAX_BANDS = 12
-"""Lines, if there are more of which none has a band."""
+"""With more lines than this, none has a band."""
 _ARROW_UP = "M0,-1L0.6,-0.2L0.15,-0.2L0.15,1L-0.15,1L-0.15,-0.2L-0.6,-0.2Z"
 _ARROW_DOWN = "M0,1L0.6,0.2L0.15,0.2L0.15,-1L-0.15,-1L-0.15,0.2L-0.6,0.2Z"
 _Rows = Sequence[Mapping[str, Json]]
@@ -37,7 +38,7 @@ class Overlays:
         rules: ``y label left above``: levels to compare with, and on which side of them their names have room.
         batches: ``series line x estimate``: numbers of single batches, drawn faintly behind means over windows.
         cuts: ``series x value up furthest``: where the axis cuts a line off, at its upper end or at its lower.
-        rates: ``series line x estimate``, for the strip; none without it.
+        rates: ``series line x estimate`` for the strip. Empty without a strip.
     """
 
     diverged: _Rows = ()
@@ -69,7 +70,7 @@ def training_curve_chart(
         style: of the series.
         overlays: what else is drawn.
         hover: whether every point tells its numbers.
-        clip: whether lines leave the axis; to cut off each of many lines takes a drawing as long as all else.
+        clip: whether lines leave the axis. Clipping many lines takes as long as the rest of the drawing.
         single_seeds: whether each seed has a thin line: where there are too few for bands.
     """
     # above a strip, which has its title and the epochs for both, the axis has neither
@@ -153,7 +154,7 @@ def _base(data: Any, x: Axis, style: SeriesStyle) -> Any:
 
 
 def _dashes(splits: Sequence[str], style: SeriesStyle) -> "alt.StrokeDash":
-    """By split, where there are several; else by series."""
+    """Dashes by split if there are several, else by series."""
     if not splits:
         scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
         return alt.StrokeDash("line:O", scale=scale, legend=None)

@@ -1,4 +1,4 @@
-"""The shape of a matrix of numbers: a row a name, a column a level, a number in each cell, darker where larger."""
+"""Chart of a matrix of numbers: a row for each name, a column for each level, and darker cells for larger numbers."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from lnlab.report.theme import HEATMAP_COLOURS, TEXT_COLOUR
 
 _CELL_WIDTH, _CELL_HEIGHT, _WIDTH = 96, 30, 640
 _PALE = 3
-"""Shades on which dark numbers are read; on the others they are pale."""
+"""On shades up to this one numbers are dark, on darker shades white."""
 
 
 def matrix_chart(rows: Sequence[str], columns: Sequence[str], title: str, values: Sequence[float]) -> dict[str, Json]:

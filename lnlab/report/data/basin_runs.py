@@ -47,7 +47,7 @@ class SweepRuns(FigureData):
 
 
 def judged_runs(results: Results, selection: dict[str, Json], over: str, best: BetterEnd) -> SweepRuns:
-    """The selected runs of a plan; one that diverged is infinitely bad."""
+    """The selected runs of a plan. A diverged run is infinitely bad, unless more is better and its value is finite."""
     quantity = selection["quantity"]
     selected = Selected(results, selection, over)
     selected_rows, runs = selected.rows.drop_nulls(over), selected.runs
@@ -79,7 +79,7 @@ def judged_runs(results: Results, selection: dict[str, Json], over: str, best: B
 def tuning_runs(
     decisions: Sequence[Mapping[str, Json]], results: Results, selection: dict[str, Json], over: str
 ) -> SweepRuns | None:
-    """The tuning runs of the decisions on a path, one series per decision; None where nothing was decided on it.
+    """The tuning runs of the decisions on a path, one series per decision, or None without such a decision.
 
     Each decision had a grid of its own, so that no line joins candidates of two of them. Judged runs have the chosen
     value alone: they show no minimum over the grid. Decisions that no selected judged run follows are left out.

@@ -65,8 +65,8 @@ class ConvergenceCell:
         table: the name of its table.
         word: its column.
         rate: its row.
-        printed: whether the source says that it converged; None where nothing is printed.
-        majority: whether most of our runs converged; None where half of them did, or none was judged.
+        printed: whether the source says that it converged, or None if it prints nothing.
+        majority: whether most of our runs converged, or None if half of them did or none was judged.
         runs: the runs of this cell: ``run variant seed rate status reason value``.
         judged: those that were judged, by seed.
     """
@@ -111,7 +111,7 @@ class ConvergenceCell:
 
     @property
     def reasons(self) -> str:
-        """Why runs have not converged, counted; empty where all have."""
+        """The reasons why runs did not converge, with their counts. Empty if all converged."""
         counts = Counter(judged.why for _, _, judged in self.judged if not judged.converged)
         return ", ".join(f"{k} {why}" for why, k in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -136,7 +136,7 @@ def convergence_criteria(where: Mapping[str, Json]) -> dict[str, str]:
 def convergence_cells(
     results: Results, columns: Sequence[RatesColumn], where: Mapping[str, Json]
 ) -> list[ConvergenceCell]:
-    """The cells of columns, table by table, each with the runs that ``where`` selects; the largest rate first."""
+    """The cells of each column with the runs that ``where`` selects, from the largest rate to the smallest."""
     criteria = convergence_criteria(where)
     rule, mode = convergences.builder(convergences.resolve(criteria["rule"])), criteria.get("statistics")
     judged_curves: dict[str, tuple[LossRecord, Judgement]] = {}  # by run
@@ -173,7 +173,7 @@ def own_columns(results: Results, where: Mapping[str, Json], across: str | None)
     Args:
         results: of an experiment.
         where: the rule, the split of its loss, and which runs.
-        across: the axis whose values are columns; all others that vary then make tables. None: one table.
+        across: the axis whose values are columns. All other axes that vary then make tables. None means one table.
     """
     convergence_criteria(where)
     runs = converged_runs(results, where).filter(pl.col("rate").is_not_null())
@@ -204,7 +204,7 @@ def own_columns(results: Results, where: Mapping[str, Json], across: str | None)
 
 
 def columns_in_order(results: Results, printed: Printed, where: Mapping[str, Json]) -> list[ReproducedColumn]:
-    """The columns that were run, table by table; of the runs that ``where`` selects."""
+    """The columns that were run, table by table, with the runs that ``where`` selects."""
     convergence_criteria(where)
     tables = [table.name for table in printed.tables]
     # within a table in the order of the sweep: YAML mappings have none
@@ -223,7 +223,7 @@ def loss_rows(results: Results, quantity: str, split: str) -> pl.DataFrame:
 
 
 def thinned_losses(results: Results) -> pl.DataFrame:
-    """The training losses at no more than ``_MOST`` steps a run, the extremes among them; idempotent."""
+    """The training losses at no more than ``_MOST`` steps a run, extremes included. Thinning is idempotent."""
 
     def thinned(results: Results) -> pl.DataFrame:
         rows = loss_rows(results, "loss", "train").filter(pl.col("value").is_finite()).sort("run", "step")
@@ -248,13 +248,13 @@ def convergence_source_rows(
 
 
 def unjudged_runs(results: Results, columns: Sequence[RatesColumn]) -> str:
-    """Which runs are missing, in words; one that diverged is judged by that."""
+    """State which runs are missing. A diverged run is not, as its divergence is a judgement."""
     runs = pl.concat([column.runs for column in columns]).unique("run") if columns else results.runs
     return missing_runs_sentence(runs.with_columns(pl.col("status").replace("diverged", "finished")))
 
 
 def cell_name(cell: ConvergenceCell) -> str:
-    """A cell by its table, its column and its rate; a table of one's own may have no name."""
+    """Name a cell by its table, column and rate. A table that no source prints may have no name."""
     words = [word for word in (cell.table, norm_name(cell.word)) if word and word != SINGLE_SERIES]
     return ", ".join([*words, f"learning rate {format_value(cell.rate)}"])
 
@@ -291,7 +291,7 @@ def norm_name(word: str) -> str:
 
 
 def boundary_error_text(columns: Sequence[ReproducedColumn], errors: Mapping[int, float]) -> str:
-    """How far the boundaries lie from the printed ones, in words; empty where no seed has all cells."""
+    """State how far the boundaries lie from the printed ones. Empty if no seed has all cells."""
     if not errors:
         return ""
     values = list(errors.values())

@@ -1,4 +1,4 @@
-"""Training curves thinned evenly; losses of single batches as means over windows of training steps."""
+"""Thin training curves evenly, and average losses of single batches over windows of training steps."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from lnlab.report.data.figure import SEED_SCHEMA
 from lnlab.specfile.columns import VOCABULARY
 
 MAX_CURVE_POINTS, _LEAST = 50, 8
-"""Points that a line has at most; and at least, however many lines there are."""
+"""The most points of a line, and the fewest, however many lines there are."""
 _WINDOWED_FROM, _PLACES_A_WINDOW = 30, 4
 """Places of a line above which losses of single batches are drawn as means over windows, and places of each window."""
 _MOST_WINDOWED = 12
@@ -63,11 +63,13 @@ def _long_lines(rows: pl.DataFrame, train: pl.Expr) -> pl.Series:
 
 
 def window_means(seeds: pl.DataFrame, batches: pl.Series, *, log: bool) -> pl.DataFrame:
-    """Means over consecutive places, half as many windows as a line may have points; x is in the middle of a window.
+    """Means over windows of consecutive places, with x in the middle of a window.
+
+    A line has at most half as many windows as it may have points.
 
     Args:
         seeds: as ``SEED_SCHEMA``.
-        batches: which rows are of single batches; the others stay as they are.
+        batches: which rows are of single batches. The others stay as they are.
         log: whether means are geometric.
     """
     if not batches.any():

@@ -1,8 +1,8 @@
 """What a placement computes, as a graph: ``norm(x + f(x))`` -> x, sublayer, sum, norm, and the arrows between them.
 
-Read from the formula with which the placement is registered, in Python's grammar; a product may be written as two words
-beside each other, ``alpha f(x)``. ``f`` is the sublayer, ``x`` the residual stream before it, and ``x_in`` the stream
-before the layer; every other word that is called is a norm, and every other name a parameter.
+The formula with which the placement is registered is read in Python's grammar. A product may also be written as two
+words beside each other, ``alpha f(x)``. ``f`` is the sublayer, ``x`` the residual stream before it, and ``x_in`` the
+stream before the layer. Every other word that is called is a norm, and every other name a parameter.
 """
 
 import ast
@@ -38,7 +38,7 @@ class FlowNode:
 
 
 Dataflow = tuple[FlowNode, ...]
-"""Operations, each after those that it reads; the last is the output."""
+"""Operations, each after those that it reads. The last one is the output."""
 
 
 def stated_formulas(summary: str) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def _parsed(formula: str) -> ast.expr:
 
 
 def _add(tree: ast.expr, nodes: list[FlowNode]) -> int:
-    """Append what an expression computes; the place of its result."""
+    """Append the operations of an expression to ``nodes``, and return the place of its result."""
     match tree:
         case ast.Name(id=name) if name in _INPUTS:
             node = FlowNode("input", name)

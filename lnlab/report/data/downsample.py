@@ -1,4 +1,4 @@
-"""Fewer points for a drawing. Lines over steps, layers or depths keep evenly spaced places; other drawings extremes."""
+"""Thin the points of a drawing. Lines over steps, layers or depths keep evenly spaced places, others their extremes."""
 
 from collections.abc import Sequence
 
@@ -10,8 +10,8 @@ MAX_POINTS = 5_000
 def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataFrame, str]:
     """At most ``limit`` points, and a sentence that says so where some had to go.
 
-    Each series is cut along ``x`` into equal stretches; of each stretch the lowest and the highest point stay, and the
-    first and the last point of the series do.
+    Each series is cut along ``x`` into equal stretches. The lowest and the highest point of each stretch stay, and so
+    do the first and the last point of the series.
 
     Args:
         points: ``panel series x`` and ``estimate`` or ``value``, sorted by x within a series.
@@ -41,8 +41,8 @@ def thin_points(points: pl.DataFrame, limit: int = MAX_POINTS) -> tuple[pl.DataF
 def thin_lines(rows: pl.DataFrame, line: Sequence[str], most: int) -> pl.DataFrame:
     """Every k-th place of each line and its last one, with the smallest k that leaves no more than ``most + 1``.
 
-    Which places stay does not depend on what was measured there, so that means over them are means of the whole; what
-    was thinned once stays as it is.
+    Which places stay does not depend on what was measured there, so that means over them are means of the whole.
+    Thinning is idempotent.
 
     Args:
         rows: with a column ``x``, several rows a place if there are several seeds.

@@ -30,14 +30,14 @@ POINT_SCHEMA = {
 
 @dataclass(frozen=True, kw_only=True)
 class FigureData:
-    """What a figure draws; a chart with more than lines over x adds its own fields.
+    """What a figure draws. A chart with more than lines over x adds its own fields.
 
     Attributes:
         seeds: as ``SEED_SCHEMA``: every number behind the figure.
         points: as ``POINT_SCHEMA``: over seeds, with an interval or a range.
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
-        panels: the panels, in order; none where there is only one.
+        panels: the panels, in order. Empty if there is only one.
         left_out: sentences about numbers that are not drawn.
         missing: a sentence about runs that have not finished, or nothing.
         rows: the stored rows that were read, by table.
@@ -66,7 +66,7 @@ def as_seeds(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def merged_rows(*sources: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The stored rows of several sources by table, each once; one may have a table that another has not."""
+    """The stored rows of several sources by table, each once. Sources may have different tables."""
     names = dict.fromkeys(name for rows in sources for name in rows)
     tables = {name: [rows[name] for rows in sources if name in rows] for name in names}
     return {name: pl.concat(parts).unique(maintain_order=True) for name, parts in tables.items()}
@@ -80,6 +80,6 @@ def estimate_headings(
 
 
 def finite_numbers(points: pl.DataFrame, *columns: str, positive: bool = False) -> list[float]:
-    """The numbers in columns that an axis can show; on a logarithmic one only the positive ones."""
+    """The numbers in columns that an axis can show. ``positive`` leaves the positive ones, for a logarithmic axis."""
     least = 0.0 if positive else -math.inf
     return [v for column in columns for v in points[column].drop_nulls() if least < v < math.inf]

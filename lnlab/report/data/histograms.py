@@ -34,7 +34,7 @@ class HistogramShares(FigureData):
     Attributes:
         medians: ``panel seed x value``: the median element, 0 where more than half are 0.
         zeros: by panel, the largest share of elements that are exactly 0, over steps.
-        odd: by panel, the largest share of elements that are not finite; without those that have none.
+        odd: by panel, the largest share of elements that are not finite. Panels without any are left out.
         dropped: steps that are not drawn.
     """
 

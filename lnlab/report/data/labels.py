@@ -23,11 +23,11 @@ def label_series(
         results: of an experiment.
         runs: the runs that are drawn.
         x: the column or path along which they are drawn.
-        beside: an axis that is named elsewhere and tells no series apart; None: every axis does.
+        beside: an axis that is named elsewhere and tells no series apart. None means that there is none.
 
     Returns:
-        The names in order; for each its family, the place of its value of the first axis that varies; and a frame
-        ``run series line``.
+        The names in order, the family of each, and a frame ``run series line``. A family is the place of a series'
+        value on the first axis that varies.
     """
     axes = results.axes.filter(pl.col("run").is_in(runs["run"].implode()))
     implied = (
@@ -84,10 +84,12 @@ def _implied_by(axes: pl.DataFrame, leader: str, *, numbers: bool = False) -> li
 
 
 def unfinished_series(labelled_runs: pl.DataFrame) -> dict[str, str]:
-    """Series of which too many runs diverged for a mean -> ``no norm (3 of 10 finished)``; the only series has no name.
+    """Map series with too many diverged runs for a mean to ``no norm (3 of 10 finished)``.
+
+    A single series keeps its name.
 
     Args:
-        labelled_runs: with columns ``series status``; runs that have yet to end do not count.
+        labelled_runs: with columns ``series status``. Runs that have not ended do not count.
     """
     ended = labelled_runs.filter(pl.col("status").is_in(["finished", "diverged"]))
     counts = ended.group_by("series", maintain_order=True).agg((pl.col("status") == "finished").sum(), pl.len())

@@ -36,7 +36,7 @@ class LineEnd:
     """How a line ends: its last number over its first, within each seed and then over seeds.
 
     Attributes:
-        ratio: over the seeds that have one; None where none has.
+        ratio: over the seeds that have one, or None if none has.
         why: why there is no ratio, or nothing.
         seeds: how many there are, with or without a ratio.
     """
@@ -50,7 +50,7 @@ class LineEnd:
 class Profiles(FigureData):
     """Profiles by panel and line, x from 0 (the first place) to 1 (the last).
 
-    Long lines are thinned; a number that cannot be drawn is null. ``names`` are the lines of each panel.
+    Long lines are thinned, and numbers that cannot be drawn are null. ``names`` are the lines of each panel.
 
     Attributes:
         line_ends: by panel and line.
@@ -136,7 +136,7 @@ def collect_profiles(
 
 
 def _end(rows: pl.DataFrame, lost: tuple[int, int] | None = None) -> LineEnd:
-    """How one line ends; of one of which too many runs diverged, only how many finished."""
+    """How one line ends. ``lost`` counts finished and all runs where too many diverged for a ratio."""
     if lost is not None:
         return LineEnd(None, "{} of {} finished".format(*lost), rows["seed"].n_unique())
     by_seed = rows.sort("seed", "x").group_by("seed", maintain_order=True)

@@ -29,9 +29,10 @@ class SeriesOutcome:
         runs: how many there are.
         finished: how many finished.
         stopped: how many of these a rule ended before their last update.
-        diverged: the updates after which each diverged run ended, rising; None where it is not known.
+        diverged: the updates after which each diverged run ended, in ascending order. None means unknown.
         others: how many ended in another way, or have not run.
-        numbers: by quantity the number of each run that has ended, rising; infinite for one that diverged.
+        numbers: by quantity, the number of each run that has ended, in ascending order. That of a diverged run is
+            infinite.
     """
 
     name: str
@@ -62,8 +63,8 @@ def last_numbers(
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
     """The last number of each run, ``run value``, and the stored rows that it was computed from, by table.
 
-    Of a quantity that has no site and, if it is a curve, of the validation split where there is one. ``where`` is the
-    selection of the runs: it names the reference of the quantity, if it has one.
+    The quantity has no site. A curve is read on the validation split if it has one. ``where`` is the selection of the
+    runs, which names the reference of the quantity if it has one.
     """
     reference = reference_of({**(where or {}), "quantity": quantity})
     selection = {"quantity": quantity} if reference is None else {"quantity": quantity, REFERENCE: reference}
@@ -80,7 +81,7 @@ def series_outcome(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataF
     Args:
         name: of the series.
         runs: its rows of ``labelled_runs``.
-        numbers: by quantity ``run value``; an infinite value is the worst.
+        numbers: by quantity, a frame ``run value``. An infinite value is the worst.
     """
     diverged = runs.filter(pl.col("status") == "diverged")
     finished = runs.filter(pl.col("status") == "finished")
@@ -114,7 +115,7 @@ def merged_source_rows(numbers: RunNumbers) -> dict[str, pl.DataFrame]:
 
 
 def median_or_none(values: Sequence[float]) -> float | None:
-    """The median; infinite where half of the values are, and None where there are none."""
+    """The median, or None without values. It is infinite if half of the values are."""
     if not values:
         return None
     middle = median(values)

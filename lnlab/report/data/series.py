@@ -36,7 +36,7 @@ def collect_series(
         where: which rows.
         x: a column or a path of the setting.
         log: whether it is drawn on a logarithmic axis, which zeros and negative numbers cannot enter.
-        panels: whether a site column that still varies makes panels; else it is refused.
+        panels: whether a site column that still varies makes panels. If not, it is refused.
 
     Raises:
         LabError: ``where`` selects nothing.
@@ -98,10 +98,9 @@ def without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[p
 
 
 def ended_runs(runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The runs that finished or diverged, with ``counts``: whether a run has what is drawn of it.
+    """The runs that finished or diverged, with a column ``counts``: whether a run has the number that is drawn.
 
-    One that diverged has not, unless its quantity is one number a run that is there all the same, such as what it has
-    learned.
+    A diverged run counts only if the quantity is one number per run and finite, such as the learned fraction.
     """
     finite = rows.filter(pl.col("value").is_finite())
     once = finite.group_by("run").agg(pl.col("step").n_unique()).filter(pl.col("step") > 1).is_empty()
@@ -130,8 +129,12 @@ def labelled_values(results: Results, rows: pl.DataFrame, path: str) -> dict[str
 def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
     """Refuse to average over anything but seeds: two numbers of one seed at one place are a mistake of ``where``.
 
+    Args:
+        rows: with columns ``panel series x seed``.
+        x: what the column ``x`` holds, for the message.
+
     Raises:
-        ReportError: there are two; ``rows`` have columns ``panel series x seed``, and ``x`` is the name of x.
+        ReportError: a seed has two numbers at one place.
     """
     place = pl.struct("panel", "series", "x", "seed")
     duplicates = rows.filter(place.is_duplicated())
@@ -149,8 +152,8 @@ def refuse_duplicates(rows: pl.DataFrame, x: str) -> None:
 def mean_points(seeds: pl.DataFrame, *, log: bool, fraction: bool = False) -> pl.DataFrame:
     """Mean over seeds with the 95 % Student interval at each place: ``panel series line x estimate low high n``.
 
-    Fewer than ``MIN_BAND_SEEDS`` have no interval. A null of ``seeds`` is no number; a place where all are null has
-    n = 0. The interval of a ``fraction`` ends at 0 and at 1.
+    Fewer than ``MIN_BAND_SEEDS`` seeds have no interval. Nulls are left out, and a place with nulls alone has n = 0.
+    The interval of a ``fraction`` is clipped to [0, 1].
     """
     rows: list[tuple[object, ...]] = []
     groups = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(pl.col("value").drop_nulls())
@@ -183,7 +186,7 @@ def undrawn_numbers(not_finite: int, not_positive: int) -> tuple[str, ...]:
 
 
 def missing_runs_sentence(runs: pl.DataFrame) -> str:
-    """Which of these runs have not finished, as a sentence; one that diverged has a result and is not missing."""
+    """State which of these runs have not finished. Diverged runs have a result and are not called missing."""
     counts = runs["status"].fill_null("not run yet").value_counts(sort=True).sort("status")
     others = [(status, f"{n} {status.replace('_', ' ')}") for status, n in counts.iter_rows() if status != "finished"]
     if not others:

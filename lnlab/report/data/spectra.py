@@ -26,7 +26,7 @@ from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
 MOST_STEPS_DRAWN = 4
-"""Steps of a run that are all drawn; of more, the first and the last."""
+"""Up to so many steps of a run are all drawn. Of more steps the first and the last are."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Spectra:
     """Spectra with the names of their series.
 
     Attributes:
-        rows: of the table ``spectra``, with ``series line replicate share outlier``; shares of a replicate sum to 1,
-            and an outlier is above (1) or below (-1) what is none (0).
+        rows: of the table ``spectra``, with ``series line replicate share outlier``. The shares of a replicate sum to
+            1. ``outlier`` is 1 for an outlier above the bulk, -1 for one below it, and 0 in the bulk.
         names: the series, in order.
         families: for each series, the place of its value of the first axis that varies.
         missing: a sentence about runs that have not finished, or nothing.
@@ -67,7 +67,7 @@ class Spectra:
 
     @property
     def steps_sentence(self) -> str:
-        """Which steps are drawn, where not all are; else nothing."""
+        """The sentence that says which steps are drawn. Empty if all are."""
         if self.measured_steps <= MOST_STEPS_DRAWN:
             return ""
         return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
@@ -98,11 +98,11 @@ def collect_spectra(
 
     Args:
         results: of an experiment.
-        where: which runs and steps. Where a run has spectra at several steps, each step is a series of its own; of more
-            than ``MOST_STEPS_DRAWN`` the first and the last.
+        where: which runs and steps. Where a run has spectra at several steps, each step is a series of its own. Of more
+        than ``MOST_STEPS_DRAWN`` steps only the first and the last are drawn.
         operator: of the matrix.
         scope: of the matrix.
-        band: what a replicate is; draws and parts are those of the first seed of each series.
+        band: what a replicate is. Draws and parts are those of the first seed of each series.
 
     Raises:
         LabError: ``where`` selects nothing.
@@ -159,13 +159,13 @@ def collect_spectra(
 
 
 LINEAR_SHARE = 1e-4
-"""Of the largest eigenvalue: an axis of powers of ten on both sides of 0 is linear within it."""
+"""An axis of powers of ten on both sides of 0 is linear within this share of the largest eigenvalue."""
 
 
 def spectrum_curves(
     spectra: Spectra, panel: str | None, x: np.ndarray, curve: Callable[[pl.DataFrame], np.ndarray]
 ) -> pl.DataFrame:
-    """One curve per replicate, as ``SEED_SCHEMA``, from its rows; without ``panel``, one panel per series."""
+    """One curve per replicate, as ``SEED_SCHEMA``. Without ``panel``, each series has a panel of its own."""
     parts = []
     for (name, line, replicate), rows in spectra.rows.group_by("series", "line", "replicate", maintain_order=True):
         lits = {"panel": panel or name, "series": name, "line": line, "seed": replicate}
@@ -196,8 +196,8 @@ def counts_per_power(spectra: Spectra, least: float, grid: np.ndarray) -> pl.Dat
         grid: places. Those of a series have its outliers among them.
 
     Returns:
-        As ``SEED_SCHEMA``, with ``low high``: the least and the most that the stairs of the cumulative density allow;
-        and ``marks``: how many outliers of the series are at x.
+        As ``SEED_SCHEMA``, with ``low high marks``. ``low`` and ``high`` are the least and the most that the stairs of
+        the cumulative density allow. ``marks`` is the number of outliers of the series at x.
     """
     parts = []
     for (name, line), series in spectra.rows.group_by("series", "line", maintain_order=True):

@@ -36,7 +36,7 @@ ESTIMATORS: Mapping[StatisticName, Callable[[Sequence[float]], Interval]] = {
 
 @dataclass(frozen=True)
 class TableCells:
-    """The cells of a table; a place is (row, column).
+    """The cells of a table. A place is (row, column).
 
     Attributes:
         paths: what makes the rows, and the columns.
@@ -72,11 +72,11 @@ def collect_table_cells(
     Args:
         results: of an experiment.
         selected_rows: with a column for each path.
-        paths: what makes the rows of the table, and its columns; columns of the rows or paths of the setting.
+        paths: what makes the rows and the columns of the table: columns of ``selected_rows`` or paths of the setting.
         statistics: those that the section shows.
         published: ``{column: {row: number}}``.
-        selection: the rows were selected by; with it, places are known of which no mean is taken as too many of their
-            runs diverged, and what bounds the numbers have.
+        selection: how the rows were selected. It tells which places have no mean, as too many of their runs diverged,
+            and whether the numbers are fractions.
 
     Raises:
         ReportError: a seed has more than one number in a cell.

@@ -42,7 +42,7 @@ RUN_SCHEMA = {"run": pl.String, **SEED_SCHEMA}
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCurves(FigureData):
-    """Training curves of the runs that did not diverge; panels are the splits that are drawn, where there are several.
+    """Training curves of the runs that did not diverge. If several splits are drawn, they are the panels.
 
     Attributes:
         diverged: ``run panel series line x seed value``, of the runs that diverged, up to their last finite number.
@@ -52,7 +52,7 @@ class TrainingCurves(FigureData):
         batches: ``series line x estimate``: means over seeds of single batches, where ``seeds`` are means over windows.
         epoch_steps: training steps of an epoch, where all drawn runs have the same number.
         rates: ``series line x estimate``: the learning rate of each series.
-        entropy: the smallest and the largest entropy of the words, over runs; None where it is not known.
+        entropy: the smallest and the largest entropy of the words over runs, or None if unknown.
     """
 
     diverged: pl.DataFrame
@@ -180,7 +180,7 @@ def _with_x(results: Results, rows: pl.DataFrame, x: CurveAxis) -> pl.DataFrame:
 
 
 def epochs_per_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
-    """``variant _share``: the share of an epoch that an update is, the mean over runs; none where data have no end."""
+    """``variant _share``: epochs per update, as a mean over runs. Variants whose data have no end have no row."""
     epochs = last_rows(results, "epoch", runs).filter(pl.col("step") > 0)
     share = (pl.col("value") / pl.col("step")).mean().alias("_share")
     return epochs.group_by("variant", maintain_order=True).agg(share)

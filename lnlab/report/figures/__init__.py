@@ -1,1 +1,1 @@
-"""The types of figures: each draws its data and names what its marks show; a section chooses one and fills it."""
+"""Types of figures. Each draws its data and names what its marks show. A section chooses one and fills it."""

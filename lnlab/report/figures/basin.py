@@ -36,11 +36,11 @@ class Basin(Figure):
 
     @property
     def marks(self) -> tuple[str, str]:
-        """Lines; the lowest and the highest run are dots."""
+        """Lines without a band, as the lowest and the highest run are dots."""
         return "Lines", ""
 
     def drawing(self) -> dict[str, Json]:
-        """The axis goes over all finite numbers, with room for a row of crosses a series that lost runs."""
+        """Draw over all finite numbers, with room for a row of crosses for each series that lost runs."""
         lost = [name for name in self.data.names if name in set(self.data.diverged["series"])]
         finite = [value for value in self.seeds["value"] if math.isfinite(value)] or [0.0, 1.0]
         axis = linear_axis(self.title, finite)

@@ -1,4 +1,4 @@
-"""Diagrams: what stands where is no statistic, and a table beside each says the same."""
+"""Diagrams. They show no statistic, and a table beside each says the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class ForestPlot(Figure):
 
 
 def diagram_data(rows: pl.DataFrame, seeds: pl.DataFrame | None = None) -> FigureData:
-    """The rows of a diagram; it reads settings or verdicts, and so no stored rows."""
+    """The data of a diagram. It is made from settings or verdicts, and so has no stored rows."""
     return FigureData(
         seeds=pl.DataFrame(schema=SEED_SCHEMA) if seeds is None else seeds, points=rows, missing="", rows={}
     )

@@ -1,4 +1,4 @@
-"""What lines say in a sentence, the heading where a spec writes none: how far they grow, which power they follow."""
+"""State in a sentence how lines grow and which power they follow. It is the heading where a spec writes none."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -46,7 +46,10 @@ def not_told_apart(first: pl.DataFrame, second: pl.DataFrame) -> bool:
 
 
 def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *, log: bool, quantity: str = "") -> str:
-    """From first to last, within each seed and then over seeds; a direction only where the interval leaves no other."""
+    """The change from first to last, within each seed and then over seeds.
+
+    A direction is stated only where the interval leaves no other.
+    """
     change = t_interval([last / first if log else last - first for first, last in pairs], log=log)
     means = [fmean(values) for values in zip(*pairs, strict=True)]
     first, last = map(format_number, means)
@@ -64,7 +67,7 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
 
 
 def change_finding(data: FigureData, quantity: str, x: str, place: str, *, log: bool) -> str:
-    """What each line does from its first to its last position; the first clause says from where to where.
+    """State how each line changes from its first to its last position. The first clause names the span.
 
     Args:
         data: seeds by panel, series and position.
@@ -104,7 +107,7 @@ def size_exponents(seeds: pl.DataFrame) -> list[float]:
 
 
 def size_finding(data: FigureData, quantity: str, size: str) -> str:
-    """The fitted exponent of each series; a direction only where its interval leaves no other."""
+    """State the fitted exponent of each series. A direction is stated only where its interval leaves no other."""
     slopes = {name: size_exponents(data.seeds.filter(pl.col("series") == name)) for name in data.names}
     if len(slopes) > MAX_NAMED and all(slopes.values()):
         return f"With {size}, {exponent_range({name: fmean(values) for name, values in slopes.items()})}"
@@ -154,7 +157,10 @@ def pairs_finding(data: FigureData, x: str, y: str, least_places: int) -> str:
 
 
 def sizes_by_seed(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """The sizes of a series, and the numbers (seeds, sizes) of seeds that have all of them; None of too few sizes."""
+    """The sizes of a series, and the numbers of seeds that have all of them, of shape (seeds, sizes).
+
+    None means that there are too few sizes, or no such seed.
+    """
     line = data.seeds.filter(pl.col("series") == name)
     sizes = line["x"].unique().sort()
     whole = line.filter(pl.len().over("seed") == len(sizes)).sort("seed", "x")

@@ -13,7 +13,7 @@ from lnlab.report.section import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(Figure):
-    """A line or a row of marks a series; panels side by side where the data have several.
+    """A line or a row of marks for each series, in panels side by side if the data have several.
 
     Attributes:
         x: the positions.
@@ -21,7 +21,7 @@ class Lines(Figure):
         spread: what an interval is drawn as.
         outlines: whether lines are the outlines of histograms.
         laws: reference lines, ``law label x y last``.
-        fits: laws fitted to each series, ``series law x y``; there is no line through the marks then.
+        fits: laws fitted to each series, ``series law x y``. They replace the line through the marks.
         fitted: the names of these laws.
     """
 

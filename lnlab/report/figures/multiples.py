@@ -43,7 +43,7 @@ class SmallMultiples(Figure):
 
 
 def lines_beyond(points: pl.DataFrame, y: Axis) -> dict[str, str]:
-    """By panel, how far its lines go beyond the axis; without those whose lines stay on it."""
+    """By panel, how far its lines go beyond the axis. Panels whose lines stay on it are left out."""
     value = pl.col("estimate")
     ranges = points.drop_nulls("estimate").group_by("panel").agg(low=value.min(), high=value.max())
     texts = {}

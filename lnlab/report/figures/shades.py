@@ -1,4 +1,4 @@
-"""Numbers as shades: cells of rows and columns, dark being much, in one panel or in one of each variant."""
+"""Numbers as shades of cells, darker for larger ones, in one panel or in one for each variant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lnlab.report.section import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Figure):
-    """A panel a variant on one scale of colours from 0; ``line`` counts downwards, ``x`` to the right.
+    """A panel for each variant, on one colour scale from 0. ``line`` counts downwards, and ``x`` to the right.
 
     Attributes:
         title: of the colours.
@@ -40,7 +40,7 @@ class Heatmap(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramsOverSteps(Figure):
-    """A panel a variant: steps to the right, rows of octaves upwards, the median of each step as a line.
+    """A panel for each variant: steps to the right, rows of octaves upwards, the median of each step as a line.
 
     Attributes:
         title: of the magnitudes.

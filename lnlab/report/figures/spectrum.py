@@ -18,7 +18,7 @@ REPLICATES: dict[Band, tuple[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SpectrumFigure(Figure):
-    """Densities of eigenvalues, a panel for each series; ``points`` have a column ``marks`` beside their usual ones.
+    """Densities of eigenvalues, with a panel for each series. ``points`` have an additional column ``marks``.
 
     Attributes:
         x: eigenvalues.

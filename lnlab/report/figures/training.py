@@ -18,9 +18,9 @@ from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
 
 LOSSES = ("loss", "nll")
-"""What the entropy of the words is a level of."""
+"""Quantities that have the entropy of the words as a level."""
 _ACCURACIES = ("accuracy", "bleu")
-"""Of what more is better."""
+"""Quantities of which more is better."""
 _FIRST_RATE = re.compile(r"learning rate [^\s,]+(, | )?")
 
 
@@ -73,7 +73,7 @@ def has_single_seeds(curves: TrainingCurves) -> bool:
 
 
 def diverged_count(curves: TrainingCurves) -> str:
-    """``3 of 10 runs diverged``; nothing where none did."""
+    """``3 of 10 runs diverged``, or an empty text if none did."""
     diverged, total = (sum(pair[i] for pair in curves.divergence_counts.values()) for i in (0, 1))
     return f"{diverged} of {count_noun(total, 'run')} diverged" if diverged else ""
 
@@ -109,7 +109,7 @@ def training_finding(curves: TrainingCurves, quantity: str) -> str:
 def compared_arms(curves: TrainingCurves) -> dict[str, Json]:
     """What each series is compared as: its value of the first axis that varies beside the learning rate.
 
-    That axis is what a question compares; a rate, a size or a schedule within one arm is not.
+    A question compares that axis, and not a rate, a size or a schedule within one arm.
     """
     if any(_FIRST_RATE.match(name) for name in curves.names):
         return {name: _FIRST_RATE.sub("", name) for name in curves.names}
@@ -122,7 +122,7 @@ def ends_in_words(
     arms: Mapping[str, Json],
     alike: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Where lines end, arms at their best; an order only of numbers that are printed apart.
+    """State where lines end, each arm at its best. Only numbers that differ in print are ordered.
 
     Args:
         final_values: by series.

@@ -10,11 +10,11 @@ _SHORT = re.compile(r"\b[A-Z][\w-]+(?:,? [A-Z][\w-]+)*(?: et al\.| and [A-Z][\w-
 
 
 def linked_citations(text: str, known: Mapping[str, str] | None = None) -> list[tuple[str, str | None]]:
-    """A text in pieces, each with the address it leads to or None; joined, they are the text again.
+    """Split a text into pieces, each with the address it leads to or None. Joined, they are the text again.
 
     Args:
         text: with citations.
-        known: addresses of short citations, see ``cited_papers``; without a number of its own, one leads there.
+        known: addresses of short citations, see ``cited_papers``. They are used if the text has no number itself.
     """
     places = [(paper.span(), _address(paper)) for paper in _PAPER.finditer(text)]
     places += [

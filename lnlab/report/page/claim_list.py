@@ -36,7 +36,7 @@ class CitedClaim:
 
     Attributes:
         spec: the other experiment.
-        says: the claim as a sentence; its id where there is none to read.
+        says: the claim as a sentence, or its id if there is none.
         verdict: what was judged there, or ``missing``.
         estimate: with its interval, or why nothing could be read.
         address: of the claim on its page, or nothing.
@@ -57,11 +57,11 @@ class ClaimRow:
         number: from 1, in the order of the spec, so that links to a claim outlive a change of its role.
         verdict: what was judged.
         estimate: with its interval, or a dash.
-        dots: its drawing; None without numbers.
+        dots: its drawing, or None without numbers.
         because: the author's explanation of this verdict, or nothing.
         label: the verdict in words, with what it says beyond its word.
         law: what the interval says of the value that the sentence names, or nothing.
-        level: which look decided, and how much its interval covers; nothing of a single look at 95 %.
+        level: which look decided, and how much its interval covers. Empty for a single look at 95 %.
         looks: every look at the claim, in words.
         criterion: what was accepted, whose margin that is, and how many seeds lie in it.
         aside: what decided, and the setting where it is not the common one.
@@ -120,7 +120,7 @@ def claim_groups(
         verdicts: in the order of the spec.
         sections: number and title of the sections about each claim, by id.
         evidence: the table of what was read from other reports.
-        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+        root: path from the page to the folder of all reports. None means that the page links to no other page.
     """
     scope = common_scope(verdicts)
     papers = cited_papers(facts.source.get("cite", ""))

@@ -17,7 +17,7 @@ from lnlab.report.table import Grid, csv_bytes, parquet_bytes, reader_grid
 from lnlab.report.words.control_characters import without_control_characters
 
 _DIGITS = {"x": 7}
-"""Significant digits of the numbers that a drawing contains: of places (steps can be long numbers); of others, six."""
+"""Significant digits of places in a drawing, as steps can be long numbers. All other numbers have six."""
 _OF_TABLE = ("points", "seeds")
 """The data sets of a drawing that follow from the table of a figure: over seeds, and each seed."""
 
@@ -44,7 +44,7 @@ class DrawnPart:
 
 
 def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
-    """Every part with its drawings; figures and tables are numbered across the page."""
+    """Draw every part. Figures and tables are numbered across the page."""
     drawn: list[DrawnPart] = []
     for part in parts:
         n_figures = sum(len(s.figures) for s in drawn) + 1
@@ -65,7 +65,7 @@ def draw_parts(parts: Sequence[ReportPart]) -> list[DrawnPart]:
 
 
 def spec_with_data(chart: Figure) -> dict[str, Json]:
-    """The drawing with its data inside, thinned to what a page can bear; numbers that are not finite become null."""
+    """The drawing with its data inside, thinned to what a page can hold. Numbers that are not finite become null."""
     frames = dict(zip(_OF_TABLE, (chart.points, chart.seeds), strict=True))
     names_read = {layer.get("data", {}).get("name") for layer in _layers(chart.spec)}
     datasets_read = {}

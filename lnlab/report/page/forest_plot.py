@@ -31,11 +31,11 @@ _WITHOUT_UNIT: Mapping[Measure, str] = {
     "edges": "edges of a causal graph",
 }
 _LOG_FROM_RATIO = 20.0
-"""Times the smallest number of a unit: where the largest is further off, their axis is logarithmic, as for ratios."""
+"""The axis of a unit is logarithmic if its largest number is more than this many times its smallest."""
 
 
 def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
-    """A drawing for each scale that the numbers of verdicts have, in order; None without numbers."""
+    """A section with a drawing for each scale that the numbers of verdicts have, or None without numbers."""
     groups: dict[tuple[Measure | None, str], list[Verdict]] = {}
     for verdict in (verdict for verdict in verdicts if numbers(verdict)):
         measure = verdict.measure
@@ -94,7 +94,7 @@ def numbers(verdict: Verdict) -> list[float]:
 
 
 def _unit(name: str | None) -> str:
-    """The unit of a quantity; of one that the glossary does not know, its name."""
+    """The unit of a quantity, or its name if the glossary does not know it."""
     if name is None:
         return "number"
     return quantity_unit(name) or quantity_name(name)

@@ -135,13 +135,13 @@ def render_page(
         verdicts: in the order of the spec.
         drawn_parts: the sections, drawn.
         overview: all verdicts side by side, drawn.
-        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+        root: path from the page to the folder of all reports. None means that the page links to no other page.
         script: the one script of the page.
         style: of the page.
-        shared: the path of the shared script as the page names it; None puts everything into one file.
-        style_path: the path of the shared style as the page names it; None puts it into the page.
+        shared: path from the page to the shared script. None puts everything into one file.
+        style_path: path from the page to the shared style. None puts it into the page.
         lean: leave out what the data beside the page say as well, and links to files that a lean report lacks.
-        is_there: whether a file is there, by its path as the page names it; the page links to no other.
+        is_there: whether a file exists, by its path from the page. The page links only to files that exist.
     """
     jinja = template_environment(folders)
     own_style = None if style_path else style

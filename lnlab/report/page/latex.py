@@ -74,7 +74,7 @@ def escape_latex(text: str) -> str:
 
 
 def booktabs_table(grid: Grid, label: str) -> str:
-    """A ``table`` environment; columns of numbers are set flush right."""
+    """A ``table`` environment with columns of numbers set flush right."""
     lines = [
         r"\begin{table}",
         r"\centering",

@@ -17,7 +17,7 @@ _SIZE = re.compile(r'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
 def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
-    """A section as the templates take it; of a page that is a ``single`` file the drawings are inside."""
+    """A section as the templates take it. A page that is a ``single`` file has its drawings inside."""
     part = drawn.part
     section = part.section
     drawings: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
 
 
 def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
-    """Leave in each caption its first sentence and what no caption before it says; ``repeated`` holds the others."""
+    """Leave in each caption its first sentence and what no earlier caption says. ``repeated`` holds the others."""
     earlier: set[str] = set()
     for figure in figures:
         first, *others = _SENTENCE_END.split(figure["chart"].caption)

@@ -33,7 +33,7 @@ def settings_of_variants(results: Results) -> list[dict[str, Json]]:
 
 
 def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tuple[str, Json]]:
-    """Every value of a setting with its dotted path; a choice gives its kind at its own path."""
+    """Every value of a setting with its dotted path. A choice gives its kind at its own path."""
     for key, value in setting.items():
         path = f"{prefix}.{key}" if prefix else key
         if key == "kind":
@@ -54,7 +54,7 @@ def values_by_path(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, 
 
 
 def values_in_words(settings: Sequence[Mapping[str, Json]]) -> dict[str, str]:
-    """The values of each path; where the choice that a path belongs to has several kinds, each with its own."""
+    """The values of each path in words. Where they differ by the kind of their choice, each kind has its own."""
     by_path = values_by_path(settings)
     by_kind: dict[str, dict[str, dict[str, list[Json]]]] = {}
     texts = {}
@@ -98,7 +98,7 @@ def _differs(by_method: Sequence[str], piece: str) -> bool:
 
 
 def corpus_names(results: Results) -> str:
-    """The corpora of the experiment, by name; texts and tables of one's own by their files."""
+    """The corpora of the experiment by name. The user's own texts and tables are named by their files."""
     corpora = (setting.get("task", {}).get("corpus") for setting in settings_of_variants(results))
     return join_words(dict.fromkeys(corpus_name(corpus) for corpus in corpora if corpus is not None))
 
@@ -174,7 +174,7 @@ def measured_elsewhere(results: Results) -> bool:
 
 
 def _values_in_words(by_path: Mapping[str, list[Json]], path: str) -> str:
-    """The values of a path as a reader says them; two readings of one axis are joined by *or*."""
+    """The values of a path as a reader says them, joined by *or*."""
     return join_words((axis_value_name(path, v, format_value(v)) for v in by_path.get(path, [])), "or")
 
 
@@ -201,7 +201,7 @@ _NAMES_OF_PIECES = {
 
 
 def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Json]], by_method: Sequence[str]) -> str:
-    """The model and its stacks; of pieces that differ by method, a table says the rest."""
+    """Describe the model and its stacks. For pieces that differ by method it refers to the table."""
     if "model" not in by_path:
         return ""
     stacks: dict[str, str] = {}
@@ -235,7 +235,7 @@ def _model(settings: Sequence[Mapping[str, Json]], by_path: Mapping[str, list[Js
 
 
 def _choice(settings: Sequence[Mapping[str, Json]], path: str, noun: str = "") -> str:
-    """A choice with its parameters: ``adam (lr 0.001)``; each of several kinds with its own, of the variants with one.
+    """A choice with its parameters: ``adam (lr 0.001)``. Each of several kinds has those of its own variants.
 
     Kinds with the same parameters share their bracket: ``layer or rms norm (eps 1e-05) or no norm``.
     """

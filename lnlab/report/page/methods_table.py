@@ -14,11 +14,11 @@ from lnlab.specfile.values import is_choices
 from lnlab.tables import Results
 
 _PIECES = ("placement", "norm", "attention", "model.linear", "init", "optimizer", "schedule")
-"""Choices that have a column of their own; all else that differs stands in the last one."""
+"""Choices that have a column of their own. All else that differs stands in the last one."""
 
 
 def method_grid(results: Results) -> Grid | None:
-    """The table, a row a method, without the pieces that all have in common; None where nothing has a name."""
+    """The table, a row for each method, without the pieces that all have in common, or None without named methods."""
     variants: dict[str, list[Mapping[str, Json]]] = {}
     for setting in settings_of(results).by_variant.values():
         if METHOD in setting.parts:

@@ -141,7 +141,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
 
 def notebook_text(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> str:
-    """The notebook as JSON text; equal reports give equal bytes."""
+    """The notebook as JSON text. Equal reports give equal bytes."""
     statistics = {figure.chart.statistic for drawn in drawn_parts for figure in drawn.figures}
     opening = [_OPENING, notebook_lab.DRAW]
     opening += [_MEDIANS] if any(statistic and statistic.centre == "median" for statistic in statistics) else []
@@ -227,7 +227,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _lab(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[DrawnPart]) -> list[Any]:
-    """Cells for a reader to change and run; their outputs are the reader's."""
+    """Cells for a reader to change and run. They have no outputs yet."""
     if not drawn_parts:
         return []
     cells = [_markdown("lab", "## Go on from here\n\nCells to change and run.")]
@@ -245,11 +245,11 @@ def _lab(facts: ReportFacts, verdicts: Sequence[Verdict], drawn_parts: Sequence[
 
 
 def own_effects(spec: str, claims: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What each claim says of no effect: ``{"grows": {"no_effect": 1.0, "zone": 1.1}}``; nothing of the others.
+    """What claims state about no effect: ``{"grows": {"no_effect": 1.0, "zone": 1.1}}``. Others are left out.
 
     Args:
-        spec: the text of the spec; of measurements from Python there may be none.
-        claims: ids of the verdicts; one that was judged for each of several values has them in brackets.
+        spec: the text of the spec. It may be empty for measurements from Python.
+        claims: ids of the verdicts. A claim judged for each of several values has the value in brackets.
     """
     stated: dict[str, dict[str, float]] = {}
     try:

@@ -102,7 +102,7 @@ OWN_EFFECTS = """\
 no_effects = {effects}
 judge(claim | no_effects.get(claim["claim"], {{}}))  # try another range with low= and high=, or without=[1, 2]"""
 KINDS_BY_INTERVAL = ("bound", "ratio", "difference", "interaction", "trend")
-"""Kinds of claims whose verdict is that of their interval; others ask for more."""
+"""Kinds of claims whose interval alone decides the verdict."""
 QUESTION = """\
 tables = [pl.read_parquet(path) for path in sorted(Path("data").glob("*.parquet"))]
 columns = ["run", "seed", "step", "quantity", "value"]  # tables[0].columns and so on have more to select by
@@ -113,7 +113,7 @@ asked.agg(pl.col("value").median(), pl.col("seed").n_unique().alias("seeds"))"""
 
 
 TABLES_WITH_VALUES = ("curves", "lines", "sites")
-"""Tables that the question reads; a spectrum has nodes and weights in place of values."""
+"""Tables that the question reads. A spectrum has nodes and weights in place of values."""
 
 
 def draw_call(figure: DrawnFigure) -> str | None:

@@ -15,7 +15,7 @@ from lnlab.tables import ENDED_STATUSES, Results
 
 
 def partial_report_sentence(results: Results) -> str:
-    """How many runs have no outcome that is a result, by status; nothing if all have. To diverge is a result."""
+    """State how many runs have no result, by status. Empty if all have one. Divergence is a result."""
     counts = results.runs["status"].fill_null("not run yet").value_counts().sort("status")
     unfinished = [f"{n} {status.replace('_', ' ')}" for status, n in counts.iter_rows() if status not in ENDED_STATUSES]
     if not unfinished:
@@ -58,7 +58,7 @@ def provenance_pairs(facts: ReportFacts, results: Results) -> list[tuple[str, st
 
 
 def unfinished_runs_grid(results: Results) -> Grid | None:
-    """The runs that did not finish, with their reasons; None if all did."""
+    """The runs that did not finish, with their reasons, or None if all did."""
     unfinished = results.runs.filter(pl.col("status") != "finished").sort("variant", "seed")
     unfinished = unfinished.with_columns(pl.col("variant").str.slice(0, 12), pl.col("status").str.replace_all("_", " "))
     headings = {"variant": "variant", "seed": "seed", "status": "status", "reason": "reason"}
@@ -73,7 +73,7 @@ def settings_grid(results: Results) -> Grid:
 
 
 def decision_grid(facts: ReportFacts) -> Grid | None:
-    """What was chosen on tuning seeds, and from what; None where nothing was."""
+    """What was chosen on tuning seeds, and from which candidates, or None if nothing was."""
     if not facts.decisions:
         return None
     rows = []
@@ -90,7 +90,7 @@ def decision_grid(facts: ReportFacts) -> Grid | None:
 
 
 def command_lines(facts: ReportFacts) -> str:
-    """What to type to make the report again; of measurements from Python the page alone, from its own tables."""
+    """The commands that make the report again. For measurements from Python they redraw the page from its tables."""
     if not facts.path:
         return f"lnlab report --from {_quoted(facts.name)} --single-file"
     words = " ".join(map(_quoted, facts.command))

@@ -17,7 +17,7 @@ _ROUNDING = 1e-5
 
 @dataclass(frozen=True)
 class VerdictStrip:
-    """Places along a line of ``WIDTH`` points; an unbounded region ends where the line does."""
+    """Places along a line of ``WIDTH`` points. An unbounded region ends where the line does."""
 
     seeds: tuple[float, ...]
     estimate: float | None

@@ -1,8 +1,8 @@
 """A figure at the width of a paper: laid out again for that width, with letters of 7 to 8 points.
 
-A page's drawing is 800 pixels wide with letters of 12 and 13 pixels; made smaller as it stands, its letters would be
-4 points high in a column. So the panels become narrower, then the legend and the panels take more rows, and all of it
-is scaled by one factor.
+A page's drawing is 800 pixels wide with letters of 12 and 13 pixels. Scaled down as it stands, its letters would be 4
+points high in a column. So the panels become narrower, then the legend and the panels take more rows, and all of it is
+scaled by one factor.
 """
 
 import re

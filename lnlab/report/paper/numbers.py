@@ -28,7 +28,7 @@ def number_values(verdict: Verdict) -> Mapping[str, str]:
 
 
 def number_name(name: str, key: str) -> str:
-    """What prose calls a number; a hyphen stands for signs of a claim's id that TeX would not read as a name."""
+    """The name of a number in prose. A hyphen replaces signs of a claim's id that TeX would not read as a name."""
     return _NOT_IN_A_NAME.sub("-", f"{name}:{key}")
 
 
@@ -43,7 +43,7 @@ def number_definitions(name: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def sentence_with_numbers(says: str, name: str, verdicts: Sequence[Verdict]) -> str:
-    """A sentence whose placeholders ``{claim}`` and ``{claim.n}`` are numbers of the file; others stay as they are."""
+    """Replace placeholders such as ``{claim}`` and ``{claim.n}`` by numbers of the file. Others stay as they are."""
     known = {key for verdict in verdicts for key in number_values(verdict)}
     pieces = PLACEHOLDER.split(says)  # every second one is a name
     return "".join(

@@ -19,7 +19,7 @@ def verdict_tables(facts: ReportFacts, verdicts: Sequence[Verdict], cited: str) 
     """The claims of each role, with estimate and verdict, as tables of one column.
 
     Args:
-        facts: of the report; the labels begin with the name of its spec.
+        facts: of the report. The name of its spec is part of each label.
         verdicts: in the order of the spec.
         cited: the citation of the source, or nothing.
     """
@@ -54,7 +54,7 @@ claim & estimate & \\
 
 
 def section_table(name: str, grid: Grid) -> str | None:
-    """A table of a section across both columns, made smaller where it would be wider; None if it is too long."""
+    """A table of a section across both columns, scaled down if it is wider, or None if it is too long."""
     if len(grid.rows) > _LONGEST:
         return None
     return _SECTION.format(
