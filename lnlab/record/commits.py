@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def head_commit(folder: Path) -> str:
-    """The first twelve digits of the commit of the repository that holds a folder; nothing where there is none."""
+    """The first twelve digits of the commit of the repository that holds a folder, or an empty text."""
     try:
         found = subprocess.run(  # noqa: S603 - our own arguments
             ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"],  # noqa: S607 - git as the user has it

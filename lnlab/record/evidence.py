@@ -90,7 +90,7 @@ def _verdicts_in(path: Path) -> bytes | None:
 
 
 def _cited_row(content: bytes | None, citation: Citation) -> _Row:
-    """What a file of verdicts says of a claim; without a file, or without the claim in it, why there is nothing."""
+    """The verdict on a claim from a file of verdicts. Without it, the reason why it is absent."""
     place = {"spec": citation.spec, "profile": citation.profile, "claim": citation.claim}
     report = f"reports/{citation.spec}/{citation.profile}"
     if content is None:

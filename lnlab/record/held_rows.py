@@ -45,7 +45,7 @@ DISPLAY_PARAMETERS = (
 
 
 def section_selections(section: _Section) -> list[Conditions]:
-    """The selections that a section draws; none where its kind says in another way what it reads."""
+    """The selections that a section draws. Empty if its kind has other keys for what it reads."""
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
     return list(selections_of_claim(section)) if section.get("of") else []
@@ -146,7 +146,7 @@ def missing_rows_sentence(missing: Iterable[Conditions]) -> str:
 
 
 def format_condition(value: Json) -> str:
-    """What a selection asks of a column, as its author wrote it; one of several values is joined by or."""
+    """The condition of a selection on a column, as its author wrote it. Several values are joined by ``or``."""
     if isinstance(value, list | tuple):
         return " or ".join(map(format_condition, value))
     return value if isinstance(value, str) else canonical(value)

@@ -72,11 +72,11 @@ def judge_again(
     located: Callable[[Issue], Issue],
     looks: LookBook | None = None,
 ) -> _JudgedClaims:
-    """Judge every claim whose rows are complete; others keep their verdict, or are not testable if they changed.
+    """Judge every claim whose rows are complete. Others keep their verdict, or are not testable if they changed.
 
-    Each is judged at the level of its look; what is new is added to ``looks``.
+    Each is judged at the level of its look. New looks are added to ``looks``.
 
-    A verdict that is the one before but for rounding, which differs between machines, is the one before.
+    A verdict that differs from the last one by rounding alone, as between machines, stays the last one.
     """
     verdicts: dict[str, Verdict] = {}
     carried: list[str] = []

@@ -29,12 +29,13 @@ def plan_verdicts(
 ) -> "list[Verdict]":
     """The verdict of every claim of a plan, in order.
 
-    Each is judged at the level of its look: how often its criterion has been judged on other seeds the store remembers,
-    and ``looks``, the record of a report, to which what the store knows and the looks of today are added.
+    Each is judged at the level of its look, which depends on how often its criterion has been judged on other seeds.
+    The store remembers that, and so does ``looks``, the record of a report. The looks of the store and of today are
+    added to ``looks``.
 
-    Imports scipy only where something is judged anew, or is about a quantity that is derived.
+    A claim that no rows could answer is ill-posed. The others are still judged.
 
-    A claim that no rows could answer is ill-posed; it takes none of the others with it.
+    Imports scipy only if something is judged anew, or is about a derived quantity.
     """
     if plugins:
         from lnlab.record.registries import load_registries
@@ -124,7 +125,7 @@ def locate_claim_problem(
     """The problem with ``file:line:col`` of the spec in front of its place.
 
     Args:
-        problem: of a claim or what one requires, ``claims.<id>.<key>``; or of a section, ``report.<number>.<key>``.
+        problem: of a claim or what one requires, ``claims.<id>.<key>``, or of a section, ``report.<number>.<key>``.
         document: the spec.
         profile: its profile.
         overrides: the arguments of ``-s``.

@@ -22,9 +22,9 @@ LOOKS_TABLE = "looks"
 
 
 def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByClaim, LooksByClaim]:
-    """The looks that the report in a folder remembers, and those of the lock beside a spec; empty where there are none.
+    """The looks that the report in a folder remembers, and those of the lock beside a spec.
 
-    A report or lock of another spec or profile is none; what cannot be read has no looks.
+    Either is empty if the report or lock is of another spec or profile, or cannot be read.
     """
     of_report: LooksByClaim = {}
     with suppress(LabError):
@@ -42,9 +42,9 @@ def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByC
 def add_past_looks(folder: Path, past: LooksByClaim) -> None:
     """Write looks of the past into a report, in front of those that it remembers: claim -> [{seeds, date, commit}].
 
-    ``lnlab report --from`` then judges each claim at the level of its look, and keeps the record; ``lnlab lock`` copies
-    it into the lock. A set of seeds that the report remembers already is no other look. Looks that name no criterion
-    belong to the claim as it is today.
+    ``lnlab report --from`` then judges each claim at the level of its look, and keeps the record. ``lnlab lock`` copies
+    the record into the lock. A set of seeds that the report remembers already is not another look. Looks that name no
+    criterion belong to the claim as it is today.
 
     Raises:
         ReportError: the report cannot be read.

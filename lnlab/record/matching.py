@@ -20,7 +20,7 @@ class MatchedRuns:
     """The runs that a spec asks for.
 
     Attributes:
-        results: of these runs alone, in the order of the spec; one that is absent has a null status.
+        results: of these runs alone, in the order of the spec. An absent run has a null status.
         absent: keys of the runs that the data lack.
         dropped: how many runs of the data the spec does not ask for.
     """
@@ -42,7 +42,7 @@ def match_runs(
         results: the tables of the report.
         settings: resolved, each with the values of its axes.
         seeds: of each setting.
-        name: of a resolved setting; equal settings have equal names.
+        name: gives the name of a resolved setting. Equal settings have equal names.
     """
     stored = results.runs.select("variant", "setting").unique("variant", keep="first", maintain_order=True).iter_rows()
     variants_by_name = {name(json.loads(text)): (variant, text) for variant, text in stored}

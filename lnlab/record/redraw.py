@@ -67,11 +67,11 @@ def judge_tables(
 
     Args:
         folder: the report.
-        into: where they will be written; the same folder, or another.
-        spec: its path; None: the file that the report names, or else the text in the report.
+        into: the folder into which they will be written, the same or another.
+        spec: its path. None means the file that the report names, or else the text in the report.
         known: the registries of both wings.
-        replacing: whether ``into`` may hold the report of another question; None: it is a copy for comparison, in which
-            the report says what it says in its own folder.
+        replacing: whether ``into`` may hold the report of another question. None means a copy for comparison, which
+            says the same as the report in its own folder.
 
     Raises:
         SpecError: every problem of the spec.
@@ -135,7 +135,7 @@ def judge_tables(
 
 
 def find_spec(folder: Path, facts: ReportFacts) -> Path | None:
-    """The spec that a report names, below the working folder or one that holds the report; else where it was then."""
+    """The spec that a report names, below the working folder, below one that holds the report, or where it was then."""
     here = Path(path_as_shown(facts.path))
     if here.is_file():
         return here

@@ -48,7 +48,7 @@ class Collection:
 
 
 def collection(name: str) -> Collection | None:
-    """The commit or the store of this name; None where it names something else, or nothing.
+    """The commit or the store of this name, or None if it names neither.
 
     Raises:
         LabError: git cannot read the commit, or the store cannot be read.

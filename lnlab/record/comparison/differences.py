@@ -1,4 +1,4 @@
-"""In what two sides differ, kind by kind: settings, spec, runs, numbers, verdicts; the shortest list first."""
+"""The differences between two sides in settings, spec, runs, numbers and verdicts, the shortest list first."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Comparison:
         b: label of the second side.
         differences: those of each kind in which the sides differ, the shortest list first.
         not_compared: kinds that one side does not know, with the reason.
-        provenance: what the runs and pages were made with, where it differs; it decides nothing.
+        provenance: what the runs and pages were made with, if it differs. It decides nothing.
         compared: how much was compared, in words.
     """
 
@@ -136,7 +136,7 @@ def _key_differences(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[Sid
 
 
 def spec_leaves(document: Mapping[str, Json]) -> dict[str, Json]:
-    """Every value of a spec beyond its settings, with its path; what has an id, a title or a kind is named by it."""
+    """Every value of a spec beyond its settings, by path. Items of lists are named by their id, title or kind."""
     return {
         path: value
         for key, part in document.items()
@@ -171,7 +171,7 @@ def _outcome(verdict: Verdict | None) -> tuple[object, ...] | None:
 
 
 def _verdict_text(verdict: Verdict | None) -> str:
-    """``supported 6.3 [5.2, 7.6], 10 seeds``; with all digits where two texts would be the same."""
+    """A verdict as ``supported 6.3 [5.2, 7.6], 10 seeds``."""
     if verdict is None:
         return _ABSENT
     numbers = format_interval(verdict.estimate, verdict.low, verdict.high) if verdict.estimate is not None else ""

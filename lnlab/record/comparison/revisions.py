@@ -54,7 +54,7 @@ def checked_out(name: str) -> Iterator[Path]:
 
 
 def commit_of(name: str) -> str | None:
-    """The commit that a name means in the repository around the working folder; None where it means none."""
+    """The commit that a name means in the repository around the working folder, or None."""
     if not name or name.startswith("-"):
         return None
     command = ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
@@ -80,7 +80,7 @@ def locks_of_commit(commit: str) -> dict[str, str]:
 
 
 def _is_in(root: Path, revision: str, path: PurePosixPath) -> bool:
-    """Whether a commit has a path; an unknown commit has none."""
+    """Whether a commit has a path. An unknown commit has none."""
     command = ["git", "-C", str(root), "cat-file", "-e", f"{revision}:{path}"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 - git of the user
 

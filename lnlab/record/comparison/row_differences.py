@@ -18,7 +18,7 @@ _PLACE = "_place"
 def number_differences(a: Results, b: Results) -> Iterator[tuple[str, str, str]]:
     """``(quantity, rows here, rows there)`` in words, for each quantity whose rows are not the same.
 
-    Rows are matched by variant in words, seed, step and site; variants and seeds that one side lacks are left to the
+    Rows are matched by variant in words, seed, step and site. Variants and seeds that one side lacks are left to the
     comparison of runs.
     """
     one, other = (_named(side, side.runs).select("_variant", "seed") for side in (a, b))
@@ -42,7 +42,7 @@ def _named(results: Results, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | None:
-    """What differs between the rows of one quantity, in words for each side; None where nothing does."""
+    """What differs between the rows of one quantity, in words for each side, or None if nothing does."""
     values = [name for name, kind in one.schema.items() if kind.is_float()]
     keys = [name for name in one.columns if name not in values]
     # Rows of equal keys are matched one by one, in their order.
@@ -66,7 +66,7 @@ def _difference(one: pl.DataFrame, other: pl.DataFrame) -> tuple[str, str] | Non
 
 
 def _distance(name: str) -> pl.Expr:
-    """How far two numbers lie apart, relative to the larger; infinite where only one is a number."""
+    """The distance of two numbers relative to the larger. It is infinite if only one is a number."""
     a, b = pl.col(name), pl.col(f"{name}_other")
     equal = a.eq_missing(b) | (a.is_nan() & b.is_nan()).fill_null(value=False)
     relative = (a - b).abs() / pl.max_horizontal(a.abs(), b.abs())

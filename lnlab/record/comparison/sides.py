@@ -43,7 +43,7 @@ class Side:
         keys: variant -> its content key, where the runs exist.
         verdicts: by claim, or None where nothing was judged.
         results: the rows, or None.
-        provenance: code, corpora and machines, in words; empty where there is no lock.
+        provenance: code, corpora and machines, in words. It is empty without a lock.
         text: of the spec, or None where only a lock of it is at hand.
     """
 
@@ -62,12 +62,12 @@ class Side:
 
 @contextmanager
 def read_side(name: str, profile: str | None, known: "Registries | None" = None) -> Iterator[Side]:
-    """What ``name`` says; files that are taken out of a commit stay until the block ends.
+    """The side that ``name`` names. Files taken out of a commit stay while the context is open.
 
     Args:
         name: a spec, a lock, the folder of a report, or ``REV:path`` of one of these.
-        profile: of a spec; a lock and a report have theirs.
-        known: the registries of both wings; without them they are loaded where a spec has to be compiled.
+        profile: of a spec. A lock and a report have theirs.
+        known: the registries of both wings. None loads them if a spec has to be compiled.
 
     Raises:
         LabError: there is no such thing, or it cannot be read.
@@ -124,7 +124,7 @@ def _report_side(label: str, folder: Path, provenance: Mapping[str, str] | None 
 
 
 def _lock_side(label: str, lock: Lock) -> Side:
-    """A lock says what its report says, where the report is the one that was locked; else what stands in it."""
+    """The side of a lock: its report if that is still the locked one, else the lock itself."""
     tables = lock.tables
     provenance = {
         "code": f"lnlab {tables['code'].get('lnlab')} {str(tables['code'].get('sha256'))[:12]}",
@@ -182,7 +182,7 @@ def _locked_verdict(claim: str, entry: Mapping[str, Json]) -> Verdict:
 
 
 def _spec_side(label: str, path: Path, profile: str | None, known: "Registries | None") -> Side:
-    """A spec with all that it sweeps, candidates of a choice included; nothing is known of what would be chosen."""
+    """The side of a spec: all that it sweeps, with every candidate of a choice, as nothing has been chosen yet."""
     from lnlab.compile.check import check_spec
     from lnlab.record.registries import load_registries
 

@@ -1,11 +1,11 @@
-"""Rows that were computed again, held against the committed ones: equal to the last bit, or within a lock's margins.
+"""Compare rows that were computed again with the committed ones: equal to the last bit, or within a lock's margins.
 
-A number of an untrained model may differ by a share of its size, because processors add in different orders; one of a
-trained model by a number of standard deviations over seeds, in the root mean square over its quantity, because training
-makes differences of the last bit grow until two runs of one seed are as far apart as those of two seeds. Beside both
-stands a share of the largest number of that quantity in that run: what is smaller is rounding noise.
+A number of an untrained model may differ by a share of its size, because processors add in different orders. A quantity
+of a trained model may differ by a number of standard deviations over seeds, in the root mean square over its numbers.
+Training makes differences of the last bit grow until two runs of one seed are as far apart as those of two seeds. Both
+margins also allow a share of the largest number of that quantity in that run, as anything smaller is rounding noise.
 
-``rows_put_in`` puts them in place of the committed ones, for the verdicts that would follow.
+``rows_put_in`` puts the new rows in place of the committed ones, for the verdicts that would follow.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,8 +38,10 @@ class ComparedQuantity:
         label: ``gradient_norm, initial``.
         numbers: how many were compared.
         unequal: how many are not equal to the last bit.
-        beyond: how many differ by more than their margin; of a trained quantity none while all together do not.
-        margins: the largest distance, in margins; of a trained quantity the root mean square.
+        beyond: how many differ by more than their margin. If a trained quantity is within its margin in the root mean
+            square, only numbers without a spread over seeds count.
+        margins: the largest distance, in margins. For numbers of a trained quantity with a spread over seeds it is the
+            root mean square.
         relative: the largest distance, relative to the number.
         worst: the number that differs most: where it is, and what is there instead of what.
     """
@@ -58,7 +60,7 @@ def compare_results(committed: Results, computed: Results, margins: Mapping[str,
     """Every quantity of the runs that were computed again, and how these runs ended.
 
     Args:
-        committed: the tables of the report; rows that it does not keep have nothing to be held to.
+        committed: the tables of the report. Rows that it does not keep are not compared.
         computed: of some of its runs, under the same keys, each as far as it was computed.
         margins: of the lock.
     """
@@ -223,7 +225,7 @@ def _compared(table: str, label: str, rows: pl.DataFrame, names: Mapping[str, st
 
 
 def _largest(values: pl.Series) -> float:
-    """The largest of some distances; 0 of none."""
+    """The largest of some distances, or 0 if there are none."""
     return float(values.to_numpy().max()) if values.len() else 0.0
 
 

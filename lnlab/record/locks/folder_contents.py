@@ -39,7 +39,7 @@ class CommittedReport:
 
     Attributes:
         folder: of the report.
-        contents: every file by its path below the folder; what pages share by its path from there.
+        contents: every file by its path below the folder. The path of a file that pages share starts with ``..``.
         foreign: what lies there and belongs to no report, by its path, and why.
         unread: files that were not asked for.
     """
@@ -88,7 +88,7 @@ def read_committed(folder: Path, names: Collection[str] | None = None) -> Commit
 
     Args:
         folder: of the report.
-        names: the files that are read; None: all of them, and nothing else may lie there.
+        names: the files that are read. None means all of them, and then nothing else may lie there.
 
     Raises:
         ReportError: there is no such folder, it cannot be listed, or something lies there that no report writes.
@@ -126,7 +126,7 @@ def derived_tables(report: CommittedReport) -> LockTables:
     """The tables of a lock that follow from the folder.
 
     Raises:
-        ReportError: a table is absent or cannot be read; all such problems at once.
+        ReportError: a table is absent or cannot be read. The error has all such problems.
     """
     problems: list[Issue] = []
     tables: dict[str, Json] = {"files": report.digests}
@@ -158,7 +158,7 @@ def _facts_tables(report: CommittedReport) -> dict[str, Json]:
 
 
 def _group_table(report: CommittedReport) -> dict[str, Json]:
-    """The runs of every variant, with a digest of its rows in each table; and the machines that the runs name."""
+    """The runs of every variant, with a digest of its rows in each table, and the machines that the runs name."""
     runs = report.table("runs")
     try:
         groups: dict[str, dict[str, Json]] = {

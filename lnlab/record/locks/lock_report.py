@@ -87,9 +87,10 @@ def write_lock(spec: Path, profile: str | None, known: "Registries", *, folder: 
 
     Args:
         spec: the file of the spec.
-        profile: of the report; None: the default one.
+        profile: of the report. None means the default one.
         known: the registries of both wings, for the digests of corpora.
-        folder: of the report; None: ``reports/<name>/<profile>`` in the working folder or in one that holds the spec.
+        folder: of the report. None means ``reports/<name>/<profile>`` in the working folder or in one that holds the
+            spec.
 
     Raises:
         ReportError: there is no such report, it was drawn from another text of the spec, or a table is unreadable.

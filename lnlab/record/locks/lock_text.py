@@ -18,7 +18,7 @@ LOCK_HEAD = "# Written by `lnlab lock` and compared by `lnlab verify`. Make it a
 
 
 def lock_text(tables: LockTables) -> str:
-    """The text of a lock: scalars first, then every table with its entries sorted by key; a null is left out."""
+    """The text of a lock: scalars first, then every table with its entries sorted by key. Nulls are left out."""
     scalars = {key: value for key, value in tables.items() if not isinstance(value, Mapping)}
     nested = {key: value for key, value in tables.items() if isinstance(value, Mapping)}
     blocks = ["\n".join(_entries(scalars))]
@@ -30,7 +30,7 @@ def parse_lock(text: str, where: str) -> dict[str, Json]:
     """The tables of a lock.
 
     Raises:
-        LabError: the text is no TOML, as after a merge that left a key twice or a conflict open; with its line.
+        LabError: the text is not TOML, as after a merge that left a key twice or a conflict open. It names the line.
     """
     try:
         return tomllib.loads(text)
@@ -40,7 +40,7 @@ def parse_lock(text: str, where: str) -> dict[str, Json]:
 
 
 def line_of_entry(text: str, path: tuple[str, ...]) -> int:
-    """The number of the line of an entry, from 1; that of its table, or 1, where it has none."""
+    """The line number of an entry, from 1. Without a line of its own, it is that of its table, or else 1."""
     table = ""
     line_of_table = 1
     wanted_table, wanted_key = ("", path[0]) if len(path) == 1 else path[:2]

@@ -26,7 +26,7 @@ def render_all(paths: Sequence[Path], workers: int, on_report: Callable[[Path, l
 
     Args:
         paths: of the locks.
-        workers: processes; 1: this one.
+        workers: the number of processes. 1 means this process.
         on_report: called in the order in which the reports are done.
     """
 

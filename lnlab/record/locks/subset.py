@@ -24,7 +24,7 @@ LARGEST_SAMPLE = 1.2e13
 
 
 def stratified_runs(plan: Plan, salt: str) -> list[Run]:
-    """One run of every variant, of at most ``MOST_VARIANTS``; with and without updates in their proportion.
+    """One run of each of at most ``MOST_VARIANTS`` variants. Trained and untrained ones keep their proportion.
 
     Which variants and seeds they are follows from the salt, so that no author knows them before the lock is written.
     """
@@ -104,7 +104,7 @@ def possible_ends(plan: Plan, committed: Results) -> dict[str, list[int]]:
 
 
 def flops_of_plan(plan: Plan, known: "Registries") -> float:
-    """FLOPs of a plan; a trajectory that is cut short trains no longer than that."""
+    """FLOPs of a plan. A trajectory that is cut short counts up to its cut."""
     total = 0.0
     for unit in plan.trajectories:
         train = {**unit.setting["train"], "steps": unit.steps}
@@ -117,7 +117,7 @@ def plan_of_runs(plan: Plan, runs: Sequence[Run]) -> Plan:
 
     Args:
         plan: of all runs.
-        runs: some of them; one with fewer steps than in the plan loses what is measured later.
+        runs: some of them. One with fewer steps than in the plan loses what is measured later.
     """
     run_by_key = {run.key: run for run in runs}
     needs = tuple(need for need in plan.needs if need[0] in run_by_key and need[1] <= run_by_key[need[0]].steps)

@@ -28,7 +28,7 @@ class VerifiedReport:
     Attributes:
         lock: the file of its lock.
         files: how many files the lock names.
-        differences: in which it is not what it should be; none: it is verified.
+        differences: in which it is not what it should be. It is verified if there are none.
         notes: what else was seen, a sentence each.
         runs: how many runs were computed again.
         planned: of how many.
@@ -107,7 +107,7 @@ def verify_locks(
 
     Args:
         paths: of the locks.
-        level: see ``LEVELS``; each includes those before.
+        level: see ``LEVELS``. Each includes those before.
         on_report: called with each report as soon as it is verified.
         workers: processes that draw, from level 1.
         again: what computes runs of a locked report again, from level 2.

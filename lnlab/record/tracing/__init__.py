@@ -1,1 +1,1 @@
-"""From a number on a page back to rows, runs and settings; from a run to how it ended, and why."""
+"""Tracing: from a number on a page back to rows, runs and settings, and from a run to how and why it ended."""

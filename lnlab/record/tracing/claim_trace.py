@@ -78,7 +78,7 @@ class ClaimTrace:
         verdict: what was judged.
         numbers: the estimate with its interval, the accepted region and the seeds inside, in words.
         declared: ``file:line:column`` of the claim in its spec.
-        judged: the file that holds the verdict, with its row; or the plan of the store.
+        judged: the file that holds the verdict, with its row, or the plan of the store.
         page: the address of the claim on its page, or nothing.
         plan: the digest of the plan.
         selections: what it reads.

@@ -19,8 +19,8 @@ class QuantityDefinition:
 
     Attributes:
         name: in a selection.
-        words: name, definition and unit for readers; nothing where nobody has stated any.
-        formula: the first line of the documentation of what computes it; nothing where training records it.
+        words: name, definition and unit for readers, or an empty text if none are stated.
+        formula: the first line of the documentation of what computes it. It is empty if training records it.
         origin: what computes it: ``probe gradient_norm, version 2``, or ``derived from hidden_norm``.
         parts: the stored quantities that it is derived from.
     """
@@ -38,7 +38,7 @@ def probe_of_quantity(known: "Registries", quantity: str) -> "Entry[Any] | None"
 
 
 def words_of_quantity(entry: "Entry[Any]", quantity: str) -> str:
-    """What a quantity is and its unit, where it was registered with words or the glossary has some; else nothing."""
+    """The definition and unit of a quantity, from its registration or the glossary, or an empty text."""
     stated = entry.facts.quantities if entry.kind == "probe" else {quantity: entry.facts.words}
     words = stated.get(quantity) if isinstance(stated, Mapping) else None
     with using_words({quantity: asdict(words)} if words else {}):

@@ -50,7 +50,7 @@ class RunTrace:
         probes: what was measured.
         records: the stretches of work in the store, a sentence each.
         damaged: what of them cannot be read.
-        log: what its worker printed last; nothing where it printed nothing.
+        log: what its worker printed last, or an empty text.
         claims: ids of the claims that select it.
     """
 
