@@ -54,7 +54,7 @@ def device_of(setting: ResolvedSetting) -> torch.device:
 
 @contextmanager
 def without_tf32() -> Iterator[None]:
-    """Inside, products and convolutions on a GPU are in float32 as they are."""
+    """Turn off TF32 for products and convolutions on a GPU while the context is open."""
     backends: Any = (torch.backends.cuda.matmul, torch.backends.cudnn)
     before = [backend.allow_tf32 for backend in backends]
     try:

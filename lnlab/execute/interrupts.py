@@ -76,7 +76,7 @@ def counting_stops(signals: Sequence[signal.Signals] = SIGNALS) -> Iterator[Stop
 
 @contextmanager
 def raising_stops() -> Iterator[None]:
-    """Inside, SIGTERM and SIGHUP raise ``Stopped`` as Ctrl-C raises ``KeyboardInterrupt``."""
+    """Raise ``Stopped`` on SIGTERM and SIGHUP while the context is open, as Ctrl-C raises ``KeyboardInterrupt``."""
 
     def stop(number: int, _frame: object) -> None:
         _detach_lost_terminal(number)

@@ -28,7 +28,7 @@ def device_name(kind: str = "cpu") -> str:
     if kind != "cpu":
         present = kind == "cuda" and torch.cuda.is_available()
         return f"{kind} ({torch.cuda.get_device_name() if present else platform.machine()})"
-    model = ""  # as Linux names it; elsewhere what Python knows of the processor
+    model = ""  # as Linux names it, or else as Python knows it
     if _CPU_INFO.is_file():
         lines = (line.partition(":") for line in _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines())
         model = next((" ".join(value.split()) for key, _, value in lines if key.strip() == "model name"), "")

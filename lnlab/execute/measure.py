@@ -56,7 +56,7 @@ class StateGuard:
 
     @contextmanager
     def no_trace(self, probe: str) -> Iterator[None]:
-        """Inside, a probe may change gradients, modes and the default generator: they are restored on leaving.
+        """Restore gradients, modes and the default generator after a probe.
 
         Raises:
             LabError: it changed a parameter or a buffer, which is not restored.

@@ -51,7 +51,7 @@ _DRAWS: Final[Mapping[Callable[..., Any], Callable[..., bool]]] = {
         (mode, nonlinearity) == ("fan_in", "leaky_relu") and tensor.dim() > 1 and tensor.numel() > 0
     ),
 }
-"""What draws, and whether torch would do so with these arguments; of the last those of its own linear map."""
+"""Functions that draw, and whether torch would draw with these arguments. For the last, only those of ``nn.Linear``."""
 
 
 def build_on_meta(setting: ResolvedSetting, registries: Registries) -> nn.Module:

@@ -166,7 +166,7 @@ class ProcessWorker:
     def _end(self) -> int | None:
         """Close the channel, which ends an idle process, wait for its end, and return its exit code.
 
-        One that goes on is killed. None: there was no process.
+        A process that does not end in time is killed. Returns None if there was no process.
         """
         with self._lock:
             process, channel, self._process, self._channel = self._process, self._channel, None, None

@@ -86,7 +86,7 @@ def build_optimizer(model: nn.Module, choice: Choice, registries: Registries) ->
 
 
 FUSED = (torch.optim.Adam, torch.optim.AdamW)
-"""Optimizers of which torch has a step of one kernel; on a GPU the others launch one an operation and parameter."""
+"""Optimizers of which torch has a step in one kernel. On a GPU others launch one kernel per operation and parameter."""
 
 
 def fuse(optimizer: Optimizer) -> None:

@@ -34,8 +34,8 @@ from lnlab.specfile.moments import due_steps
 from lnlab.tables import LivePoint, Row
 
 WORTH_KEEPING = 5.0
-"""Seconds of training that are worth a state at their end, from which more steps would go on; fewer where states are
-saved more often."""
+"""Seconds of training after which a state is saved at the end, from which more steps would go on. If states are saved
+more often than this, that period counts."""
 
 Explained = tuple[str, str]
 """A status, and its reason in words."""

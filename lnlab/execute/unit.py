@@ -14,7 +14,7 @@ from lnlab.registry import Roots
 from lnlab.tables import LivePoint, Resumed, Row
 
 LoadRegistries = Callable[[], Registries]
-"""Brings the registries into a worker; must survive pickling."""
+"""Brings the registries into a worker. It must survive pickling."""
 
 SAVE_EVERY = 60.0
 """Seconds of training between two saved states."""
@@ -23,7 +23,7 @@ SHOW_EVERY = 1.0
 """Seconds between two points of a training run that readers see before they are committed, and between two looks."""
 
 BUSY, CORPUS, STORE = "busy", "corpus", "store"
-"""Answers that are no status: another process works on the unit; its corpus is absent; the store cannot be written."""
+"""Answers that are no status: another process has the unit, its corpus is absent, or the store cannot be written."""
 
 
 class Sink(Protocol):

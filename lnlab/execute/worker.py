@@ -110,7 +110,7 @@ def _complete(assignment: Assignment, unit: WorkUnit, timer: Timer, stops: Stops
         resumed = None
         if target:  # else nothing is loaded here: pieces that cannot be loaded fail the unit in `_run`
             probes = assignment.load()["probe"]
-            # The last step from which all that is due can still be measured; to see an update, a run must apply it.
+            # The last step from which all that is due can still be measured. To see an update, a run must apply it.
             latest = min([target, *(m.step - bool(probes[m.probe["kind"]].facts.update) for m in due)])
             resumed = unit.resume(latest)
         with output_to(unit.output):

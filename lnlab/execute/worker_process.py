@@ -38,7 +38,7 @@ CHECK_EVERY = 0.2
 
 @contextmanager
 def output_to(path: Path) -> Iterator[None]:
-    """Inside, everything that this process prints is added to a file, by native code and by a crash as well."""
+    """Append everything that this process prints to a file, including output of native code and of a crash."""
     ended = Event()
     saved = os.dup(1), os.dup(2)
     with path.open("a", buffering=1, encoding="utf-8", errors="replace") as file:

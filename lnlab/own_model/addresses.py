@@ -155,7 +155,7 @@ def _address(rule: PatternRule, model: nn.Module, name: str, base: str = "") -> 
         return None
     owner = model.get_submodule(name.rpartition(".")[0])
     if not rule.certain and len(rule.tensors) > 1:
-        # Of a class whose code is copied, a name does not say that the parts are equal; square matrices do.
+        # If the code of a class was copied, its name does not say that the parts are equal. Square matrices do.
         weight, parts = getattr(owner, "weight", None), len(rule.tensors)
         if not isinstance(weight, nn.Parameter) or weight.dim() != 2 or weight.shape[0] != parts * weight.shape[1]:
             return None

@@ -14,7 +14,7 @@ from lnlab.errors import LabError
 from lnlab.issues import Issue
 
 _LONGEST = 200
-"""Characters of an error's text that are shown; torch lists dispatch tables."""
+"""Characters of an error's text that are shown, as torch lists dispatch tables."""
 _BY_ITSELF = "call loss(model, batch) without lnlab: it fails there, too"
 _TYPE = "give batches of the model's type; with precision: float64, a model.double() and batches of float64"
 _REMEDIES: tuple[tuple[str, str], ...] = (
@@ -33,7 +33,7 @@ _REMEDIES: tuple[tuple[str, str], ...] = (
     ("does not require grad", "use neither torch.no_grad() nor detach() in the model or the loss"),
     ("FSDP", "measure the model before it is sharded"),
 )
-"""Words of an error, and the remedy; the first that fits is given."""
+"""Words of an error, and the remedy. The first that fits is given."""
 _SECOND = "torch cannot differentiate that twice: write it by its formula, or leave the probes of curvature out"
 _OF_SECOND = (
     "double",
@@ -62,7 +62,7 @@ def on_ranks(ranks: Ranks, place: str = "measure") -> Iterator[None]:
 
 @contextmanager
 def guarded(doing: str, remedy: str = _BY_ITSELF) -> Iterator[None]:
-    """Inside, any exception becomes a ``LabError``, but for one and what ranks tell each other.
+    """Turn any exception into a ``LabError``. A ``LabError`` or ``RankError`` passes unchanged.
 
     Args:
         doing: what is being done: ``the forward pass``.

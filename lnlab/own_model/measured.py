@@ -79,8 +79,8 @@ class Measurements:
         paths = pl.DataFrame([list(column) for column in zip(*rows, strict=True)] if rows else None, schema=schema)
         probes = {canonical(choice): dict(choice) for run in single for choice in run.probes}
         choices = list(probes.values())
-        # The table of each kind of probe, and the quantities that it has rows of; a probe whose quantities are not
-        # known has those that are of no other.
+        # The table of each kind of probe, and the quantities that it has rows of. A probe whose quantities are not
+        # known has those of no other probe.
         kinds: dict[str, tuple[str, frozenset[str]]] = {}
         present = {name: set(rows["quantity"]) for name, rows in results.tables.items() if "quantity" in rows.columns}
         known = [frozenset(REGISTRIES["probe"][c["kind"]].facts.quantities or ()) for c in choices]

@@ -78,7 +78,7 @@ def measure_model(
         sites: addresses of parameters by pattern, as ``lnlab.own_model.addresses`` reads them.
         stream: where the residual stream passes, by pattern, as ``lnlab.own_model.stream`` reads it.
         mask: from a batch to where the stream has tokens and not padding, (batch, length), or a mapping of such by the
-            name of a stack. None: every position is a token. The loss leaves padding out by itself.
+            name of a stack. With None every position is a token. The loss leaves padding out by itself.
         statistics: what norms over batches use: those of the batch at hand, as in training, or their running ones,
             which in a fresh model are 0 and 1. Running ones are never changed.
         step: updates that led to these weights. ``Measurements.of_runs`` joins measurements at several steps.
@@ -264,7 +264,7 @@ def _first_gradient(subject: Subject, task: OwnTask, batch: Any, *, repeated: bo
                 return task.loss(model, batch)[0]
 
         total = check_repeatable("measure", evaluate) if repeated else evaluate()
-        # A node of torch's ends with a number, AddBackward0; that of a torch.autograd.Function does not.
+        # A node of torch's ends with a number, AddBackward0. That of a torch.autograd.Function does not.
         hidden = [name for name in graph_names(total) if not name[-1].isdigit() and name.endswith("Backward")]
         every = torch.autograd.grad(total, [*names.values(), *others], allow_unused=True)
         if hidden:  # functions that are not torch's: one that runs backward itself hides parameters from the graph

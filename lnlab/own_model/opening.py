@@ -53,11 +53,11 @@ def from_frame(
         frame: one row per run, or one per run and step. It is a frame of polars or pandas, or columns by name.
         axes: columns that say what a run is. Together with the seed and the step they tell rows apart.
         seed: the column of whole numbers that tells replicates apart.
-        step: the column of updates made. None: there is one row per run, whose numbers are those of training.
-        values: columns with numbers. None: every number that is none of the others and varies within runs.
+        step: the column of updates made. None means one row per run, whose numbers are those of training.
+        values: columns with numbers. None means every number that is none of the others and varies within runs.
         split: the split of a column, by its name. ``val_``, ``val/`` and ``eval_`` mean validation.
-        status: the column with how a run ended. None: a number that is not finite is a failure.
-        steps: updates planned. None: the largest step. A run with fewer is left out of claims after step 0.
+        status: the column with how a run ended. With None a number that is not finite is a failure.
+        steps: updates planned. None means the largest step. A run with fewer is left out of claims after step 0.
 
     Raises:
         LabError: a column is missing or has words for numbers, a row has no seed, or two rows are of one run and step.

@@ -19,7 +19,7 @@ from lnlab.select.selection import Conditions, value_list
 
 _Section = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
-"""Kinds of sections that keep every row of their selection; others thin lines or keep last numbers only."""
+"""Kinds of sections that keep every row of their selection. Others thin lines or keep last numbers only."""
 ROWLESS_SECTIONS = ("architecture", "causal_graph", "evidence")
 """Kinds of sections that read settings or verdicts alone, which every report has."""
 TEXT_SECTIONS = ("translations",)

@@ -57,7 +57,7 @@ def plan_verdicts(
         from lnlab import analyse
         from lnlab.registry import import_pieces
 
-        import_pieces(analyse)  # the derived quantities; those of sections would import all that draws
+        import_pieces(analyse)  # the derived quantities alone, as sections would import all that draws
     book = LookBook() if looks is None else looks
     book.looks = LookBook.from_json(book.to_json(), read_looks(store.root, stored.name)).looks
     book.commit = head_commit(Path(stored.spec).parent)

@@ -61,7 +61,7 @@ def match_runs(
                 run = digest(["absent", setting_name, seed])
                 absent.add(run)
             planned.append((run, run, setting["train"]["steps"], variant, seed, text))
-    # The rows of the data, in the order of the plan; a run that is absent has what the plan says, and nothing else.
+    # The rows of the data, in the order of the plan. An absent run has what the plan says, and nothing else.
     schema = {word: results.runs.schema[word] for word in PLANNED_COLUMNS}
     plan = pl.DataFrame(planned, schema=schema, orient="row")
     joined = plan.join(results.runs, on="run", how="left", maintain_order="left", suffix="_stored")

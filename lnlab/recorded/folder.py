@@ -31,8 +31,8 @@ PART_BYTES = 1_000_000
 _ADDRESS = ("stack", "layer", "sublayer", "tensor")
 
 Block = Mapping[str, Json]
-"""Rows of one source at one step: ``source table columns``, a column being a list, or the one value of all rows; and
-``addresses``, the name of a list of sites in ``run.json`` whose coordinates are further columns."""
+"""Rows of one source at one step: ``source table columns``. A column is a list, or the one value of all rows.
+``addresses`` names a list of sites in ``run.json`` whose coordinates are further columns."""
 
 
 def block_of_rows(source: str, table: str, rows: Sequence[Row]) -> Block:

@@ -54,7 +54,7 @@ class RunNames:
         Raises:
             LabError: it fits in more than one way, as ``pre-ln-1`` does ``{placement}-{variant}``.
         """
-        # The first and the last way to divide the name; where they agree there is no other.
+        # The first and the last way to divide the name. If they agree there is no other.
         ways = []
         for field in ("(.+?)", "(.+)"):
             match = re.fullmatch(field.join(map(re.escape, _FIELD.split(self.pattern)[::2])), name, re.DOTALL)

@@ -86,11 +86,11 @@ class Recorder:
             used it: accumulated, unscaled, clipped), ``updates`` (relative size, at the cost of one copy of the
             weights), ``activations`` (root mean square of the stream, or of what modules with parameters return).
         hooks_every: updates between two of these. At 10 they cost less than 2 % of a small model's step.
-        steps: updates that are planned. A run with fewer is unfinished. None: it is finished when it is closed.
+        steps: updates that are planned. A run with fewer is unfinished. With None it is finished when it is closed.
         sites, stream, mask: as in ``lnlab.measure``, of the module below torch.compile and DistributedDataParallel.
         build: of a sharded model, which cannot be copied: makes the plain model, into which rank 0 takes the weights of
             all ranks where a probe is due. Every rank gives it, and calls the recorder.
-        resume: False: refuse a folder that holds a run.
+        resume: whether a folder that holds a run is continued. False refuses it.
         export: trackers that show the run while it goes on: ``tensorboard`` (in its folder) or ``tensorboard:FOLDER``,
             ``mlflow:URI``, ``wandb:PROJECT``, ``trackio:PROJECT``. One that fails ends no training.
 
@@ -341,7 +341,7 @@ class Recorder:
 
         Args:
             model: the one that is trained.
-            step: updates made. None: as the hooks of ``attach`` count.
+            step: updates made. None means the count of the hooks of ``attach``.
             optimizer: of a run that is not attached, for probes of its state (adaptive_rate).
             loss: of the training batch of that update.
             scalars: further numbers. The prefixes ``val_`` and ``eval_`` mean the split validation.

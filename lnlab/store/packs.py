@@ -39,7 +39,7 @@ HIDDEN_PREFIX = "."
 """How the names of folders begin that are not yet packs, or no longer."""
 
 FULL_PACK = 4_000_000
-"""Rows after which a pack is full, so that it can be made in some hundred megabytes; smaller packs are joined."""
+"""Rows after which a pack is full, so that it can be made in some hundred megabytes. Smaller packs are joined."""
 RECORD_WEIGHT = 200
 """How many rows a record counts as: it has the keys of its measurements."""
 
@@ -53,7 +53,7 @@ _RECORD: dict[str, pl.DataType] = {"first_step": pl.Int64(), "steps": pl.Int64()
 _RECORD |= {"asked": pl.List(pl.String), "measurements": pl.List(pl.String)}
 _RECORD |= {"outcome": pl.String(), "files": pl.String(), "output": pl.Binary()}
 RECORDS_SCHEMA = pl.Schema({**_STRETCH, **_RECORD})
-"""``asked`` is null where it is ``measurements``; ``outcome`` and ``files`` are JSON."""
+"""``asked`` is null if it equals ``measurements``. ``outcome`` and ``files`` are JSON."""
 
 
 def packed_schema(table: str) -> pl.Schema:
@@ -122,7 +122,7 @@ class PackedTable:
             name = str(self.path).encode().decode()
         except UnicodeEncodeError:
             intact = False
-        # A file that was cut off keeps its offsets; of damaged groups nothing is read.
+        # A file that was cut off keeps its offsets. Damaged groups are not read.
         return name if intact else read_bytes(self.path)[:end].ljust(end, b"\0") + self.footer
 
     def scan(self, schema: pl.Schema, positions: Sequence[int], names: Collection[str]) -> pl.LazyFrame:

@@ -27,7 +27,7 @@ from lnlab.keys import digest_bytes
 SEGMENTS, MANIFESTS = "segments", "manifests"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PUTS_WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "hf", "oci", "ocilake", "oss", "tos", "tosfs"}
-"""Protocols whose files appear whole or not at all; by others a file is written beside its name and renamed."""
+"""Protocols whose files appear whole or not at all. With others a file is written beside its name and renamed."""
 _INSTALL = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -176,7 +176,7 @@ class Remote:
 
     @contextmanager
     def _reaching(self, action: str, name: str) -> Iterator[None]:
-        """Inside, whatever a library of a remote raises becomes an error that names the file."""
+        """Turn whatever a library of a remote raises into an error that names the file."""
         try:
             yield
         except StoreError:

@@ -32,7 +32,7 @@ MAX_OUTPUT_LINES, MAX_OUTPUT_BYTES = 50, 64 * 1024
 """How many lines of a worker's output are stored, and how many bytes at most."""
 
 MAX_REMOVALS = 9
-"""How often a folder may vanish before it has a lease; then the trajectory counts as in other hands for now."""
+"""How often a folder may vanish before it has a lease. After that, another process is taken to hold the trajectory."""
 
 
 def open_unit(root: Path, key: str, period: float = LEASE_PERIOD) -> "StoreUnit | None":
@@ -176,7 +176,7 @@ class StoreUnit:
             raise
         with suppress(StoreError):
             remove_states(self.folder.parent, outcome["steps"] if outcome["status"] == "finished" else 0)
-        with suppress(StoreError):  # what counts is on the disk; the lease ends with this process
+        with suppress(StoreError):  # what counts is on the disk, and the lease ends with this process
             self.lease.release()
 
     def _write_record(self, measurements: Sequence[str], outcome: Row) -> None:

@@ -30,7 +30,7 @@ def open_mlflow(place: str, group: str) -> "MlflowRuns":
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Inside, MLflow does not report how it makes its tables."""
+    """Keep MLflow from reporting how it makes its tables."""
     logger = logging.getLogger("mlflow")
     level = logger.level
     logger.setLevel(logging.WARNING)
@@ -102,7 +102,7 @@ class MlflowRuns:
             self.client.log_batch(new, metrics=metrics[begin : begin + _METRICS_A_CALL])
         self.client.set_terminated(new, "FINISHED" if run.status in ENDED_STATUSES else "FAILED")
         self.client.set_tag(new, _ROWS, run.digest)
-        # Of two that two processes wrote at once, both keep the same one; whatever is older goes.
+        # If two processes wrote a run at once, both keep the same one. Older ones go.
         same = self._same(run)
         whole = min(other.info.run_id for other in same if other.data.tags.get(_ROWS) == run.digest)
         for other in same:

@@ -23,7 +23,7 @@ from lnlab.issues import Issue
 GRACE = 120
 """Seconds between SLURM's signal and the end of a task: training runs are saved in that time."""
 REQUEUES = 1000
-"""How often a task may run into its time limit; it is queued again each time."""
+"""How often a task may run into its time limit. Each time it is queued again."""
 _INSTALL = "pip install 'lnlab[slurm]'"
 
 
@@ -57,7 +57,7 @@ class ArrayTask:
         status = self._process.wait()
         if status in (128 + signal.SIGTERM, -signal.SIGTERM):
             # SLURM's SIGTERM reaches every process of a task. Where it announces preemption, the signal to queue the
-            # task again follows; where it is a cancellation, SIGKILL does.
+            # task again follows. In a cancellation SIGKILL follows.
             time.sleep(GRACE)
         return status
 
@@ -139,7 +139,7 @@ def submit_tasks(
         own: dict[str, Any] = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}
         own |= {"cpus_per_task": parameters["cpus_per_task"]}
         if cluster == "slurm":
-            # What submitit knows has a prefix; what it does not know goes to sbatch as it is.
+            # Options that submitit knows have a prefix. Others go to sbatch as they are.
             rest = {k: v for k, v in parameters.items() if k not in ("time", "mem_gb", "cpus_per_task")}
             known = set(_get_default_parameters()) | {"signal_delay_s"}
             others = {key.replace("_", "-"): value for key, value in rest.items() if key not in known}

@@ -32,7 +32,7 @@ initial: of an untrained model, relative to its size. trained: in standard devia
 are smaller than this share of the largest one of their quantity are rounding noise.
 """
 UNCONFIRMED = ("code", "corpora", "margins")
-"""Tables that nothing in the folder of a report confirms; a lock holds a digest of them."""
+"""Tables that nothing in the folder of a report confirms. A lock holds a digest of them."""
 LARGEST_LOCK = 4 * 1024 * 1024
 _DRAW = "draw it again: lnlab report --from {folder}"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
 
 MOST_VARIANTS = 40
-"""Of so many variants a run is computed again at level 2; of more variants so many are drawn."""
+"""The most variants of which level 2 computes a run again. From more variants, this number is drawn."""
 LARGEST_SAMPLE = 1.2e13
 """FLOPs of a sample above which its training is cut short: a minute and a half on two cores."""
 

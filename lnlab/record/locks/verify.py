@@ -12,7 +12,7 @@ from lnlab.record.locks.lock_report import read_lock
 from lnlab.record.locks.rendered import render_all
 
 LEVELS = ("intact", "rendered", "sampled", "computed")
-"""What each level adds: files as locked; pages drawn again from their data; a run of every variant; every run."""
+"""What each level adds: files as locked, pages drawn again from their data, a run of every variant, every run."""
 _STATEMENTS = (
     "every committed file is the one that was locked",
     "every page, figure, table and notebook is drawn again to the same bytes from its data",

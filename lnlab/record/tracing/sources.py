@@ -103,7 +103,7 @@ def source_of_claim(address: ClaimAddress, profile: str | None, reports: Path, s
     if is_report(Path(address.source)):
         return report_source(Path(address.source))
     name = Path(address.source).stem
-    # The committed profile first; the report of the default has no folder of its own in that of its spec.
+    # The committed profile first. The report of the default profile lies in the folder of its spec itself.
     profiles = [profile] if profile else ["real", ""]
     for folder in (reports / name / chosen for chosen in profiles):
         if is_report(folder):

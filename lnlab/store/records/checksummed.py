@@ -39,7 +39,7 @@ def from_checksummed_json(content: bytes, path: Path) -> Json:
 
 @contextmanager
 def well_formed(path: Path) -> Iterator[None]:
-    """Inside, the value of an intact file is taken apart: one that belongs elsewhere has other parts.
+    """Turn errors from taking an intact file's value apart into CorruptFile, as a file of another kind gives them.
 
     Raises:
         CorruptFile: it lacks a part, or has one of another type.
@@ -52,7 +52,7 @@ def well_formed(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Inside, what the operating system says becomes an error that names the file."""
+    """Turn errors of the operating system into errors that name the file."""
     try:
         yield
     except PermissionError as error:

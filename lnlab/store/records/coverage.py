@@ -7,7 +7,7 @@ from itertools import pairwise
 from lnlab.store.records.record import Record
 
 COMPLETE_STATUSES = ("finished", "diverged", "interrupted")
-"""How a stretch may end whose updates are there; one that failed may lack rows of its last."""
+"""Statuses of a stretch that has the rows of all its updates. A failed one may lack rows of its last update."""
 
 
 @dataclass(frozen=True)

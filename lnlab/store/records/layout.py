@@ -19,7 +19,7 @@ RECORD_FILE = "record.json"
 OUTPUT_FILE = "output.txt"
 LEASE_FILE = "lease"
 LOCK_FILE = "lock"
-"""Guards taking over a lease and giving it back; in the root of a store."""
+"""A file in the root of a store, under whose lock leases are taken over and released."""
 
 
 def store_root(folder: Path | None = None) -> Path:
