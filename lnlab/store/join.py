@@ -204,7 +204,7 @@ class _MeasuredRows:
     keys: pl.DataFrame
 
     def __call__(self, *conditions: pl.Expr, exact: bool = True) -> pl.LazyFrame:
-        """The rows that meet these conditions. No file is read of which no run is left."""
+        """The rows that meet these conditions. Files without a run that meets them are not read."""
         del exact  # no measurement counts twice
         on_keys, others = _split(conditions, self.keys.columns)
         keys = self.keys.filter(*on_keys)
@@ -228,7 +228,7 @@ class _Curves:
     needs: pl.DataFrame
 
     def __call__(self, *conditions: pl.Expr, exact: bool = True) -> pl.LazyFrame:
-        """The rows that meet these conditions. No file is read of which no run is left.
+        """The rows that meet these conditions. Files without a run that meets them are not read.
 
         Unless ``exact``, they come in any order, and a row that was recorded twice may stand there twice.
         """

@@ -1,7 +1,7 @@
-"""The looks at claims that a store remembers, whatever plan they belonged to: ``looks/<spec>.jsonl``, a line a look.
+"""The looks at claims that a store remembers, whatever plan they belonged to: ``looks/<spec>.jsonl``.
 
-A spec that runs again with more seeds is another plan, so its looks stand beside the plans. Lines are appended whole. A
-line that cannot be read is skipped.
+The file has one line per look. A spec that runs again with more seeds is another plan, so its looks stand beside the
+plans. Lines are appended whole. A line that cannot be read is skipped.
 """
 
 import json

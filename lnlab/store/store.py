@@ -79,7 +79,7 @@ class Store:
         return pending
 
     def lacks(self, stored: StoredPlan) -> dict[str, MissingWork]:
-        """Trajectory -> what it lacks of a remembered plan: empty where there is nothing to do.
+        """Trajectory -> what it lacks of a remembered plan. Empty if there is nothing to do.
 
         Raises:
             StoreError: the store cannot be read, or the plan is damaged.
@@ -159,7 +159,7 @@ class Store:
             return held.stored
 
     def require_stored(self, stored: StoredPlan) -> None:
-        """See to it that a plan of which something is to be computed is stored.
+        """Raise the error that kept a plan from being stored, if there was one. Computing needs a stored plan.
 
         Raises:
             StoreError: the store cannot be written.

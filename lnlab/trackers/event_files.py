@@ -71,9 +71,9 @@ class EventFiles:
 
 
 class LiveEvents:
-    """The event file of a run that goes on: in its own folder, or in one of its name below ``place``.
+    """The event file of a run in progress: in its own folder, or in one of its name below ``place``.
 
-    A run that is taken up again has a further file, which takes the place of what was shown beyond its first step.
+    A resumed run has another file, which replaces what was shown beyond its first step.
     """
 
     def __init__(self, place: str, head: LiveHead) -> None:

@@ -35,7 +35,7 @@ class Tracker(Protocol):
 
 
 class LiveRun(Protocol):
-    """A run in a tracker to which points are added while it goes on."""
+    """A run in progress in a tracker, to which points are added."""
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Add the values of a step.
@@ -54,7 +54,7 @@ class LiveRun(Protocol):
 
 @dataclass(frozen=True)
 class LiveHead:
-    """What a run that goes on is.
+    """The identity of a run in progress.
 
     Attributes:
         key: of this run and no other. A resumed run keeps it.
@@ -75,7 +75,7 @@ class LiveHead:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of tracker: the package it needs, its module, what opens it there, and its place where none is named.
+    """A kind of tracker: the package it needs, its module, what opens it there, and its default place.
 
     Attributes:
         opener: opens an experiment for runs that have ended. None means that it takes only runs in progress.
@@ -128,7 +128,7 @@ class Destination:
             raise LabError(self.problem(error)) from error
 
     def open_live(self, head: LiveHead) -> LiveRun:
-        """A run in the tracker that goes on.
+        """Open a run in progress in the tracker.
 
         Raises:
             Exception: the place refuses, in words of its own.

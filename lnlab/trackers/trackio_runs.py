@@ -1,4 +1,4 @@
-"""Trackio: a run that goes on, in a project on this machine, or in a Space as its own variables say."""
+"""Trackio: a run in progress, in a project on this machine, or in a Space if Trackio's variables say so."""
 
 from collections.abc import Mapping
 
