@@ -1,4 +1,4 @@
-"""The commands as functions: ``lnlab.check``, ``plan``, ``judge``, ``report`` and ``results``; ``running`` has ``run``.
+"""The commands as functions: ``lnlab.check``, ``plan``, ``judge``, ``report`` and ``results``. ``running`` has ``run``.
 
 Each takes a spec as a path or as a dict and does what the command of that name does, with the same keys and verdicts.
 What a user can put right is raised as an error of ``lnlab.errors``, one line a problem.
@@ -71,8 +71,8 @@ def plan(
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
-        workers: assumed for the time; None: as many as cores.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: assumed for the time. None means as many as cores.
         calibrate: measure one unit now, and keep it, to know how long the others take.
         analyze: set the estimates of finished units against what they took.
 
@@ -100,14 +100,15 @@ def judge(
     Example: ``[verdict.verdict for verdict in lnlab.judge("first.yaml")]``
 
     Args:
-        spec: a path, a dict, or an ``lnlab.Spec``; or what ``lnlab.measure`` returned.
-        profile: one of its profiles; of measurements the claims, as YAML text, a list, or a single one as a dict.
+        spec: a path, a dict, an ``lnlab.Spec``, or what ``lnlab.measure`` returned.
+        profile: one of its profiles. With measurements it is the claims, as YAML text, a list, or a single one as a
+            dict.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
 
     Raises:
-        LabError: the spec was never run in this store; or a claim is wrong.
+        LabError: the spec was never run in this store, or a claim is wrong.
     """
     if hasattr(spec, "judge"):  # what was measured judges itself; its class is not imported to ask for it
         return spec.judge(profile or ())
@@ -143,9 +144,9 @@ def report(
         spec: a path, a dict, or an ``lnlab.Spec``.
         profile: one of its profiles.
         overrides: as for ``check``.
-        out: the folder; None: ``reports/<spec>/<profile>``.
+        out: the folder. The default is ``reports/<spec>/<profile>``.
         plugins: Python files that register pieces.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         single_file: write the page as one file.
         lean: write the page and its data alone, as a repository keeps them.
         png: write every figure as PNG as well.
@@ -156,7 +157,7 @@ def report(
         The files, the page first, and the sections that could not be made.
 
     Raises:
-        LabError: the spec was never run in this store; or the folder cannot be written.
+        LabError: the spec was never run in this store, or the folder cannot be written.
     """
     from lnlab.app.reporting import plan_report_folder, write_plan_report
 
@@ -190,9 +191,9 @@ def results(
     Example: ``lnlab.results("first.yaml").frame("gradient_norm")``
 
     Args:
-        spec: a path, a dict, or an ``lnlab.Spec``; or the folder of a report, whose page uses these rows, or of
+        spec: a path, a dict, an ``lnlab.Spec``, the folder of a report, whose page uses these rows, or the folder of
             recorded runs.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.

@@ -48,7 +48,7 @@ def run_as_array(
 
     Args:
         store: a folder that all nodes see.
-        request: the question; its files are seen by all nodes, too.
+        request: the question. All nodes have to see its files.
         manner: workers of each task, number of tasks, parameters of sbatch, and whether to wait.
         cluster: ``local`` has processes of this machine in SLURM's place.
 
@@ -122,7 +122,7 @@ def run_as_array(
 
 
 def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: RunOptions) -> int:
-    """Show how far the runs are until every task has ended; return the signal that cancelled them, or 0."""
+    """Show progress until every task has ended. Returns the signal that cancelled them, or 0."""
     shown: list[str] = []
     cancelled = False
     watch = store.watch(stored)

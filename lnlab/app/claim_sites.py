@@ -74,7 +74,7 @@ class _Reading:
 
 
 def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, Sites]", *, absent: bool) -> list[Issue]:
-    """What is wrong with the sites that claims read; a problem stands at ``claims.<id>.<key>``.
+    """What is wrong with the sites that claims read. The place of a problem is ``claims.<id>.<key>``.
 
     Args:
         plan: of the runs that are judged.
@@ -122,7 +122,7 @@ def site_problems(plan: "Plan", claims: Sequence[_Claim], sites: "Mapping[str, S
 def section_site_problems(
     plan: "Plan", sections: Sequence[Mapping[str, Json]], sites: "Mapping[str, Sites]"
 ) -> list[Issue]:
-    """Expressions of sections whose quantities have no site in common; a problem stands at ``report.<number>.<key>``.
+    """Expressions of sections whose quantities share no site. The place of a problem is ``report.<number>.<key>``.
 
     Args:
         plan: of the runs that are judged.

@@ -55,7 +55,7 @@ def compute_missing(store: Store, request: Request, manner: RunOptions) -> RunSu
 
 
 def plan_of_stored_runs(store: Store, request: Request) -> StoredPlan | None:
-    """Compile a request and store its plan if the store holds a run of it; else, or without its corpora, None.
+    """Compile a request and store its plan, or return None if the store holds no run of it or a corpus is absent.
 
     Raises:
         SpecError: every problem of the spec.
@@ -96,7 +96,7 @@ def _machines(manner: RunOptions) -> Iterator[Machines]:
 
 
 def decide_open_choices(plan: Plan, store: Store) -> tuple[Decision, ...]:
-    """The decisions on the open choices of a plan; none while one of its runs has not ended by itself."""
+    """The decisions on the open choices of a plan. Empty while one of its runs has not ended by itself."""
     results = store.found(plan) if plan.undecided else None
     return decide_tuning(plan.undecided, results) if results and results.ended else ()
 
@@ -140,8 +140,8 @@ def plan_here(
     Args:
         units: what is to be done.
         known: the registries.
-        workers: asked for; None: as many as cores.
-        memory: bytes that they may have; None: all of this machine.
+        workers: asked for. None means as many as cores.
+        memory: bytes that they may have. None means all of this machine.
     """
     here = ThisMachine(workers)
     room = min(here.memory, memory or here.memory)

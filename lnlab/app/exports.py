@@ -65,7 +65,7 @@ def _as_one_line(destination: Destination) -> Iterator[None]:
 
 
 def open_trackers(destinations: Sequence[Destination], name: str, profile: str | None) -> OpenTrackers:
-    """The trackers of an experiment; of no destination, none.
+    """The trackers of an experiment, one for each destination.
 
     Raises:
         LabError: one cannot be reached.
@@ -92,9 +92,9 @@ def export_finished(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
 
 @contextmanager
 def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan") -> "Iterator[Follow]":
-    """Inside, the runs of each unit are shown soon after it ends, beside the work; yields what takes the events.
+    """Show the runs of each unit soon after it ends, in a thread beside the work. Yields what takes the events.
 
-    A tracker that refuses stops nothing: what it lacks is tried once more at the end, and is reported then.
+    A tracker that refuses stops nothing. What it lacks is tried once more at the end, and reported then.
     """
     ended: SimpleQueue[str | None] = SimpleQueue()
 
@@ -129,7 +129,7 @@ def exporting_units(trackers: OpenTrackers, store: "Store", stored: "StoredPlan"
 
 
 def tracked_runs(results: "Results") -> Iterator[TrackedRun]:
-    """The runs that came to an end of their own; of one that was interrupted the rest is still to come."""
+    """The ended runs. An interrupted run is left out, as the rest of it is still to come."""
     names = run_names(results.runs, results.axes)
     curves: dict[str, list[tuple[str, int, float]]] = {}
     for run, step, split, quantity, value in (

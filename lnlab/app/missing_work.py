@@ -41,7 +41,7 @@ def unfinished_runs(results: "Results", running: Collection[str] = ()) -> list[d
 
 
 def status_counts_of_runs(results: "Results", running: Collection[str] = ()) -> dict[str, int]:
-    """Status -> number of runs; ``missing`` are those that have none, and ``running`` those of these trajectories.
+    """Status -> number of runs. ``missing`` counts runs without a status, and ``running`` those of these trajectories.
 
     A run may have all that it needs while its trajectory goes on.
     """

@@ -86,7 +86,7 @@ class RunPace:
 
     @property
     def left(self) -> float | None:
-        """Seconds left at the rate so far; None before anything has ended or any step is known."""
+        """Seconds left at the rate so far, or None before anything has ended or any step is known."""
         if not self.reached:
             return None
         # The costs of units add up to the whole but for rounding, so that what is left may come out below zero.

@@ -62,7 +62,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
     Args:
         path: of the lock.
         manner: how many workers there are, and where progress is shown.
-        every_run: level 3; else a sample.
+        every_run: whether every run is computed (level 3). Otherwise it is a sample.
     """
     try:
         lock = read_lock(path)
@@ -188,7 +188,8 @@ def recompute(
         facts: of the report.
         committed: its rows.
         manner: how many workers there are, and where progress is shown.
-        every_run: all runs, tuning runs too; else a sample, with the choices that the report holds.
+        every_run: whether all runs are computed, tuning runs included. Otherwise it is a sample, with the choices that
+            the report holds.
 
     Raises:
         LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.

@@ -1,4 +1,4 @@
-"""The report of what a store holds of a plan; nothing is computed."""
+"""The report of what a store holds of a plan. Nothing is computed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def write_plan_report(
         stored: the plan.
         into: the folder.
         plugins: files that register pieces.
-        spec: its file as it was named; None: the file that it was run from.
+        spec: its file as it was named. None means the file that it was run from.
         drawing: ``single_file``, ``lean``, ``png``, ``templates`` and ``replace`` of ``write_report``.
 
     Raises:

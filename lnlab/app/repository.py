@@ -35,13 +35,13 @@ _UNKNOWN_SOURCE = (
 def write_repository(
     folder: Path, spec: Path, *, torch_index: str | None = None, lnlab_from: str | None = None
 ) -> list[Path]:
-    """Write a repository around a spec into a folder that is new or empty; the files that were written.
+    """Write a repository around a spec into a folder that is new or empty, and return the written files.
 
     Args:
         folder: new, or empty.
         spec: a shipped spec.
-        torch_index: the package index of torch's wheels; None: PyTorch's own for the CPU.
-        lnlab_from: the URL that lnlab is installed from; None: from where this one was.
+        torch_index: the package index of torch's wheels. None means PyTorch's own for the CPU.
+        lnlab_from: the URL that lnlab is installed from. None means the source of this installation.
 
     Raises:
         LabError: the folder is not empty, or something else stands there.
@@ -115,7 +115,7 @@ def installed_from(direct_url: str | None) -> tuple[Path | None, str]:
 
 
 def installed_versions() -> list[tuple[str, str]]:
-    """Name and version of all that lnlab needs in this environment, by name; without torch's word on its build."""
+    """Name and version of all that lnlab needs in this environment, sorted by name, without torch's build suffix."""
     found: dict[str, str] = {}
     names = list(_needed_by("lnlab"))
     while names:
@@ -128,7 +128,7 @@ def installed_versions() -> list[tuple[str, str]]:
 
 
 def _needed_by(name: str) -> Iterable[str]:
-    """The packages that one requires, and of lnlab those for training; without those of other extras."""
+    """The packages that one requires, for lnlab with its extra ``train``, and without any other extra."""
     package = _distribution(name)
     for requirement in (package.requires or ()) if package is not None else ():
         match = _NAME.match(requirement)

@@ -29,11 +29,11 @@ class Request:
     """One question, from the command line or from Python.
 
     Attributes:
-        spec: the file, as the user named it; of a spec written in Python, its name with ``.yaml``.
+        spec: the file, as the user named it. A spec written in Python has its name with ``.yaml``.
         profile: one of its profiles.
         overrides: what ``-s`` gave, left to right.
         plugins: files that register pieces.
-        text: a spec written in Python, as YAML; None where the spec is a file.
+        text: a spec written in Python, as YAML. None where the spec is a file.
     """
 
     spec: Path
@@ -179,7 +179,7 @@ def remembered_plan(store: "Store", request: Request) -> "StoredPlan | None":
 
 
 def stored_plan(store: "Store", request: Request) -> "StoredPlan":
-    """The plan that a report or a query is about; lnlab itself may have changed since.
+    """The plan that a report or a query is about. lnlab itself may have changed since.
 
     A spec that was renamed, or whose claims or sections were changed, is compiled and keeps the runs that the store
     has of it.

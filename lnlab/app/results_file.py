@@ -30,10 +30,10 @@ StoredWords = Mapping[str, Mapping[str, str]]
 
 
 def recorded_results(path: Path) -> "tuple[Results, StoredWords] | None":
-    """The results of what is no computed spec, and the words of its quantities; None where it is one.
+    """The results of a path that is no computed spec, and the words of its quantities, or None where it is one.
 
-    A spec whose results are a table from elsewhere, the folder of a report (the rows that its page uses), the folder
-    of a recorded run, or one with several of these.
+    Such a path is a spec whose results are a table from elsewhere, the folder of a report (with the rows that its page
+    uses), the folder of a recorded run, or a folder of recorded runs.
 
     Raises:
         LabError: it cannot be read.
@@ -61,7 +61,7 @@ def results_of(request: Request, store: Path | None) -> "tuple[Results, StoredWo
     """The results that a path names, and the words of its quantities. Nothing is computed.
 
     Raises:
-        LabError: the spec was never run in this store; or what the path names cannot be read.
+        LabError: the spec was never run in this store, or what the path names cannot be read.
     """
     found = recorded_results(request.spec)
     if found is not None:
@@ -91,15 +91,15 @@ def refuse_ending(path: Path) -> None:
 
 
 def write_table(rows: "pl.LazyFrame", described: "Mapping[str, object]", path: Path) -> list[str]:
-    """Write tidy rows; the format is that of the name of the file. What was changed on the way, in sentences.
+    """Write tidy rows in the format of the file's ending. Returns what was changed on the way, in sentences.
 
     Parquet holds every number to the last bit and, below the key ``lnlab``, what each column is. In CSV, a text that a
-    spreadsheet would run begins with an apostrophe. JSON is a list of objects, and has null for numbers that are not
+    spreadsheet would run begins with an apostrophe. JSON is a list of objects, with null for numbers that are not
     finite.
 
     Raises:
         LabError: as ``refuse_ending``.
-        OSError: the file cannot be written; what stood there before still does.
+        OSError: the file cannot be written. The old file is then kept.
     """
     import polars as pl
     from polars import selectors

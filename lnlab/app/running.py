@@ -41,7 +41,7 @@ class RunResult:
         request: the question.
         summary: how the run went: units, seconds, signal.
         results: the rows of all runs of the plan, new and old, joined.
-        verdicts: one per claim, in the order of the spec; none after an interruption.
+        verdicts: one per claim, in the order of the spec. Empty after an interruption.
     """
 
     request: Request = field(repr=False)
@@ -80,7 +80,7 @@ class RunResult:
 
 
 def failed_runs(unfinished: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Of runs that did not finish those that failed; one that diverged or was stopped by its rule has a result."""
+    """The failed ones among unfinished runs. A run that diverged or was stopped by its rule has a result."""
     return [failure for failure in unfinished if failure["status"] in FAILURES]
 
 
@@ -102,24 +102,24 @@ def run_request(
     sbatch: Sequence[str] = (),
     wait: bool = True,
 ) -> RunResult:
-    """Compute what the store lacks for a request and judge its claims; with nothing to do, torch is not imported.
+    """Compute what the store lacks for a request and judge its claims. With nothing to do, torch is not imported.
 
     Args:
         store: where rows are kept.
         request: the question.
-        workers: processes; None: as many as cores.
+        workers: processes. None means as many as cores.
         retry_failed: whether failed units are tried again.
         save_every: seconds of training between two checkpoints.
         console: where progress is shown.
         quiet: show none.
         executor: where units are computed.
-        address: of a Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
+        address: of a Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
         export: trackers that show the runs as they end, as ``tensorboard``, ``mlflow:URI`` or ``wandb:PROJECT``.
-        max_minutes: that the run may take: seeds that do not fit are left out; None: any time.
-        max_memory: gigabytes that its workers together may have; None: all of the machine.
-        tasks: of a SLURM array; None: one a unit, up to 16.
+        max_minutes: that the run may take. Seeds that do not fit are left out. None means no limit.
+        max_memory: gigabytes that its workers together may have. None means all of the machine.
+        tasks: number of tasks of a SLURM array. None means one for each unit, up to 16.
         sbatch: its parameters, as ``partition=short``.
-        wait: whether to wait for it; otherwise no claim is judged.
+        wait: whether to wait for it. Otherwise no claim is judged.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, a tracker, the report, or the size of a unit.
@@ -239,19 +239,19 @@ def run(
         profile: one of its profiles.
         overrides: as for ``check``.
         plugins: Python files that register pieces.
-        store: a folder; without it ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
-        workers: processes; None: as many as cores.
+        store: a folder. The default is ``LNLAB_STORE``, else ``.lnlab`` in the working folder.
+        workers: processes. None means as many as cores.
         retry_failed: try again what failed before.
         save_every: seconds of training between two checkpoints.
         progress: show it on standard error: bars on a terminal, lines in a notebook.
-        executor: ``local``; ``slurm``: tasks of an array that share the store; ``ray``: on the nodes of a Ray cluster.
-        address: of that cluster; None: ``RAY_ADDRESS``, or this process's connection, else one of this machine.
+        executor: ``local``, ``slurm`` (tasks of an array that share the store) or ``ray`` (the nodes of a Ray cluster).
+        address: of that cluster. None means ``RAY_ADDRESS``, or this process's connection, else one of this machine.
         export: trackers that show the runs too: ``tensorboard:FOLDER``, ``mlflow:URI``, ``wandb:PROJECT``.
         max_minutes: that the run may take, by its estimate: seeds that do not fit are left out.
         max_memory: gigabytes that all workers together may have.
         tasks: of a SLURM array, each with ``workers`` processes (by default one).
         sbatch: its parameters, as ``["partition=short", "time=60"]``.
-        wait: whether to wait for it; otherwise nothing is judged yet.
+        wait: whether to wait for it. Otherwise nothing is judged yet.
 
     Raises:
         LabError: what is wrong with the spec, a corpus, the store, the report, the cluster or a tracker.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Values = Mapping[str, object]
 
     class Spec(SpecModel):
-        """What a checker knows of it: its keywords take what YAML says; the registries type the choices at run time."""
+        """What a type checker knows of it: keywords take what YAML says. At run time the registries type choices."""
 
         task: Any
         model: Any

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def states_results(path: Path) -> bool:
-    """Whether a file is a spec with ``results``; one that cannot be read is none, and others say why."""
+    """Whether a file is a spec with ``results``. False for a file that cannot be read, which is reported elsewhere."""
     from lnlab.specfile.load import (
         parse_leniently,
         read_spec_text,

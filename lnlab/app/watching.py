@@ -34,7 +34,7 @@ class WatchedCurve:
         name: of what.
         steps: rising.
         values: at these steps.
-        spike: the step of the last record that jumps; None: none does.
+        spike: the step of the last record that jumps, or None.
     """
 
     name: str
@@ -79,7 +79,7 @@ class RunningUnit:
         trajectory: its key.
         name: its axes and seed.
         done: training steps made, as far as the worker has said.
-        steps: of the whole trajectory; 0 where it is measured without training.
+        steps: of the whole trajectory. 0 where it is measured without training.
         seconds: that these steps took.
         curves: loss, gradient norm and largest attention logit, as far as recorded.
         host: machine of the worker.
@@ -97,7 +97,7 @@ class RunningUnit:
 
     @property
     def steps_per_second(self) -> float | None:
-        """The rate of these steps; None before any."""
+        """The rate of these steps, or None before any."""
         return self.done / self.seconds if self.done and self.seconds else None
 
     def to_json(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class WatchedRun:
         left: those that still lack something, those at work included.
         statuses: status -> number of runs.
         running: trajectories that a worker is at.
-        seconds_left: an estimate from what the finished ones took; None while nobody works or none has finished.
+        seconds_left: an estimate from what the finished ones took. None while no worker is active or none has finished.
     """
 
     name: str

@@ -68,7 +68,7 @@ class Watch:
 
     Args:
         places: folders of recorded runs, stores, specs, and folders that hold any of them.
-        store: where specs keep their runs; None: as their project says.
+        store: where specs keep their runs. None means as their project says.
     """
 
     def __init__(self, places: Sequence[Path], store: Path | None = None) -> None:
@@ -81,7 +81,7 @@ class Watch:
         """Recorded runs, then computed ones by plan, as far as they are.
 
         Raises:
-            LabError: there is none; or a run or a store cannot be read.
+            LabError: there is none, or a run or a store cannot be read.
         """
         runs: list[WatchedRecording | WatchedRun] = []
         folders = [folder for place in self._places if place.is_dir() for folder in (place, *sorted(place.glob("*")))]

@@ -29,7 +29,8 @@ class AnalyzedUnits:
         actual_seconds: that they took.
         flops: of all together.
         estimated_peak: bytes of a worker, its libraries included: of the largest unit.
-        actual_peak: the same as measured; None: they were computed elsewhere, or by an lnlab that did not measure it.
+        actual_peak: the same as measured. None where they were computed elsewhere, or by an lnlab that did not measure
+            it.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Are specs right? Compiles them and builds every distinct model without memory; needs no corpus."""
+"""Are specs right? Compiles them and builds every distinct model without memory. Needs no corpus."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ class SpecSummary:
 
     Attributes:
         spec: its file, or its name.
-        profile: the profile; None: the default.
+        profile: the profile. None means the default.
         tuning_runs: runs in which values are chosen.
         runs: runs that are judged.
         models: distinct models, each of which was built, where torch is installed.
         claims: claims.
-        note: claims that these seeds cannot decide, in words; or nothing.
+        note: claims that these seeds cannot decide, in words, or "".
         notes: what else a reader of the spec may not expect, a sentence each.
     """
 
@@ -43,7 +43,7 @@ class SpecSummary:
 
 
 def profile_requests(request: Request) -> Iterator[Request]:
-    """The request itself; where it names neither profile nor overrides, then one for each profile of its spec.
+    """The request itself. Without profile and overrides, a request for each profile of its spec follows.
 
     Raises:
         SpecError: the spec cannot be read at all.

@@ -26,15 +26,15 @@ FEWEST_SEEDS = 2
 def within_minutes(
     store: Store, request: Request, known: "Registries", minutes: float, *, workers: int | None, memory: int | None
 ) -> tuple[Request, str]:
-    """The request, or the same with its first seeds alone if only these fit; and what is left out, in one line.
+    """The request, or the same with its first seeds alone if only these fit, and what is left out, in one line.
 
     Args:
         store: what is there already takes no time.
         request: the question.
         known: the registries.
         minutes: that the run may take, as estimated.
-        workers: asked for; None: as many as cores.
-        memory: bytes that they may have; None: all of this machine.
+        workers: asked for. None means as many as cores.
+        memory: bytes that they may have. None means all of this machine.
 
     Raises:
         LabError: not even the fewest seeds fit, or the spec cannot be judged on those that do.

@@ -63,13 +63,13 @@ class BuiltModels:
     sites: "dict[str, Sites]" = field(default_factory=dict)
 
     def build(self, document: "SpecDocument", plan: "Plan") -> "dict[str, Sites]":
-        """Build the models and rules of a plan; what cannot be built names its line and its variant.
+        """Build the models and rules of a plan.
 
         Returns:
             By variant the sites of its model, of the quantities whose probes say where they are measured.
 
         Raises:
-            LabError: everything that cannot be built.
+            LabError: everything that cannot be built, each with its line and its variant.
         """
         from lnlab.execute.meta import INITIALIZED_PARTS, build_rules
 

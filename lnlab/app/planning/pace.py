@@ -51,7 +51,7 @@ class Pace:
 
 
 def elapsed(seconds: Sequence[float], workers: int) -> float:
-    """Return the time of units of these lengths on this many workers; a unit is never split."""
+    """Return the time of units of these lengths on this many workers. A unit is never split."""
     return max(sum(seconds) / min(workers, len(seconds)), *seconds) if seconds else 0.0
 
 
@@ -95,7 +95,7 @@ def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:
 def measured_pace(
     store: Store, plan: Plan, request: "Request", units: Sequence[Trajectory], known: "Registries"
 ) -> Pace | None:
-    """Compute one unit of median cost, store its rows, and take the pace from it; None where it does not finish.
+    """The pace of one unit of median cost, which is computed and stored now, or None where it does not finish.
 
     The run of another spec that it begins with is computed first where the store lacks it, and does not count.
     """

@@ -1,4 +1,4 @@
-"""What a run would compute and what it would cost, like a database's EXPLAIN; nothing is computed."""
+"""What a run would compute and what it would cost, like a database's EXPLAIN. Nothing is computed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -81,12 +81,12 @@ class PlanSummary:
         peak_bytes: of a worker.
         memory: what fits.
         workers: at once.
-        seconds: expected; None: nothing to do, or nothing is known of the device.
-        later_seconds: expected of the runs that follow, whatever is chosen; None: none follow.
+        seconds: expected. None where there is nothing to do, or nothing is known of the device.
+        later_seconds: expected of the runs that follow, whatever is chosen. None where none follow.
         seconds_known: where the estimate comes from, or why there is none.
-        note: claims that these seeds cannot decide, in words; or nothing.
+        note: claims that these seeds cannot decide, in words, or "".
         store: the folder of the store.
-        analyzed: finished units by kind, as estimated and as they were; empty if not asked for.
+        analyzed: finished units by kind, as estimated and as they were. Empty if not asked for.
     """
 
     plan: "Plan"
@@ -188,7 +188,7 @@ def plan_request(
     Args:
         request: the question.
         store: what is there already.
-        workers: assumed for the time; None: as many as cores.
+        workers: assumed for the time. None means as many as cores.
         calibrate: measure one unit now, and keep it, to know how long the others take.
         analyze: set the estimates of finished units against what they took.
 

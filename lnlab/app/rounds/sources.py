@@ -28,7 +28,7 @@ def compute_sources(
     manner: RunOptions,
     where: Machines,
 ) -> RunSummary | None:
-    """Compute the states that these units begin with and the store lacks; None where it lacks none."""
+    """Compute the states that these units begin with and the store lacks. Returns None where it lacks none."""
     wanted = {unit.origin for unit in units}
     last = None
     for source in plan.sources:

@@ -36,16 +36,17 @@ class RunOptions:
     """The options of a run that change no number.
 
     Attributes:
-        workers: processes, fewer where memory allows no more; None: as many as cores.
+        workers: processes, fewer where memory allows no more. None means as many as cores.
         retry_failed: whether failed units are tried again.
         quiet: whether no progress is shown.
         save_every: seconds of training between two checkpoints.
         console: where progress is shown.
         executor: where units are computed.
-        address: of the Ray cluster; None: ``RAY_ADDRESS``, else one of this machine.
+        address: of the Ray cluster. None means ``RAY_ADDRESS``, else one of this machine.
         trackers: where each run is shown as it ends.
-        memory: bytes that all workers together may have; None: all there are.
-        tasks: of a SLURM array, each with so many workers; None: as many as there are units, up to a limit.
+        memory: bytes that all workers together may have. None means all there are.
+        tasks: number of tasks of a SLURM array, each with ``workers`` processes. None means one for each unit, up to a
+            limit.
         sbatch: parameters of SLURM that replace those that follow from the plan.
         wait: whether to wait for SLURM's tasks.
     """

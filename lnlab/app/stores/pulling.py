@@ -145,7 +145,7 @@ def _pull_stage(
     limit: int,
     report: Callable[[int, int], None],
 ) -> int:
-    """Take what the plan of a stage lacks; how many units came."""
+    """Take what the plan of a stage lacks, and return the number of units that arrived."""
     reader = StoreReader(store.root)
     lacking: dict[str, dict[str, tuple[Segment, str]]] = {}
     for trajectory, stretches in listing.of(pending).items():

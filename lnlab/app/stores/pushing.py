@@ -68,7 +68,7 @@ class _Sending:
         """Send the segments of a unit that are not there, and list it.
 
         Raises:
-            PackReplaced: it lay in a pack that is gone; nothing was added.
+            PackReplaced: it lay in a pack that is gone. Nothing was added.
         """
         listed = self.listed.get(trajectory, {})
         segments = []

@@ -68,7 +68,7 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
     """The specs and locks at these places: files, or folders with them.
 
     Raises:
-        LabError: there is none, so that everything would go; or a file cannot be read.
+        LabError: there is none, so that everything would be removed, or a file cannot be read.
     """
     paths: list[Path] = []
     for place in places or DEFAULT_PLACES:
@@ -89,8 +89,9 @@ def read_anchors(places: Sequence[Path]) -> Anchors:
 def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> Garbage:
     """What the anchors do not lead to.
 
-    A plan is reached by the text of its spec, where that is the text of a spec at hand, of the file that it was made
-    of, or of a locked spec; by a lock of one of its variants; or by its use within the last ``older_than`` days.
+    A plan is reached in three ways. The text of its spec is that of a spec at hand, of the file that it was made of, or
+    of a locked spec. A lock holds the plan or one of its variants. The plan was used within the last ``older_than``
+    days.
 
     Raises:
         LabError: the store cannot be read, or a plan in it is damaged, so that nobody knows what it needs.
@@ -144,6 +145,6 @@ def remove_unreached(store: "Store", garbage: Garbage) -> Removal:
     """Remove what is not reached.
 
     Raises:
-        StoreError: another process works on the store, or it cannot be written; what is not removed stays as it was.
+        StoreError: another process works on the store, or it cannot be written. What is not removed is unchanged.
     """
     return remove_garbage(store.root, [entry.plan.digest for entry in garbage.plans], list(garbage.trajectories))

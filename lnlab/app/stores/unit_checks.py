@@ -33,7 +33,7 @@ _FIELDS = {"trajectory": str, "first_step": int, "steps": int, "asked": list, "m
 
 
 class Refused(Exception):
-    """A unit is not what it says; the message says where."""
+    """A unit does not match its own record. The message says where."""
 
 
 def check_stretch(folder: "Path", contents: Mapping[str, bytes]) -> Stretch:
