@@ -59,7 +59,7 @@ def _lnlab(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """One YAML file describes one experiment on Transformer training; lnlab runs it and judges its claims."""
+    """One YAML file describes one experiment on Transformer training. lnlab runs it and judges its claims."""
     if context.invoked_subcommand is None:
         context.get_help()
 
@@ -153,7 +153,7 @@ def _code_of(words: Sequence[str]) -> int:
 
 
 def _lines(error: Exception) -> list[str]:
-    """Return a line for each problem; a mistake in the command names the command and where its help is."""
+    """Return a line for each problem. A mistake in the command names the command and its help."""
     if isinstance(error, LabError):
         return [str(problem) for problem in error.issues]
     if isinstance(error, OSError):

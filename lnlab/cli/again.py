@@ -26,8 +26,8 @@ class RedrawRequest:
     """The reports that are to be made again, and how.
 
     Attributes:
-        paths: folders of reports; a single one may be followed by its spec.
-        target: the folder to write to; None: the same folder.
+        paths: folders of reports. A single one may be followed by its spec.
+        target: the folder to write to. None means the same folder.
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
         replace: whether the target may hold the report of another question.
@@ -41,7 +41,7 @@ class RedrawRequest:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The reports; each comes after those of them that it cites, as it shows their verdicts as they are then."""
+        """The reports, each after those that it cites, as it shows their new verdicts."""
         folders = self.paths[:1] + tuple(path for path in self.paths[1:] if not path.is_file())
         by_place = {folder.resolve().parts: folder for folder in folders}
         cited: dict[Path, list[Path]] = {folder: [] for folder in folders}

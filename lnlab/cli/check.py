@@ -29,8 +29,8 @@ def check_specs(
 
     Without --profile and -s, the default and every profile of each.
     Reports every problem at once, with its line and column: those of the grammar first, before any piece is loaded.
-    Then instantiates each distinct model on the meta device; of models that differ in widths or vocabulary alone one
-    whole, and one layer a stack of each other. Needs no corpus.
+    Then instantiates each distinct model on the meta device. Of models that differ only in widths or vocabulary, one is
+    built whole, and each other with one layer per stack. Needs no corpus.
     """
     requests = {spec: Request(spec, profile, tuple(overrides), tuple(plugins)) for spec in specs}
     tables = [spec for spec in requests if states_results(spec)]

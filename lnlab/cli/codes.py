@@ -1,4 +1,4 @@
-"""How a command ends; 0 is done."""
+"""The exit codes of commands. 0 means done."""
 
 FAILED = 1
 """Some runs failed, a section of a report could not be made, or what was compared differs; the rest stands."""

@@ -64,7 +64,7 @@ def _fetch(
 ) -> None:
     """Download and verify a corpus or a vocabulary.
 
-    It is put where every spec finds it; what is there already is left alone.
+    It is put where every spec finds it. What is there already is left alone.
     """
     load_registries(plugins)
     # Late, as above.

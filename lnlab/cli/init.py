@@ -85,7 +85,7 @@ def copy_spec(spec: Path, folder: Path) -> Path:
     """A copy of the spec in ``folder``, and of its schema where there is none.
 
     Raises:
-        LabError: a file of that name is there; nothing is ever overwritten.
+        LabError: a file of that name exists. Nothing is ever overwritten.
     """
     target = _copy_new(spec, folder)
     _copy_schema(spec.parent, folder)

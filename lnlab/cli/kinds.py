@@ -114,7 +114,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
     """Print one entry: its docstring, and a table of its parameters with their types.
 
     Args:
-        entry: a piece; the probe, where a measured quantity was asked for.
+        entry: a piece. It is the probe where a measured quantity was asked for.
         as_json: whether to print JSON.
         measured: that quantity.
     """
@@ -147,7 +147,7 @@ def _unit(entry: "Entry[Any]", quantity: str) -> str:
 
 
 def _entry_facts(entry: "Entry[Any]") -> dict[str, Any]:
-    """One entry as plain values; a parameter without a default is ``required``."""
+    """One entry as plain values. A parameter without a default is ``required``."""
     parameters = [
         {"name": name, "required": p.default is p.empty} | ({} if p.default is p.empty else {"default": p.default})
         for name, p in entry.keywords.items()

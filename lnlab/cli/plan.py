@@ -1,4 +1,4 @@
-"""``lnlab plan``: what a run would compute and what it would cost, like a database's EXPLAIN; it computes nothing."""
+"""``lnlab plan``: what a run would compute and what it would cost, like a database's EXPLAIN."""
 
 from typing import Annotated, Any
 
@@ -36,8 +36,8 @@ def plan_spec(
 ) -> None:
     """Show what a run would cost, and what it would compute.
 
-    Expected time, memory and compute first; then runs by axis, what is cached, what must be computed and why. With
-    --analyze, time, compute and peak memory of finished units by kind: estimated, and taken.
+    Prints expected time, memory and compute, then runs by axis, what is cached, and what must be computed and why. With
+    --analyze, prints time, compute and peak memory of finished units by kind, estimated and measured.
     """
     request = request_for(spec, profile, overrides, plugins)
     store = open_store(folder, spec)

@@ -100,8 +100,7 @@ def run_spec(
 
     What is finished is never computed again. Exit codes: 0 done; 1 some runs failed; 2 the spec or the command is
     wrong; 3 a claim is contradicted (with --fail-on contradicted); 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by
-    SIGHUP. A claim that the rows show to be ill-posed changes none of these: its line says where and why, and the
-    others are judged.
+    SIGHUP. An ill-posed claim does not change the exit code. Its line says where and why, and the others are judged.
     """
     if states_results(spec):
         refuse_overrides(spec, profile, overrides)

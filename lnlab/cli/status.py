@@ -1,4 +1,4 @@
-"""``lnlab status``: what is in the store, per experiment: done, missing, failed, and why; and what is running."""
+"""``lnlab status``: what is in the store, per experiment: done, missing, failed and why, and running."""
 
 import time
 from contextlib import nullcontext
@@ -129,7 +129,7 @@ def _watch(store: "Store", spec: Path | None, profile: str | None, *, every: flo
 def _selected_plans(
     store: "Store", spec: Path | None, profile: str | None, *, all_versions: bool
 ) -> "list[StoredPlan]":
-    """The selected plans, the one used last first; without ``all_versions`` only the newest of each experiment."""
+    """The selected plans, the last used first. Without ``all_versions`` only the newest of each experiment is taken."""
     from lnlab.store.plans import plans_newest_first
 
     newest: dict[object, StoredPlan] = {}

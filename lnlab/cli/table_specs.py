@@ -25,7 +25,7 @@ def check_table_spec(path: Path, *, as_json: bool) -> None:
 
 
 def run_table_spec(path: Path, *, as_json: bool, quiet: bool, strict: bool) -> int:
-    """Judge the claims and print the verdicts; nothing is computed. The exit code.
+    """Judge the claims and print the verdicts, without computing anything. Returns the exit code.
 
     Raises:
         LabError: as ``check_table_spec``.
@@ -44,10 +44,10 @@ def run_table_spec(path: Path, *, as_json: bool, quiet: bool, strict: bool) -> i
 
 
 def report_table_spec(path: Path, target: Path | None, drawing: DrawingOptions, *, replace: bool) -> int:
-    """Write its page. The exit code.
+    """Write its page. Returns the exit code.
 
     Raises:
-        LabError: as ``check_table_spec``; or the folder cannot be written.
+        LabError: as ``check_table_spec``, or the folder cannot be written.
     """
     into = target or Path("reports") / path.stem
     report, _ = table_spec(path).write(into, spec=path, replace=replace, **drawing.options)

@@ -1,6 +1,6 @@
 """How the command line prints: results to standard output, everything else to standard error.
 
-A terminal gets tables and colours (none under ``NO_COLOR``); a pipe gets one line a row, never wrapped.
+A terminal gets tables and colours (none under ``NO_COLOR``). A pipe gets one line a row, never wrapped.
 """
 
 import json
@@ -27,7 +27,7 @@ _NOT_PRINTABLE = re.compile(
 
 
 class _Results(StandardStream):
-    """Standard output. A reader that goes away (``| head``) ends the command; any other failure is kept for its end.
+    """Standard output. A reader that goes away (``| head``) ends the command. Any other failure is kept for its end.
 
     So a full disk behind ``> FILE`` does not stop what the command writes elsewhere.
     """
@@ -38,11 +38,11 @@ class _Results(StandardStream):
 
     @property
     def stream(self) -> TextIO | None:
-        """The file; None where it is closed or has failed before."""
+        """The file, or None where it is closed or has failed before."""
         return None if self.lost else super().stream
 
     def write(self, text: str) -> int:
-        """Write; where there is no standard output, remember that something should have stood there."""
+        """Write. Without standard output, remember that a result was lost."""
         if super().stream is None:
             self.lost = self.lost or "it is closed"
         return super().write(text)
@@ -64,7 +64,7 @@ _results = _Results()
 
 
 def begin_output() -> None:
-    """Prepare the standard streams for a command; one that the process was started without becomes nothing.
+    """Prepare the standard streams for a command. One that the process was started without becomes the null device.
 
     An open file must not get the number of a closed stream: whatever prints there, a library or a worker, would write
     into it.
@@ -79,7 +79,7 @@ def begin_output() -> None:
 
 
 def lost_output() -> str | None:
-    """Why results could not be printed; None if all were."""
+    """Why results could not be printed, or None if all were."""
     _results.flush()
     return _results.lost
 
@@ -113,14 +113,14 @@ def tolerate_encoding() -> None:
 
 
 def one_line(text: str) -> str:
-    """``text`` on one line; whatever could move the cursor or colour the terminal is shown as its escape."""
+    """``text`` on one line. Characters that could move the cursor or colour the terminal are shown as escapes."""
     return printable_line(text)
 
 
 def terminal_table(
     columns: Sequence[str], rows: Sequence[Sequence[RenderableType]], *, numeric: Sequence[str] = ()
 ) -> Table:
-    """A table that fits the terminal; ``numeric`` columns stand to the right. Cells that are text are not markup."""
+    """A table that fits the terminal. ``numeric`` columns are aligned right. Cells that are text are not markup."""
     rich_table = Table(box=SIMPLE_HEAD if _results.isatty() else None, pad_edge=False, show_edge=False)
     for name in columns:
         # A long word goes on in the next line: cut, it could not be copied.
@@ -131,7 +131,7 @@ def terminal_table(
 
 
 def print_json(value: Any) -> None:
-    """``value`` as JSON, indented, on standard output; NaN, which JSON lacks, as null."""
+    """Print ``value`` as indented JSON on standard output, with null for NaN, which JSON lacks."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     out().out(_NOT_PRINTABLE.sub(lambda match: json.dumps(match[0])[1:-1], text))
 

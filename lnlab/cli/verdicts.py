@@ -26,7 +26,7 @@ _STYLES = {
 
 
 def verdict_table(verdicts: "Sequence[Verdict]") -> Table:
-    """One row a claim, in the order of the spec; a star marks those that count in the headline."""
+    """One row a claim, in the order of the spec. A star marks those that count in the headline."""
     rows: list[list[RenderableType]] = [
         [
             Text(f"{VERDICT_SYMBOLS[v.verdict]} {verdict_label(v)}", style=_STYLES[v.verdict]),

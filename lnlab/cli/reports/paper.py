@@ -36,8 +36,8 @@ def paper(
 ) -> None:
     """Write what a paper includes of reports: figures at the width of a column, tables, numbers, references.
 
-    Each figure is a PDF (version 1.5) with letters of 7 to 8 points and a .tex file with its caption; one that finds no
-    room in a column has the width of the text. Prose names a number by its claim, as in \\lnlab{xiong_fig3:post_grows}.
+    Each figure is a PDF (version 1.5) with letters of 7 to 8 points and a .tex file with its caption. One that does not
+    fit a column has the width of the text. Prose names a number by its claim, as in \\lnlab{xiong_fig3:post_grows}.
     article.tex uses all of it. Nothing is computed, and no claim judged again.
 
     Exit codes: 0 done; 2 the command is wrong, or a report cannot be read.

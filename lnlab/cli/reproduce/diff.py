@@ -33,11 +33,11 @@ def diff(
 ) -> None:
     """Say in what two sides differ, the shortest list first.
 
-    Compared are the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
-    seeds, the numbers, quantity by quantity, and the verdicts with their estimates and 95 % intervals. Numbers that
-    differ by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand; a
-    spec has no numbers and no verdicts. Of two commits all locks are compared, of two stores all experiments, as they
-    were used last. What pages look like is not compared: lnlab verify does that.
+    Compares the resolved settings, what the spec asks beyond them (claims, probes, sections), the runs with their
+    seeds, the numbers of each quantity, and the verdicts with their estimates and 95 % intervals. Numbers that differ
+    by less than 1e-9 of themselves are the same. A lock is compared with its report where that is at hand. A spec has
+    no numbers and no verdicts. For two commits it compares all locks, for two stores all experiments as last used. The
+    look of pages is not compared: lnlab verify does that.
 
     Exit codes: 0 both say the same; 1 they differ; 2 the command is wrong.
     """

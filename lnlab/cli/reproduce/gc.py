@@ -1,4 +1,4 @@
-"""``lnlab gc``: what of a store no spec and no lock leads to; with --delete it goes."""
+"""``lnlab gc``: what of a store no spec and no lock leads to, removed with --delete."""
 
 from pathlib import Path
 from typing import Annotated

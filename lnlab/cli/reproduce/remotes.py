@@ -37,9 +37,9 @@ def push(
 ) -> None:
     """Send the finished runs of a spec to another place, so that nobody has to compute them again.
 
-    What goes are the rows of every finished unit (a run that diverged is finished), tuning runs included; no logs, no
-    checkpoints, no settings and no paths of this machine. Only what is not there yet is sent; a push that was ended
-    goes on where it was. Nothing there is ever changed or removed, so several people may push at once.
+    Sends the rows of every finished unit, tuning runs included. A diverged run counts as finished. Logs, checkpoints,
+    settings and paths of this machine are not sent. Only what is missing there is sent, so an interrupted push resumes.
+    Nothing there is ever changed or removed, so several people may push at once.
     """
     from lnlab.app.stores.pushing import push_units
     from lnlab.store.remote import open_remote
@@ -76,11 +76,11 @@ def pull(
     """Take the runs that a spec lacks from another place into the store.
 
     The place is not trusted: names there are digests and nothing else, sizes are checked before anything is read, and
-    every row must be the one whose digest its record has. The spec is compiled here, and a unit is taken under the key
-    that follows from it with the pieces and corpora of this machine; what was computed with another version of a piece,
-    or on another corpus, has another key and stays there. What the store has already stays as it is. Refused, it leaves
-    the store as it was; ended by a signal or a lost line, the same command goes on. That the numbers themselves are
-    right shows only who computes them again: lnlab verify --level 2.
+    every row must have the digest in its record. The spec is compiled here, and a unit is taken under the key that
+    follows from it with the pieces and corpora of this machine. What was computed with another version of a piece, or
+    on another corpus, has another key and is not taken. Units that the store has are not changed. A refused pull leaves
+    the store as it was. After a signal or a lost connection the same command resumes. Only computing again shows that
+    the numbers are right: lnlab verify --level 2.
     """
     from lnlab.app.stores.pulling import pull_units
     from lnlab.store.remote import open_remote

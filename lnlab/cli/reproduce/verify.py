@@ -43,16 +43,17 @@ def verify(
 ) -> None:
     """Check that committed reports are what their locks say.
 
-    Level 0: every file is the one that was locked; verdicts, rows and settings are those that the lock lists. Seconds.
+    Level 0: every file is the one that was locked. Verdicts, rows and settings are those that the lock lists. Takes
+    seconds.
     Level 1: in addition, page, figures, tables and notebook are drawn again from the committed data to the same bytes.
-    Minutes for many reports; --workers draws several at once.
-    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store;
-    training is cut short where that would take long.
+    Takes minutes for many reports. --workers draws several at once.
+    Level 2: in addition, one run of every variant (of forty variants at most) is computed again in an empty store.
+    Training is cut short where that would take long.
     Level 3: every run is computed again, with those that choose a value.
 
-    On a processor and a torch like those of the committed runs, every number has to be equal to the last bit; on
-    others, or where the committed runs do not name theirs, within the margins of the lock. What differs is printed
-    with its size, and so are verdicts that the new rows would change.
+    On a processor and a torch like those of the committed runs, every number has to be equal to the last bit. On
+    others, or where the committed runs do not name theirs, it has to be within the margins of the lock. Differences are
+    printed with their size, and so are verdicts that the new rows would change.
 
     The last line is one sentence that can be pasted into a review. Exit codes: 0 verified; 1 something differs, and
     each difference is printed with its place; 2 the command is wrong.

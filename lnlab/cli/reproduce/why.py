@@ -1,4 +1,4 @@
-"""``lnlab why``: from a number on a page back to rows, runs and formula; from a failed run to its log and reason."""
+"""``lnlab why``: from a number on a page to its rows, runs and formula, or from a failed run to its log and reason."""
 
 import json
 from dataclasses import asdict
@@ -43,10 +43,10 @@ def why(
 ) -> None:
     """Say where a number comes from, or how a run ended.
 
-    Every estimate on a page is the number of a claim: spec:claim names it by its id or by its number on the page. Shown
-    are the quantity with its formula as it was registered, the rows that were selected, the states, runs and settings
-    behind them, each seed's number, and the file and the line where the claim was declared and judged. A report below
-    --reports comes before what the store holds; the folder of a report can stand in place of the spec.
+    Every estimate on a page is the number of a claim: spec:claim names it by its id or by its number on the page. The
+    answer shows the quantity with its formula as it was registered, the rows that were selected, the states, runs and
+    settings behind them, each seed's number, and the file and the line where the claim was declared and judged. A
+    report below --reports comes before what the store holds. The folder of a report can stand in place of the spec.
 
     The key of a run, or its beginning (of at least six digits), shows what the run was, what was measured, how it ended
     and why, what its worker printed last, and which claims read it.
@@ -68,7 +68,7 @@ def why(
 
 
 def _line(name: str, text: object) -> None:
-    """A line with its name in front; nothing for an empty text."""
+    """Print a line with its name in front, unless the text is empty."""
     if text not in ("", None, ()):
         out().print(f"{name:<{_WIDTH}} {one_line(str(text))}")
 
