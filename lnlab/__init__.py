@@ -1,10 +1,11 @@
-"""lnlab: one YAML file asks one question of Transformer training; the lab answers it with numbers and verdicts.
+"""lnlab: one YAML file asks one question of Transformer training. The lab answers it with numbers and verdicts.
 
-Text -> spec -> plan -> live model -> rows -> Parquet -> frames -> verdicts -> pages; never back.
+Text -> spec -> plan -> live model -> rows -> Parquet -> frames -> verdicts -> pages. Nothing flows back.
 
 The ground (``errors registry keys randomness tables``) carries the front end (``specfile``, ``compile``), the torch
-wing (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing (``analyse claims
-report``); ``app`` holds what the commands do, ``cli`` is the front door. ARCHITECTURE.md is the map.
+wing (``corpora nn optim tasks probes interventions execute``), the store, and the frame wing
+(``analyse claims report``). ``app`` holds what the commands do, and ``cli`` is the command line. ARCHITECTURE.md is the
+map.
 
     lnlab.check(spec)    lnlab.plan(spec)      lnlab.run(spec)      a spec is a path, a dict or a lnlab.Spec
     lnlab.judge(spec)    lnlab.report(spec)    lnlab.results(spec)
@@ -68,7 +69,7 @@ _HOMES = {
 if not TYPE_CHECKING:  # a checker that saw it would take every misspelt name for one of lnlab
 
     def __getattr__(name: str) -> Any:
-        """``lnlab.report`` is a package that can be called; every other public name is in the table."""
+        """``lnlab.report`` is a package that can be called. Every other public name is in ``_HOMES``."""
         if name == "report":
             return import_module("lnlab.report")
         if name in _HOMES:

@@ -41,7 +41,7 @@ class StandardStream:
 
     @property
     def stream(self) -> TextIO | None:
-        """The file; None where the process was started without it."""
+        """The file, or None where the process was started without it."""
         stream: TextIO | None = getattr(sys, self.name)
         # While it shows a bar, Rich stands in for the stream and would print to itself.
         return getattr(stream, "rich_proxied_file", stream)

@@ -52,7 +52,7 @@ def shown(value: object) -> str:
 
 
 class LabError(Exception):
-    """What the user can put right. The command line prints it; any other exception is a bug with a traceback.
+    """What the user can put right. The command line prints it. Any other exception is a bug with a traceback.
 
     Attributes:
         issues: all of it, each with ``code``, ``place``, ``what`` and ``remedy``.
@@ -96,14 +96,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def listed(
     words: Iterable[str], word: str = "", *, first: str | None = None, last: str = "", quoted: bool = False
 ) -> str:
-    """``a, b, c``: words for a message; of more than eight the nearest to ``word``, and how many more there are.
+    """``a, b, c``: words for a message. Of more than eight, the nearest to ``word`` and the number of the others.
 
     Args:
         words: in the order in which they are listed where there are no more than eight.
-        word: what they are to be near to; empty: the first eight are taken.
+        word: what they are to be near to. Empty means that the first eight are taken.
         first: that which is most likely meant, before all others where some are left out.
         last: what stands before the last of them: ``or``.
-        quoted: whether each stands in quotes; one that holds a comma does always.
+        quoted: whether each stands in quotes. One that is empty or holds a comma or semicolon always does.
     """
     distinct = list(dict.fromkeys(words))
     shown = distinct

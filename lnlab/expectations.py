@@ -70,7 +70,7 @@ class Mistake:
 
     Attributes:
         path: of the value, in the data.
-        kind: pydantic's type of the error; of a union that of its first alternative.
+        kind: pydantic's type of the error. For a union it is that of its first alternative.
         value: what stands there.
         remedy: what to write instead.
         context: what the validator says of it.
@@ -157,7 +157,7 @@ def issue_of_key(path: Where, key: str, known: Iterable[str]) -> Issue:
 def _path_in(
     data: Json, location: Iterable[str | int], *, missing: bool
 ) -> tuple[tuple[str | int, ...], tuple[str | int, ...] | None]:
-    """The path in the data, without the names of alternatives; and that of the first union on the way, if any."""
+    """The path in the data, without the names of alternatives, and the path of the first union on the way, if any."""
     path: list[str | int] = []
     union = None
     parts = [part for part in location if part != "[key]"]

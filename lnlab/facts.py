@@ -23,10 +23,10 @@ Stated = TypeVar("Stated", bound="Facts")
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of a registry whose pieces have none; the base of all others."""
+    """The facts of a registry whose pieces have none. It is the base of all others."""
 
     def content(self, roots: tuple[Path, ...], choice: dict[str, Json]) -> str | None:  # noqa: ARG002
-        """What joins the key of a choice besides its parameters; only data and revisions have it."""
+        """What joins the key of a choice besides its parameters. Only data and revisions have it."""
         return None
 
 
@@ -58,10 +58,10 @@ class QuantityWords:
 
     Attributes:
         name: in the middle of a sentence, singular: ``gradient norm``.
-        unit: unit or scale; ``{nats}`` and ``{item}`` stand for the unit of the loss and what it is a mean over.
+        unit: unit or scale. ``{nats}`` and ``{item}`` stand for the unit of the loss and what it is a mean over.
         definition: what it is, without its name.
-        symbol: as papers write it, for the title of an axis, in letters that every font has (a converter sets a whole
-            title in another font for one that is missing); ``{W}`` stands for the weight. Or nothing.
+        symbol: as papers write it, for the title of an axis, or "". It uses letters that every font has, as a converter
+            sets a whole title in another font for one that is missing. ``{W}`` stands for the weight.
     """
 
     name: str

@@ -25,7 +25,7 @@ def replacing(path: Path, step: _Step = unobserved) -> Iterator[IO[bytes]]:
     the new content has the name, and may lose it with the power.
 
     Raises:
-        OSError: an operation failed; or what ``step`` raises in its place.
+        OSError: an operation failed. ``step`` may raise another error in its place.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
@@ -47,7 +47,7 @@ def sync(path: Path, flags: int = os.O_RDONLY) -> None:
     """Wait until a file, or the names in a folder, are on the disk.
 
     Raises:
-        OSError: the disk refuses; a system that cannot sync a folder need not.
+        OSError: the disk refuses. Not raised where a system cannot sync folders.
     """
     if os.name == "nt" and path.is_dir():
         return  # Windows cannot open a folder; NTFS keeps a journal of names

@@ -45,7 +45,7 @@ def leftovers_beside(folder: Path) -> list[Path]:
 
 
 def replace_folder(folder: Path, files: Mapping[str, bytes], is_stale: Callable[[str], bool]) -> None:
-    """Put these files into a folder, all at once; what else lies there stays.
+    """Put these files into a folder, all at once. Other files there stay.
 
     A file that is there with the same content stays the file that it is. What an earlier process left behind goes.
 
@@ -144,7 +144,7 @@ def _has_content(path: Path, content: bytes) -> bool:
 
 
 def _carry(old: Path, part: Path, files: Mapping[str, bytes], is_stale: Callable[[str], bool], below: str = "") -> None:
-    """Link what is not replaced into the new folder; where the file system has no links, copy it."""
+    """Link what is not replaced into the new folder, or copy it where the file system has no links."""
     entries = sorted(os.scandir(old / below), key=lambda entry: entry.name)
     for entry in entries:
         name = f"{below}/{entry.name}" if below else entry.name
@@ -167,7 +167,7 @@ def _carry(old: Path, part: Path, files: Mapping[str, bytes], is_stale: Callable
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; says whether this system and this file system can.
+    """Exchange two folders in one step. Returns whether this system and this file system can.
 
     Raises:
         OSError: they can, and it failed.
@@ -229,7 +229,7 @@ def _names_below(folder: Path) -> list[str]:
 
 
 def _remove_leftovers(parent: Path) -> None:
-    """Remove what killed processes left in a folder; nobody else writes there now."""
+    """Remove what killed processes left in a folder, while no other process writes there."""
     for path in parent.iterdir():
         if _WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -237,7 +237,7 @@ def _remove_leftovers(parent: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
-    """Inside, no other process replaces folders here, or this folder; says whether the file system can tell."""
+    """Inside, no other process replaces folders here, or this folder. Yields whether the file system has locks."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows, where a folder cannot be opened
         yield False
         return

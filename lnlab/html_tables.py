@@ -18,8 +18,8 @@ def html_table(
     Args:
         caption: above the table.
         columns: their names.
-        rows: a cell a column; text, or what is written as ``str`` writes it. None is an empty cell.
-        numeric: the columns that stand to the right.
+        rows: one cell for each column, written as by ``str``. None is an empty cell.
+        numeric: the columns that are aligned right.
     """
     sides = ["right" if column in numeric else "left" for column in columns]
     lines = [f'<table style="border-collapse: collapse; color: inherit"><caption>{_text(caption)}</caption>']

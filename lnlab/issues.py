@@ -47,7 +47,7 @@ Code = Literal[
 
 @dataclass(frozen=True, order=True, slots=True)
 class Mark:
-    """A place in a text; lines and columns from 1."""
+    """A place in a text, with lines and columns from 1."""
 
     line: int
     column: int
@@ -87,7 +87,7 @@ class Issue:
         place: on its way to the user first a mark in a text or a path in data, then where that was written in a spec,
             and in the end, in every exception, text such as ``spec.yaml:3:1``.
         what: is wrong.
-        remedy: what to do instead; empty where nobody knows.
+        remedy: what to do instead. Empty where nobody knows.
     """
 
     code: Code
@@ -128,5 +128,5 @@ class Issue:
         return replace(self, place=(*prefix, *self.path))
 
     def at(self, location: SourceLocation) -> "Issue":
-        """The issue, once it is known where it was written; messages go on to name its path."""
+        """The issue with the location where it was written. Messages still name its path."""
         return replace(self, place=replace(location, named=self.path))

@@ -99,7 +99,7 @@ _SPOKEN = 2
 
 
 def meaning(build: Callable[..., Any], name: str) -> str:
-    """What a parameter of a builder means, in at most two sentences with single backticks; empty if nobody says it."""
+    """What a parameter of a builder means, in at most two sentences with single backticks. Empty if undocumented."""
     token = re.compile(rf"``{re.escape(name)}(``|:|=| )")
     _, *after_formula = _sentences(getdoc(build) or "-")
     stated = [sentence for sentence in after_formula if token.search(sentence)]

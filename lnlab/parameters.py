@@ -41,7 +41,7 @@ def record_keys(kind: Any, path: tuple[str | int, ...]) -> Iterator[str]:
 
 
 def integers_of(value: Any) -> Any:
-    """Integral floats as integers (``1e4`` in YAML is a float); a parameter declared float turns them back."""
+    """Integral floats as integers (``1e4`` in YAML is a float). A parameter declared float turns them back."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):

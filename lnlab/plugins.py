@@ -75,7 +75,7 @@ class _ContentLoader(SourceFileLoader):
 
 
 def load_plugin(path: Path) -> str:
-    """Run a user's own Python file (``--with mine.py``), so that it may register its pieces; returns its digest.
+    """Run a user's own Python file (``--with mine.py``), so that it may register its pieces. Returns its digest.
 
     Raises:
         LabError: there is no such file, or it fails while it loads.
@@ -103,7 +103,7 @@ def building(kind: str, name: str, origin: Origin) -> Iterator[None]:
     """Inside, a piece that is not lnlab's own is at work: what goes wrong in it is one line with its place.
 
     Raises:
-        LabError: any other error than such a one; an error in a piece of lnlab stays what it is, with its traceback.
+        LabError: any other error in such a piece. An error in a piece of lnlab is raised as it is, with its traceback.
     """
     try:
         yield

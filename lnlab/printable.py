@@ -13,7 +13,7 @@ _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 
 
 def printable(text: str) -> str:
-    r"""The text with what a terminal would obey written as its escape; tabs and line ends stay.
+    r"""The text with what a terminal would obey written as its escape. Tabs and line ends stay.
 
     Escaped are control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
     shape, and halves of characters. A half that stands for a byte of a path is written as that byte, ``\xe9``.
@@ -29,7 +29,7 @@ def printable_line(text: str) -> str:
 
 
 def shown_path(path: PurePath | str) -> str:
-    r"""A path as text that every file can hold: a byte that is no UTF-8 is written ``\xe9``; slashes point forward."""
+    r"""A path as text that every file can hold, with forward slashes. A byte that is no UTF-8 is written ``\xe9``."""
     text = path.as_posix() if isinstance(path, PurePath) else path
     return os.fsencode(text).decode("utf-8", "backslashreplace")
 

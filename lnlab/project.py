@@ -23,7 +23,7 @@ class Project:
     """What a project file says.
 
     Attributes:
-        path: of the file; None where there is none.
+        path: of the file. None where there is none.
         remote: where ``lnlab push`` sends runs, and ``lnlab pull`` takes them from.
         store: the folder of results.
         data: folders of corpora.

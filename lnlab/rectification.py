@@ -5,7 +5,7 @@ An exponential mean of squared gradients is taken for a plain mean over the last
     ρ_t = ρ_∞ - 2 t beta2^t / (1 - beta2^t),    ρ_∞ = 2 / (1 - beta2) - 1,
 
 so that 1/sqrt(v̂) has about the variance ρ_t / (2 (ρ_t - 2)(ρ_t - 4) σ²), which is finite from ρ_t > 4 on. r_t² is its
-smallest value, that of ρ_∞, over this one; times r_t the adaptive rate has the same variance at every t.
+smallest value, that of ρ_∞, over this one. Times r_t, the adaptive rate has the same variance at every t.
 """
 
 from typing import NamedTuple

@@ -1,10 +1,10 @@
-"""A name in a spec meets code here, and nowhere else.
+"""Registries: they map the kind named in a spec to its builder.
 
 One rule: a builder's positional parameters are what the lab supplies, its keyword-only parameters are what a spec may
 set. The signature is the schema: validation, defaults, the JSON Schema and the reference are all read from it.
 
 A *choice* is a word, or ``{kind: word, parameter: value}``. A parameter annotated ``Annotated[..., other_registry]`` is
-itself a choice, of that registry; the builder receives it as a function that still waits for what the lab supplies.
+itself a choice, of that registry. The builder receives it as a function that still waits for what the lab supplies.
 
 A registry is a pydantic type as well: a field annotated with it holds the model of the piece that its value chooses.
 """
@@ -39,7 +39,7 @@ Roots = tuple[Path, ...]
 
 
 class Flawed(Exception):
-    """A choice is wrong; ``issues`` has every mistake in it, with paths that are relative to it."""
+    """A choice is wrong. ``issues`` has every mistake in it, with paths that are relative to it."""
 
     def __init__(self, *issues: Issue) -> None:
         super().__init__("; ".join(f"{issue.where}: {issue.what}" for issue in issues))
@@ -71,7 +71,7 @@ def default(kind: str, **params: Json) -> Any:
 
 
 class Readable:
-    """A pydantic type of what ``read`` makes of plain data; what that refuses is told as its issues.
+    """A pydantic type of what ``read`` makes of plain data. A refusal is reported as its issues.
 
     A field of a model has it as ``Annotated[Any, readable]``.
     """
@@ -198,7 +198,7 @@ class Entry(Generic[Build]):
         return piece_model((self.kind, self.name), self.summary, (), self.read, fields)
 
     def read(self, raw: Choice, beside: Collection[str] = ()) -> Piece:
-        """The piece of a choice of this kind; ``beside`` are further words that it may have, for the nearest one.
+        """The piece of a choice of this kind. ``beside`` are further words that it may have, for the nearest one.
 
         Raises:
             Flawed: everything wrong with its parameters, with paths relative to it.
@@ -216,9 +216,9 @@ class Entry(Generic[Build]):
 
 
 class Registry(Readable, Generic[Build]):
-    """All builders of one kind. ``kind`` is the word in specs and messages; others use group ``lnlab.<kind>``.
+    """All builders of one kind. ``kind`` is the word in specs and messages. Packages use group ``lnlab.<kind>``.
 
-    ``facts`` is the frozen dataclass of what its pieces say of themselves; its fields are what ``register`` takes.
+    ``facts`` is the frozen dataclass of what its pieces say of themselves. Its fields are what ``register`` takes.
     """
 
     def __init__(self, kind: str, facts: type[Facts] = Facts) -> None:
@@ -304,10 +304,10 @@ class Registry(Readable, Generic[Build]):
         return self[raw["kind"]]
 
     def read(self, raw: Json, beside: Collection[str] = ()) -> Piece:
-        """The piece that a choice names; ``beside`` are further words that it may have, for the nearest one.
+        """The piece that a choice names. ``beside`` are further words that it may have, for the nearest one.
 
         Raises:
-            Flawed: the kind is unknown or a parameter is; every flaw at once, with paths relative to the choice.
+            Flawed: an unknown kind, or every flaw of the parameters at once, with paths relative to the choice.
         """
         long = {"kind": raw} if isinstance(raw, str) else raw
         return self.entry_of(long).read(long, beside)
@@ -322,7 +322,7 @@ class Registry(Readable, Generic[Build]):
         return resolved
 
     def builder(self, choice: Choice) -> Callable[..., Any]:
-        """The builder of a *resolved* choice with its parameters bound; it waits for what the lab supplies."""
+        """The builder of a *resolved* choice with its parameters bound. It waits for what the lab supplies."""
         entry = self[choice["kind"]]
         stated = {name: choice[name] for name in entry.keywords if name in choice or name not in entry.later}
         return self._bound(entry.read({"kind": entry.name, **stated}))

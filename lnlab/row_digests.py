@@ -19,7 +19,7 @@ _VARIANT = "_variant"
 
 @dataclass(frozen=True)
 class RowDigest:
-    """How many rows of a table belong to a variant, and their digest; as a lock has it, ``920 1f0c...``."""
+    """How many rows of a table belong to a variant, and their digest. A lock writes it as ``920 1f0c...``."""
 
     rows: int
     digest: str
@@ -43,7 +43,7 @@ def digests_by_variant(table: pl.DataFrame, variants: pl.Series) -> Mapping[str,
 
     Args:
         table: any table.
-        variants: the variant of each of its rows; a null counts as none.
+        variants: the variant of each of its rows. Null counts as the variant "".
     """
     if table.is_empty():
         return {}

@@ -2,13 +2,13 @@
 
     model.d_model, encoder.norm.eps          a path leads through mappings, and to a choice's parameters
     interventions.rescale.factor             a list of choices is entered by kind
-    placement, norm.eps, attention,          short for the same key of every stack that has it; it has a value where
+    placement, norm.eps, attention,          short for the same key of every stack that has it, with a value where
     cross_attention, model.layers            those stacks agree
     encoder.sublayers, model.sublayers       depths, which follow from the others: the residual branches of a stack, 2 a
                                              layer, or 3 with cross-attention, and those of all stacks
 
-Where a paper writes N it may mean the layers of a stack (``model.layers``; DeepNorm, T-Fixup), the residual branches of
-a stack (Admin), or those of the whole model, 2 a layer of the encoder and 3 of the decoder (Fixup).
+Where a paper writes N it may mean the layers of a stack (DeepNorm and T-Fixup, ``model.layers``), the residual branches
+of a stack (Admin), or those of the whole model, 2 a layer of the encoder and 3 of the decoder (Fixup).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +42,8 @@ class Setting:
     """A resolved setting, as the compiler makes it and the store keeps it.
 
     Attributes:
-        parts: its keys, such as ``task``, ``model`` and ``encoder``; shared with other settings, and never changed.
+        parts: its keys, such as ``task``, ``model`` and ``encoder``. They are shared with other settings, and never
+            changed.
     """
 
     parts: Mapping[str, Json]
@@ -77,7 +78,7 @@ class Setting:
         return remaining
 
     def long_forms(self, path: str) -> list[str]:
-        """The paths that a short form stands for, one a stack; any other path stands for itself."""
+        """The paths that a short form stands for, one a stack. Any other path stands for itself."""
         below = key_of_stack(path)
         return [path] if below is None else [f"{stack}.{below}" for stack in STACKS if stack in self.parts]
 
@@ -107,7 +108,7 @@ def path_words(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def key_of_stack(path: str) -> str | None:
-    """What a short form is called below a stack: ``layers`` for ``model.layers``; None for any other path."""
+    """What a short form is called below a stack: ``layers`` for ``model.layers``. None for any other path."""
     for short, key in SHORT_FORMS.items():
         if path == short or path.startswith(f"{short}."):
             return key + path.removeprefix(short)
@@ -128,7 +129,7 @@ def children(value: Json) -> Mapping[str, Json]:
 
 
 def positions_of_kind(value: Json, kind: str) -> list[int]:
-    """The places of the choices of that kind in a list; none in what is no list of choices."""
+    """The indices of the choices of that kind in a list. Empty for a value that is no list of choices."""
     choices = value if isinstance(value, list | tuple) else ()
     return [i for i, choice in enumerate(choices) if isinstance(choice, Mapping) and choice.get("kind") == kind]
 

@@ -1,7 +1,7 @@
-"""Every stored table: its columns, types and meaning. The corridor where the torch wing and the frame wing meet.
+"""Every stored table: its columns, types and meaning. The torch wing writes them, and the frame wing reads them.
 
-Tables are long and narrow: what varies between experiments is a row, never a column. NaN was measured; null was not
-measured (or has no such coordinate: ``layer`` is null outside layers).
+Tables are long and narrow: what varies between experiments is a row, never a column. NaN was measured. Null was not
+measured, or has no such coordinate: ``layer`` is null outside layers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -185,7 +185,7 @@ def table_schema(table: str) -> pl.Schema:
 
 
 def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
-    """Rows as a frame with the schema of ``table``; a column that a row lacks is null.
+    """Rows as a frame with the schema of ``table``. A column that a row lacks is null.
 
     Raises:
         ValueError: a row has a column that the table lacks.
@@ -247,14 +247,14 @@ class Results:
 
     Attributes:
         runs: one row a run: ``run trajectory steps variant seed setting`` of the plan, ``status reason done seconds
-            parameters last_finite_loss device versions`` of the outcome (null where it has not run); ``done`` are the
-            updates that were made, fewer than ``steps`` where the run ended by itself before.
+            parameters last_finite_loss device versions`` of the outcome (null where it has not run). ``done`` counts
+            the updates that were made, fewer than ``steps`` where the run ended by itself before.
         axes: the table ``axes``.
         tables: every other table by name, rows with ``run variant seed step`` in front (``curves`` has its own step).
             A table without rows is present and empty.
         evidence: the table ``evidence``: verdicts of other experiments that claims of this one cite.
-        scans: those of ``tables`` that are too large to be held whole, as they lie in files: called with conditions, a
-            scan has the rows that meet them; unless ``exact``, in any order, and some of them maybe twice.
+        scans: those of ``tables`` that are too large to be held whole, as they lie in files. Called with conditions, a
+            scan has the rows that meet them. Unless ``exact``, they come in any order, some of them maybe twice.
         derived: rows of quantities that follow from these tables, by name, each built once.
         computed: other values that follow from these tables, by name, see ``once``.
     """
@@ -268,14 +268,14 @@ class Results:
     computed: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def once(self, name: str, compute: Callable[["Results"], _Computed]) -> _Computed:
-        """What a function makes of these results, computed when it is needed first; nobody may change it."""
+        """What a function makes of these results, computed when it is first needed. Never change it."""
         if name not in self.computed:
             self.computed[name] = compute(self)
         value: _Computed = self.computed[name]
         return value
 
     def rows(self, table: str, *conditions: pl.Expr) -> pl.DataFrame:
-        """The rows of a table that meet all conditions; of one that lies in files no others are held.
+        """The rows of a table that meet all conditions. For a table in files no other rows are held.
 
         A condition that names columns of the runs alone, or of the rows alone, spares the others from being read.
 
@@ -294,7 +294,7 @@ class Results:
         """The rows of a quantity, stored or derived, beside the settings that tell runs apart.
 
         Args:
-            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``; None: every stored
+            name: of a quantity, or a table: ``runs``, ``histograms``, ``spectra`` or ``texts``. None means every stored
                 number.
 
         Returns:
@@ -334,7 +334,7 @@ class Results:
 
     @property
     def ended(self) -> bool:
-        """Whether every run came to an end of its own; one without a status has not."""
+        """Whether every run came to an end of its own. A run without a status has not."""
         return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())
 
 

@@ -50,9 +50,9 @@ class UserTable:
 
     Attributes:
         path: of its file.
-        columns: the cells of each column asked for, as text without white space at its ends; empty where there is none.
+        columns: the cells of each column asked for, as stripped text. Empty where there is none.
         rows: how many there are.
-        dialect: how the file was read, in words; empty for Parquet.
+        dialect: how the file was read, in words. Empty for Parquet.
     """
 
     path: Path
@@ -69,11 +69,11 @@ def read_columns(
     Args:
         path: ends in ``.csv``, ``.tsv`` (tabs and no quotes) or ``.parquet``.
         columns: names of columns, which the table has.
-        separator: what stands between columns; None: recognised.
-        encoding: of the text; None: recognised.
+        separator: what stands between columns. None means that it is detected.
+        encoding: of the text. None means that it is detected.
 
     Raises:
-        LabError: the file cannot be read as a table, lacks a column, or has cells that are no text; with the row.
+        LabError: the file cannot be read as a table, lacks a column, or has cells that are no text, with the row.
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -101,10 +101,10 @@ def read_columns(
 
 
 def csv_frame(path: Path, content: bytes, columns: Collection[str]) -> pl.DataFrame:
-    """All columns of a CSV or TSV file, numbers as numbers; an empty cell is null.
+    """All columns of a CSV or TSV file, numbers as numbers. An empty cell is null.
 
     Args:
-        path: of the file, for messages; ``.tsv`` has tabs.
+        path: of the file, for messages. ``.tsv`` has tabs.
         content: its bytes.
         columns: some that it has, by which its separator is recognised.
 
@@ -227,8 +227,8 @@ def _encoding(path: Path, content: bytes) -> str:
 def _separator(path: Path, text: str, columns: Collection[str]) -> str:
     """What stands between the columns.
 
-    First come those by which the header has the columns asked for, then those by which every row of a sample is as
-    long as the header; a decimal comma in a table with semicolons makes no column of its own.
+    A separator by which the header has the columns asked for comes first, then one by which every row of a sample is as
+    long as the header. A decimal comma in a table with semicolons makes no column of its own.
     """
     fitting = []
     for separator in SEPARATORS:
@@ -251,7 +251,7 @@ def _separator(path: Path, text: str, columns: Collection[str]) -> str:
 def _records(
     path: Path, text: str, separator: str, *, quoted: bool, most: int | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Each row with the number of the line where it ends; an empty line is an empty row."""
+    """Each row with the number of the line where it ends. An empty line is an empty row."""
     csv.field_size_limit(_LONGEST_CELL)  # by default 128 KiB, less than some texts have
     lines = io.StringIO(text, newline="")
     reader = csv.reader(

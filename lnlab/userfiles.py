@@ -58,7 +58,7 @@ def parse_json(content: bytes) -> Any:
     """The value of a JSON file that anybody may have written.
 
     Raises:
-        ValueError: it is no UTF-8, no JSON, holds NaN or an infinity, half a character, or is nested too deeply; the
+        ValueError: it is no UTF-8, no JSON, holds NaN or an infinity, half a character, or is nested too deeply. The
             message says where.
     """
     try:

@@ -19,9 +19,9 @@ _YAML_1_1_BOOLEANS = {"yes": "true", "on": "true", "y": "true", "no": "false", "
 
 
 def numbers_meant(text: str) -> list[str]:
-    """The numbers, as YAML 1.2 writes them, that a text may mean; several where the reader has to say which.
+    """The numbers, as YAML 1.2 writes them, that a text may mean. There are several where the reader has to say which.
 
-    ``0,001`` is 0.001 and nothing else; ``1,000`` is a thousand to one reader and one to another.
+    ``0,001`` is 0.001 and nothing else. ``1,000`` is a thousand to one reader and one to another.
     """
     if len(text) > _LONGEST:
         return []
@@ -40,7 +40,7 @@ def numbers_meant(text: str) -> list[str]:
 
 
 def number_hint(value: object, *, whole: bool = False) -> str:
-    """What to write where a number was meant; empty where the value is no text or means none.
+    """What to write where a number was meant. Empty where the value is no text or means no number.
 
     Args:
         value: what stands there.
@@ -61,7 +61,7 @@ def number_hint(value: object, *, whole: bool = False) -> str:
 
 
 def truth_hint(value: object) -> str:
-    """What to write where a truth value was meant; empty where the value is none of YAML 1.1."""
+    """What to write where a truth value was meant. Empty where the value is no truth value of YAML 1.1."""
     if not isinstance(value, str):
         return ""
     word = value.strip().lower()
