@@ -1,5 +1,5 @@
 """Curvature of any module and loss: symmetric operators by their products, and their spectra by Lanczos.
 
-Below are operators (``hessian``, ``ggn``, ``preconditioned``), above are algorithms (``lanczos``, ``quadrature``,
-``spectrum``, ``estimates``) that see nothing of an operator but ``matvec``.
+``hessian``, ``ggn`` and ``preconditioned`` build operators. The algorithms (``lanczos``, ``quadrature``, ``spectrum``,
+``estimates``) use only the ``matvec`` of an operator.
 """

@@ -65,7 +65,7 @@ class BudgetSpectrum:
     orthogonality_loss: float | None
 
     def draws(self) -> list[Quadrature]:
-        """Each draw as the symmetric measure of two nodes that has its trace and its squared norm as moments."""
+        """Each draw as the symmetric measure of two nodes whose moments are its trace and its squared norm."""
         measures = []
         for t, f in zip(self.traces.tolist(), self.squared_norms.tolist(), strict=True):
             radius = math.sqrt(f / self.size)

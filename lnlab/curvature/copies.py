@@ -1,8 +1,8 @@
-"""Copies of any module, also of one that ``copy.deepcopy`` refuses.
+"""Copies of any module, including those that ``copy.deepcopy`` refuses.
 
-Torch copies the leaves of a graph alone, and a model may keep what it has computed: a cached activation, or the weight
-of torch's old weight norm. Such a tensor is a leaf with the same values in the copy. What Python cannot copy, such as a
-lock or an open file, is shared. The wrappers of compiled and of parallel modules are left out.
+Torch copies only the leaves of a graph, and a model may keep computed tensors, such as a cached activation or the
+weight of torch's old weight norm. Such a tensor is a leaf with the same values in the copy. Objects that Python cannot
+copy, such as a lock or an open file, are shared. The wrappers of compiled and of parallel modules are left out.
 """
 
 import copy
@@ -23,7 +23,7 @@ def module_copy(model: nn.Module, memo: Mapping[int, Any] | None = None) -> nn.M
 
     Args:
         model: any module.
-        memo: by ``id`` what stands for an object in the copy.
+        memo: the object that replaces another in the copy, by the ``id`` of that other.
     """
     known = dict(memo or {})
     try:
@@ -52,7 +52,7 @@ def inside_wrappers(model: nn.Module) -> nn.Module:
 
 
 def kept_tensors(model: nn.Module) -> list[Tensor]:
-    """The tensors with a graph that a model keeps of a pass, each once."""
+    """The tensors with a graph that a model has kept from a pass, each once."""
     return [x for x in _reached(model, {}) if isinstance(x, Tensor) and x.grad_fn is not None]
 
 
@@ -74,7 +74,7 @@ def _inside(module: nn.Module) -> nn.Module | None:
 
 
 def _reached(model: nn.Module, known: Mapping[int, Any]) -> Iterator[Any]:
-    """Every object that a deep copy would visit, each once, without what the memo knows."""
+    """Every object that a deep copy would visit, each once, without those in the memo."""
     seen = set(known)
     waiting: list[Any] = [model]
     while waiting:

@@ -1,4 +1,4 @@
-"""``H = [H e_1, ..., H e_n]``: the whole matrix, where it is small, and all of its eigenvalues.
+"""``H = [H e_1, ..., H e_n]``: the whole of a small matrix, and all of its eigenvalues.
 
 Rounding leaves an antisymmetric part A. The symmetric part is diagonalized, and by Weyl's inequality no eigenvalue is
 moved by more than ‖A‖_F, which is reported as the residual.
@@ -15,7 +15,7 @@ _AT_ONCE = 256
 
 
 def dense(matvec: Matvec, size: int, device: torch.device | None = None) -> Tensor:
-    """The matrix by its products with the coordinate axes: (size, size), float64, in general not quite symmetric.
+    """The matrix from its products with the coordinate axes: (size, size), float64, in general not exactly symmetric.
 
     Raises:
         CurvatureError: a product is not finite.
@@ -28,7 +28,7 @@ def dense(matvec: Matvec, size: int, device: torch.device | None = None) -> Tens
 
 
 def eigenvalues(matrix: Tensor) -> Quadrature:
-    """Every eigenvalue of the symmetric part as a node of the weight 1/n."""
+    """Every eigenvalue of the symmetric part as a node of weight 1/n."""
     antisymmetric = (matrix - matrix.T) / 2
     nodes = torch.linalg.eigvalsh(matrix - antisymmetric).cpu()
     weights = torch.full_like(nodes, 1 / len(nodes))

@@ -1,8 +1,8 @@
 """``tr H^p ≈ n/K Σ_k v_kᵀ H^p v_k``: moments from the runs that give the density (Ubaru, Chen and Saad, 2017).
 
-The K draws are independent, so that the mean has the standard error s/√K, and Student's law with K - 1 degrees gives
-an interval. It is about this one matrix: draws bound the error of the estimate, and are no replicates of a model.
-With few draws and a spectrum of a few large eigenvalues the draws are skewed, and intervals cover less than they say.
+The K draws are independent, so that the mean has the standard error s/√K, and Student's law with K - 1 degrees gives an
+interval. It holds for this one matrix: draws bound the error of the estimate and are no replicates of a model. With few
+draws and a spectrum of a few large eigenvalues the draws are skewed, and intervals cover less than their nominal level.
 """
 
 import math
@@ -29,7 +29,7 @@ class Estimate:
     draws: int
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Student's, symmetric."""
+        """Student's symmetric interval."""
         if self.error == 0:
             return self.value, self.value
         reach = (
@@ -66,12 +66,12 @@ def squared_frobenius(spectrum: Spectrum) -> Estimate:
 
 
 def largest(spectrum: Spectrum) -> tuple[float, float]:
-    """The largest node of all draws, λ_max from below, and how far from it an eigenvalue lies at most."""
+    """The largest node of all draws, λ_max from below, and the largest distance from it to an eigenvalue."""
     nodes = ((float(q.nodes[-1]), float(q.residuals[-1])) for q in spectrum.quadratures)
     return max(nodes, key=lambda node: node[0])
 
 
 def smallest(spectrum: Spectrum) -> tuple[float, float]:
-    """The smallest node of all draws, λ_min from above, and how far from it an eigenvalue lies at most."""
+    """The smallest node of all draws, λ_min from above, and the largest distance from it to an eigenvalue."""
     nodes = ((float(q.nodes[0]), float(q.residuals[0])) for q in spectrum.quadratures)
     return min(nodes, key=lambda node: node[0])

@@ -58,7 +58,7 @@ class _RecordedModel(nn.Module):
 
 
 def _output(recorded: _RecordedModel, loss: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """z, through which alone the loss sees the parameters: without z's node none can be reached from the loss's."""
+    """Return z, after checking that the loss depends on the parameters only through z."""
     if len(recorded.outputs) != 1 or not isinstance(recorded.outputs[0], Tensor):
         what = f"found {len(recorded.outputs)} calls of the model, expected one that gives one tensor"
         raise CurvatureError(what, "call the model once in the loss, or take the operator hessian")

@@ -1,11 +1,11 @@
 """The conditions of second derivatives, established and then checked.
 
-Attention on the CPU has no second derivative in its fused kernels, so that its formula is forced, and the graph is
-searched for fused nodes all the same. A loss that differs from itself has no Hessian: dropout is off, and every loss
-is computed twice. A second derivative may be wrong without an error, as that of torch's weight norm on the CPU, which
-takes the norm for a constant: weight norms are computed by their formula, and every operator is held to its symmetry.
-A function of a user's whose backward pass is cut off from the graph gives a matrix that is symmetric and wrong: a
-Hessian with such a function in its graph is held to a difference of gradients.
+Fused attention kernels on the CPU have no second derivative, so that the formula is forced. The graph is still searched
+for fused nodes. A random loss has no Hessian, so that dropout is off and every loss is computed twice. A second
+derivative may be wrong without an error, such as that of torch's weight norm on the CPU, which treats the norm as a
+constant. Weight norms are therefore computed by their formula, and every operator is tested for symmetry. A user's
+function whose backward pass is cut off from the graph gives a matrix that is symmetric and wrong. A Hessian with such a
+function in its graph is therefore compared with a difference of gradients.
 """
 
 import importlib
@@ -47,7 +47,7 @@ _ROUNDING = 16
 
 
 class CurvatureError(ValueError):
-    """What an operator or an algorithm refuses, with what can be done about it."""
+    """An input that an operator or an algorithm refuses, with a remedy."""
 
     def __init__(self, what: str, remedy: str) -> None:
         super().__init__(what)
@@ -60,9 +60,10 @@ class CurvatureError(ValueError):
 
 @contextmanager
 def twice_differentiable() -> Iterator[None]:
-    """Attention by its formula, and no compiled code.
+    """Use the formula of attention and no compiled code inside the block.
 
-    Both hold for the whole process: enter it in the thread that starts the others, and in one such thread at a time.
+    Both hold for the whole process. Enter the block in the thread that starts the others, and in one such thread at a
+    time.
     """
     compiled = "torch._dynamo" in sys.modules  # else nothing is, and importing it takes seconds
     with sdpa_kernel(SDPBackend.MATH), torch.compiler.set_stance("force_eager") if compiled else nullcontext():
@@ -70,10 +71,10 @@ def twice_differentiable() -> Iterator[None]:
 
 
 def evaluation_copy(model: nn.Module) -> nn.Module:
-    """A copy in evaluation mode that shares the parameters, its weight norms by their formula.
+    """A copy in evaluation mode that shares the parameters, with weight norms by their formula.
 
-    What a module sets on itself in a forward pass, a mask or running statistics, is then seen by one thread alone, and
-    the model itself is never changed. A module that is ``observed`` keeps its mode.
+    Attributes that a module sets in a forward pass, such as a mask or running statistics, are then private to one
+    thread, and the model itself is never changed. A module that is ``observed`` keeps its mode.
     """
     # What the memo of a deep copy holds counts as copied: each parameter stands for itself.
     own = module_copy(model, {id(p): p for p in model.parameters()})
@@ -131,10 +132,10 @@ def validated_scope(model: nn.Module, parameters: Sequence[Tensor] | None) -> li
 
 
 def graph_root(loss: Tensor) -> Node:
-    """Where the graph of a loss begins.
+    """The root node of the graph of a loss.
 
     Raises:
-        CurvatureError: it has none.
+        CurvatureError: the loss has no graph.
     """
     if loss.grad_fn is None:
         what = "found a loss without a graph, expected one that depends on the parameters"
@@ -144,11 +145,11 @@ def graph_root(loss: Tensor) -> Node:
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """What is known of the graphs of losses.
+    """Properties of the graphs of losses.
 
     Attributes:
-        suspects: the names of nodes whose second derivative is a function that somebody has written.
-        unit: the coarsest unit in the last place of all its numbers.
+        suspects: the names of nodes whose second derivative is user-written.
+        unit: the coarsest unit in the last place of all numbers in the graphs.
     """
 
     suspects: frozenset[str]
@@ -218,17 +219,17 @@ RANDOM = "let it draw in training mode alone, as functional.dropout(x, p, self.t
 def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFacts) -> None:
     """Compare ``uᵀ H v`` with ``vᵀ H u``, which differ by as much as H from its transpose.
 
-    For entries of u and v that are independent and of the variance 1, rounding in H v moves ``uᵀ H v`` by some units of
-    the last place times ``‖H v‖``, whatever the size of H: by at most 8 in encoders of up to 24 layers. Refused is more
-    than the square root of a unit, 3e-4 in float32. ``P^-1/2 H P^-1/2`` is held to it by itself:
-    P may enlarge what H hides.
+    For independent entries of u and v of variance 1, rounding in H v moves ``uᵀ H v`` by some units of the last place
+    times ``‖H v‖``, for any size of H. It was at most 8 units in encoders of up to 24 layers. A difference of more than
+    the square root of a unit, 3e-4 in float32, is refused. ``P^-1/2 H P^-1/2`` is tested separately, as P may enlarge
+    an asymmetry that H hides.
 
     Args:
         u: a vector of independent entries (size,).
-        v: another.
+        v: another such vector.
         hu: ``H u``.
         hv: ``H v``.
-        graph: what is known of the graphs behind the products.
+        graph: properties of the graphs of the products.
 
     Raises:
         CurvatureError: they differ by more than rounding, or are not finite.
@@ -247,11 +248,12 @@ def check_symmetric(u: Tensor, v: Tensor, hu: Tensor, hv: Tensor, graph: GraphFa
 def check_difference(product: Tensor, difference: Callable[[float], Tensor], unit: float, suspects: set[str]) -> None:
     """Compare ``H v`` with ``(g(θ + s v) - g(θ - s v)) / 2s``, where g is the gradient and v a unit vector.
 
-    The difference of two steps bounds the error of either, that of kinks included, so that a right product passes.
+    The difference between two steps bounds the error of either, including that of kinks, so that a correct product
+    passes.
 
     Args:
         product: ``H v`` (size,).
-        difference: from s, in units of the parameters' norm, to the central difference.
+        difference: maps s, in units of the parameters' norm, to the central difference.
         unit: the unit in the last place of the gradients.
         suspects: names of nodes that may be wrong.
 

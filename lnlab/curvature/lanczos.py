@@ -1,12 +1,12 @@
-"""``H Q = Q T + β_m q_{m+1} e_mᵀ``: T tridiagonal, Q orthonormal, of a symmetric H seen by products (Lanczos, 1950).
+"""``H Q = Q T + β_m q_{m+1} e_mᵀ``: T tridiagonal, Q orthonormal, of a symmetric H given by products (Lanczos, 1950).
 
     w = H q_j - β_{j-1} q_{j-1},    α_j = q_jᵀ w,    w <- w - α_j q_j,    β_j = ‖w‖,    q_{j+1} = w / β_j.
 
 In floating-point arithmetic the new vector loses its orthogonality to the old ones where a Ritz value has converged,
-and T has that value again and again: ghosts (Paige, 1971). So w is made orthogonal to all of them before β_j is taken,
-twice, which is enough (Giraud, Langou and Rozložník, 2005). Without, no more than two vectors are remembered: the
-variant of Papyan (2018), whose densities and moments are right, as ghosts share one weight, and whose counts are not.
-Recurrences are in float64, whatever the products are in.
+and T has copies of that value, called ghosts (Paige, 1971). So w is orthogonalized twice against all of them before β_j
+is taken, which is enough (Giraud, Langou and Rozložník, 2005). Without this only two vectors are stored. That is the
+variant of Papyan (2018), whose densities and moments are correct, as ghosts share one weight, but whose counts are not.
+Recurrences are in float64 for products in any format.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def lanczos(
 ) -> list[Tridiagonal]:
     """Make one run per start vector. All advance together, so that they share their passes.
 
-    A run ends after ``steps``, at the size of the matrix, where its vectors span an invariant space, or when ``until``
+    A run ends after ``steps``, at the size of the matrix, when its vectors span an invariant space, or when ``until``
     is true of its T. With re-orthogonalization a run stores ``steps`` vectors in float64.
 
     Args:
@@ -107,7 +107,7 @@ class _Run:
         self.ended = False
 
     def advance(self, w: Tensor) -> None:
-        """One step, with ``w = H vector``."""
+        """Make one step, with ``w = H vector``."""
         finite = w.isfinite().all()
         step = len(self.alphas)
         beta = self.betas[-1] if self.betas else 0.0
@@ -146,6 +146,6 @@ class _Run:
 
 
 def orthogonality_loss(basis: Tensor) -> float:
-    """The largest entry of |Q Qᵀ - I| for Q with a vector a row."""
+    """The largest entry of |Q Qᵀ - I| for Q with one vector per row."""
     eye = torch.eye(len(basis), dtype=basis.dtype, device=basis.device)
     return float((basis @ basis.T - eye).abs().max())

@@ -1,9 +1,9 @@
 """``1/n Σ_b A_b v``: a symmetric operator on flat vectors, summed over shards of a data set.
 
 A_b belongs to the *sum* of the loss over shard b, and n is the number of tokens (or sentences) of all shards: the mean
-over the data set, which a mean of the shards' means is not. A scope is a list of parameters, and its operator the
-principal block of the whole one: other parameters are constants. Several processes may hold shards: each multiplies by
-its own, and products meet in one sum.
+over the data set, and not the mean of the shards' means. A scope is a list of parameters, and its operator is the
+principal block of the whole one, with other parameters constant. Several processes may hold shards. Each multiplies by
+its own, and the products are summed.
 """
 
 import math
@@ -44,14 +44,14 @@ ROWS_ON_GPU = 8
 
 
 def rows_together(size: int, device: str) -> int:
-    """How many rows go through a graph at once, on a device of this type (``cpu``, ``cuda``)."""
+    """Number of rows that go through a graph at once, on a device of this type (``cpu``, ``cuda``)."""
     if size < BATCHED_BELOW:
         return ROWS_AT_ONCE
     return 1 if device == "cpu" else ROWS_ON_GPU
 
 
 class Operator(Protocol):
-    """A symmetric matrix that is seen through its products alone.
+    """A symmetric matrix that is given only by its products.
 
     Attributes:
         size: rows and columns.
@@ -75,7 +75,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True)
 class Linearized:
-    """One shard at the parameters as they are.
+    """One shard at the present parameters.
 
     Attributes:
         loss: the sum of the loss, with its graph.
@@ -287,13 +287,13 @@ def _products_of_edges(
 
 
 def unflatten(rows: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
-    """Flat rows (rows, size) as a tensor a parameter, (rows, *shape)."""
+    """Split flat rows (rows, size) into one tensor per parameter, (rows, *shape)."""
     parts = torch.split(rows, [p.numel() for p in parameters], dim=-1)
     return [part.reshape(len(rows), *p.shape) for part, p in zip(parts, parameters, strict=True)]
 
 
 def flatten(tensors: Sequence[Tensor]) -> Tensor:
-    """A tensor a parameter, (rows, *shape), as flat rows (rows, size)."""
+    """Join one tensor per parameter, (rows, *shape), to flat rows (rows, size)."""
     return torch.cat([t.reshape(len(t), -1) for t in tensors], dim=-1)
 
 
@@ -316,7 +316,7 @@ def _checked_shard(
 
 
 class Difference:
-    """``A - B`` on the same coordinates, such as H - G (Schraudolph, 2002): where residuals weigh second derivatives.
+    """``A - B`` on the same coordinates, such as H - G, the residual-weighted second derivatives (Schraudolph, 2002).
 
     Attributes:
         size: rows and columns.

@@ -1,7 +1,7 @@
 """``P^-1/2 H P^-1/2``: curvature in the coordinates in which an adaptive optimizer descends (Cohen et al., 2022).
 
-Adam's P is the diagonal of sqrt(v̂) + ε. A coordinate that has never had a gradient, v = 0, such as the row of a word
-that no batch held, has no step and no P: it is left out of the matrix, and counted.
+Adam's P is the diagonal of sqrt(v̂) + ε. A coordinate that has never had a gradient (v = 0), such as the row of a word
+in no batch, has no step and no P. It is left out of the matrix and counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +20,8 @@ class Preconditioned:
     """An operator between two factors P^-1/2, on the coordinates where P is positive.
 
     Attributes:
-        size: of those coordinates.
-        excluded: how many others there are.
+        size: number of those coordinates.
+        excluded: number of the other coordinates.
     """
 
     def __init__(self, operator: Operator, diagonal: Tensor) -> None:

@@ -19,9 +19,9 @@ class Quadrature:
     """A discrete measure on the axis, in float64 on the CPU.
 
     Attributes:
-        nodes: rising (nodes,).
-        weights: their sum is 1 (nodes,).
-        residuals: how far from each node an eigenvalue lies at most (nodes,).
+        nodes: in increasing order (nodes,).
+        weights: of sum 1 (nodes,).
+        residuals: the largest distance from each node to an eigenvalue (nodes,).
     """
 
     nodes: Tensor
@@ -41,7 +41,7 @@ def gauss(tridiagonal: Tridiagonal, steps: int | None = None) -> Quadrature:
 
 
 def mean_quadrature(quadratures: Sequence[Quadrature]) -> Quadrature:
-    """The mean of measures: every node of each, with its share of the weight."""
+    """The mean of measures, with every node of each and its share of the weight."""
     nodes, weights, residuals = (
         torch.cat([getattr(q, part) for q in quadratures]) for part in ("nodes", "weights", "residuals")
     )

@@ -1,10 +1,9 @@
-"""Processes that hold a part of the batches each, and meet in sums over all: those of ``torch.distributed``.
+"""Processes of ``torch.distributed`` that each hold a part of the batches and compute sums over all.
 
 Batch k of all is number ``k // size`` of rank ``k % size``, as a ``DistributedSampler`` deals them out. Every rank
-makes the same calls and has the same sums, to the bit, so that what follows from them is the same everywhere.
-
-An error on one rank must not leave the others in a sum that it never comes to. So ranks first tell each other whether
-they come: where one has failed, or ended, the others raise that in place of waiting.
+makes the same calls and has bit-identical sums, so that results derived from them are the same everywhere. An error on
+one rank must not leave the others waiting in a sum that it never reaches. So ranks first tell each other whether they
+take part. If one has failed or ended, the others raise that instead of waiting.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ _ENDED, _FAILED = "ended", "failed"
 
 
 class RankError(CurvatureError):
-    """What another rank has failed of."""
+    """The failure of another rank."""
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Ranks:
 
     @classmethod
     def of_torch(cls) -> "Ranks":
-        """Those of torch's process group.
+        """The processes of torch's process group.
 
         Raises:
             CurvatureError: there is none.
@@ -51,11 +50,11 @@ class Ranks:
         return cls(torch.distributed.get_rank(), torch.distributed.get_world_size())
 
     def positions(self, n: int) -> range:
-        """Which of the first ``n`` batches of all this rank has."""
+        """Indices of this rank's batches among the first ``n`` of all."""
         return range(self.number, n, self.size)
 
     def available(self, own: int) -> int:
-        """How many batches all ranks have together, of which this one has ``own``: up to the first that is missing."""
+        """Number of batches of all ranks together, up to the first that is missing, where this one has ``own``."""
         return min(int(n) * self.size + rank for rank, n in enumerate(self.gather("batches", own)))
 
     @contextmanager
@@ -102,7 +101,7 @@ class Ranks:
 
     @contextmanager
     def _in_contact(self) -> Iterator[None]:
-        """Inside, what torch says of a rank that is gone becomes a ``RankError``, as nobody hears of it any more."""
+        """Turn torch's error about a lost rank into a ``RankError`` inside the block."""
         try:
             yield
         except RuntimeError as error:
@@ -111,7 +110,7 @@ class Ranks:
             raise RankError(what, "look at what they print; one of them may have been killed") from error
 
     def _tell(self, what: str, value: Any) -> list[Any]:
-        """Tell the others where this rank is, and hear where they are."""
+        """Exchange the present call of every rank."""
         if self.size == 1:
             return [value]
         heard: list[Any] = [None] * self.size

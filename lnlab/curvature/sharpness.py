@@ -24,8 +24,8 @@ class Sharpness:
 
     Attributes:
         value: λ_max from below.
-        residual: an eigenvalue lies no farther than this from it.
-        steps: products that it took.
+        residual: the largest distance from it to an eigenvalue.
+        steps: number of products made.
     """
 
     value: float
@@ -36,13 +36,13 @@ class Sharpness:
 def lanczos_sharpness(
     operator: Operator, generator: Generator, *, steps: int = 100, tolerance: float = 1e-2
 ) -> Sharpness:
-    """The largest eigenvalue to a relative ``tolerance``, or what is known of it after ``steps`` products.
+    """Estimate the largest eigenvalue to a relative ``tolerance``, or as well as ``steps`` products allow.
 
     Args:
         operator: only its ``size``, ``device`` and ``matvec`` are used.
-        generator: on the CPU, for the start vector.
+        generator: generator on the CPU, for the start vector.
         steps: the most products.
-        tolerance: of the residual, and of the movement in the last steps, as shares of the value.
+        tolerance: bound on the residual and on the change in the last steps, as shares of the value.
 
     Raises:
         ValueError: as ``lanczos``.

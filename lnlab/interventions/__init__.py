@@ -1,1 +1,1 @@
-"""One way to cut a causal arrow a file."""
+"""Interventions, each a way to cut a causal arrow, one per file."""

@@ -1,4 +1,4 @@
-"""Activations put in the place of others while a model computes."""
+"""Replacement of activations in a forward pass."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

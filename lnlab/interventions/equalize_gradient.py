@@ -1,4 +1,4 @@
-"""``g_i rms(g) / rms(g_i)``: all weights have gradients of one size, and all of them together the size they had.
+"""``g_i rms(g) / rms(g_i)``: all weights get gradients of one size, and their overall size is unchanged.
 
 rms(g) is over the entries of all chosen weights: sqrt(Σ ‖g_i‖² / Σ n_i).
 """

@@ -1,4 +1,4 @@
-"""``‖Δw‖ = c ‖w‖``: every update of a weight made one and the same share of it, in the optimizer's direction."""
+"""``‖Δw‖ = c ‖w‖``: every update is the same share of its weight, in the optimizer's direction."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""``lr / width``: the learning rates of the maximal update parametrization, in which the best rate keeps its place."""
+"""``lr / width``: the rates of the maximal update parametrization, whose best rate does not depend on the width."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""``c x`` as a value, as a gradient, or as both: an arrow made stronger or weaker, or cut by c = 0."""
+"""``c x`` in the value, in the gradient, or in both, to strengthen, weaken or (c = 0) cut an arrow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

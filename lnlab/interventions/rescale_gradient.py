@@ -47,7 +47,7 @@ def rescale_gradient(
 
 
 def uniform_at(draw: Draw, site: Site) -> float:
-    """Draw from U(-1, 1), the same for an address whatever other weights are chosen."""
+    """Draw from U(-1, 1) by address, independently of the other chosen weights."""
     generator = Generator().manual_seed(draw("rescale_gradient", *site.row().values()))
     # On the CPU, as the generator is, whatever the default device.
     return 2 * torch.rand((), generator=generator, dtype=torch.float64, device="cpu").item() - 1

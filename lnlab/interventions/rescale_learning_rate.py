@@ -1,4 +1,4 @@
-"""``c Δw``: a learning rate of their own for some of the weights, whatever the schedule makes of the common one."""
+"""``c Δw``: the scheduled learning rate times a factor, for some of the weights."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""``w <- w / ‖w‖`` after every update: rows, and columns of what writes to the stream, stay at length 1."""
+"""``w <- w / ‖w‖`` after every update: rows, and the columns of matrices that write to the stream, keep length 1."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """Gradients and parameter groups of an optimizer, changed for the time of its step and restored after it.
 
-So the gradient that a probe or a clipping rule sees is the true one, whatever the optimizer saw.
+So probes and clipping rules always see the true gradient.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +53,7 @@ def require_optimizer(optimizer: Optimizer | None) -> Optimizer:
 
 @contextmanager
 def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]]) -> Iterator[None]:
-    """Inside, ``before()`` is called ahead of each step of the optimizer, and the function that it returns after it."""
+    """Call ``before()`` ahead of each optimizer step inside the block, and the function it returns after the step."""
     undo: list[Callable[[], None]] = []
     with ExitStack() as hooks:
         hooks.callback(optimizer.register_step_pre_hook(lambda *_: undo.append(before())).remove)
@@ -63,10 +63,10 @@ def around_steps(optimizer: Optimizer, before: Callable[[], Callable[[], None]])
 
 @contextmanager
 def scaled_rates(optimizer: Optimizer, factors: Mapping[nn.Parameter, float]) -> Iterator[None]:
-    """Inside, each step multiplies the rates of these parameters by their factors.
+    """Multiply the rates of these parameters by their factors in each step inside the block.
 
-    For the time of a step, each parameter group is divided into one group for each factor, so that numbers are those
-    of separate groups to the last bit. A parameter without a factor has 1.
+    During a step each parameter group is split into one group per factor, so that the numbers are those of separate
+    groups bit for bit. A parameter without a factor has 1.
     """
 
     def before() -> Callable[[], None]:

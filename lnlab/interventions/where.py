@@ -19,7 +19,7 @@ WEIGHTS = tuple(word for word in VOCABULARY["tensor"] if word not in (*ACTIVATIO
 
 @dataclass(frozen=True)
 class OneOrMore:
-    """What a key of ``where`` may be: one of the known words (or a number from 1), or a list of them."""
+    """The type of a key of ``where``: one of the known words (or a number from 1), or a list of them."""
 
     known: tuple[str, ...]
     numbers: bool = False
@@ -57,7 +57,7 @@ class _Where(BaseModel):
     sublayer: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["sublayer"])] = None
 
     def select(self, sites: Sequence[Site], what: str) -> list[Site]:
-        """Those of the sites that meet every condition, in their order.
+        """Return the sites that meet every condition, in their order.
 
         Raises:
             LabError: there is none, and which condition leaves nothing.

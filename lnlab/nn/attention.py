@@ -1,7 +1,7 @@
 """``softmax(q kᵀ / sqrt(width / heads)) v``, the attention of tokens to tokens (Vaswani et al., 2017).
 
-An attention is made from ``(width, heads, linear)``, the last a maker of its matrices, and called with ``(x, memory,
-mask)``: queries come from ``x``, keys and values from ``memory`` (the same tensor in self-attention).
+An attention is built from ``(width, heads, linear)``, where ``linear`` builds its matrices, and called with
+``(x, memory, mask)``. Queries come from ``x``, keys and values from ``memory`` (the same tensor in self-attention).
 """
 
 from abc import ABC, abstractmethod
@@ -51,7 +51,7 @@ class DotProductAttention(nn.Module, ABC):
 
     @abstractmethod
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries and keys (batch, heads, length, width / heads) as they meet in the product."""
+        """Transform queries and keys (batch, heads, length, width / heads) for their product."""
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Return the output of each query. A query that may attend to nothing gets the output bias alone.
@@ -73,7 +73,7 @@ class DotProductAttention(nn.Module, ABC):
 
     @torch.no_grad()
     def logits(self, x: Tensor, memory: Tensor) -> Tensor:
-        """What the softmax is of, masked or not: (batch, heads, queries, keys)."""
+        """Attention logits before the mask: (batch, heads, queries, keys)."""
         q, k = self.ready(self.in_heads("q", x), self.in_heads("k", memory))
         return (q @ k.mT) * (q.shape[-1] ** -0.5 if self.scale is None else self.scale)
 

@@ -100,10 +100,11 @@ class FrozenBatchNorm(BatchNorm):
 
 @contextmanager
 def batch_statistics(model: nn.Module) -> Iterator[None]:
-    """Inside, norms over batches take the statistics of the batch at hand, in either mode, and remember nothing of it.
+    """Make norms over batches use the statistics of the batch at hand inside the block, in either mode.
 
-    That holds of lnlab's own and of any other with running statistics, torch's, those derived from torch's and those of
-    other libraries. Norms that never take a batch's statistics keep to their running ones, as in training.
+    The running statistics do not change. This holds for lnlab's norms and for any other with running statistics:
+    torch's, those derived from torch's, and those of other libraries. Norms that never take a batch's statistics use
+    their running ones, as in training.
     """
     with ExitStack() as restored:
         for norm in norms_over_batches(model):

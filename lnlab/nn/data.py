@@ -1,4 +1,4 @@
-"""What an init may see of the data: batches of tokens, which of them each stack reads, and how long their vectors are.
+"""The data that an init may read: batches of tokens, the tokens that each stack reads, and the norms of their vectors.
 
 An input vector is the input of a stack's first layer: ``sqrt(d) table[token] + position``. It costs next to nothing
 compared with a layer, so that every token of a corpus can be embedded.

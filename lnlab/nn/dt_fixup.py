@@ -1,14 +1,13 @@
-"""DT-Fixup: T-Fixup's bound where the inputs are fixed, by their measured length (Xu et al., 2021).
+"""DT-Fixup: T-Fixup's bound for fixed inputs, from their measured norms (Xu et al., 2021).
 
-With the inputs' size fixed, an update of all weights changes the output by Θ(1) whatever the number of layers N if v,
-o, w1 and w2 (and the vectors of relations) have the size
+With inputs of fixed size, an update of all weights changes the output by Θ(1) for any number of layers N if v, o, w1
+and w2 (and the vectors of relations) have the size
 
     (N (4 mu² + 2 mu + 2))^(-1/2)    with relation-aware attention,
     N^(-1/2) / (2 mu)                without,
 
-where mu is the largest norm of an input vector of the layers: the maximum over every token of the
-training split. One outlier sets it: the probe ``input_norm`` shows how far it stands above the mean and the 99th
-percentile.
+where mu is the largest norm of an input vector of the layers: the maximum over every token of the training split. A
+single outlier determines it. The probe ``input_norm`` shows how far it lies above the mean and the 99th percentile.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """``sqrt(d) table[token] + position``, into the first layer, and ``x tableᵀ``, out of the last.
 
 Positions are sinusoids: ``sin(t / 10000^(2i/d))`` at coordinate 2i, the cosine at 2i + 1 (Vaswani et al., 2017, Section
-3.5), not scaled. With entries N(0, 1/d) the input has variance 1 + 1/2 a coordinate. The row of the padding token is
+3.5), not scaled. With entries N(0, 1/d) the input has variance 1 + 1/2 per coordinate. The row of the padding token is
 zeroed by the init and never by ``padding_idx``, which breaks second derivatives. Masks keep padding out.
 """
 
@@ -23,9 +23,8 @@ LONGEST_WAVE = 10_000.0
 class Embedding(nn.Module):
     """``sqrt(d) table[token] + position``. The table has ``size`` rows, whether or not the corpus uses them all.
 
-    Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory has its inputs. With
-    ``fix_norm`` the table's rows are used as ``unit_rows``. The factor sqrt(d) may be ``learned`` from there on, or
-    ``one``.
+    Without positions, different tokens with entries N(0, 1/d) are i.i.d. N(0, I), as theory assumes. With ``fix_norm``
+    the table's rows are used as ``unit_rows``. The factor starts at sqrt(d) if ``learned``, and is 1 if ``one``.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Embedding(nn.Module):
 class Output(nn.Module):
     """``x tableᵀ``: a logit for each row of the table, which may be that of an embedding (Press and Wolf, 2017).
 
-    If it is ``scaled``, each logit has a learned factor, stored divided by √d, as nGPT's are.
+    If it is ``scaled``, each logit has a learned factor, stored divided by √d as in nGPT.
     """
 
     def __init__(self, size: int, width: int, *, fix_norm: bool = False, scaled: bool = False) -> None:
@@ -72,7 +71,7 @@ class Output(nn.Module):
 
 
 def unit_rows(table: Tensor) -> Tensor:
-    """The rows at length 1: FixNorm (Nguyen and Salazar, 2019). That of padding, zero at first, stays as it is."""
+    """Scale the rows to length 1: FixNorm (Nguyen and Salazar, 2019). The zero row of padding stays."""
     return torch.cat([table[: PAD_TOKEN + 1], normalize(table[PAD_TOKEN + 1 :], dim=-1)])
 
 
@@ -80,7 +79,7 @@ def unit_rows(table: Tensor) -> Tensor:
 def sinusoids(length: int, width: int) -> Tensor:
     """Positions 0, 1, ... as sines and cosines of geometric wave lengths: (length, width), float64.
 
-    They are cached, as every forward pass needs them: not to be changed in place.
+    They are cached, as every forward pass needs them, and must not be changed in place.
     """
     # On the CPU: a device need not have float64, and the default one may be another at the next call.
     time = torch.arange(length, dtype=torch.float64, device="cpu")

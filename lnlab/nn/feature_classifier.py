@@ -1,4 +1,4 @@
-"""A classifier on top of a frozen encoder: new layers read what an encoder of another run makes of the tokens."""
+"""A classifier on top of a frozen encoder: new layers read the output of an encoder from another run."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal

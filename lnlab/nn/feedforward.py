@@ -23,7 +23,7 @@ class FeedForwardFacts(Facts):
     """The facts of a feed-forward network.
 
     Attributes:
-        matrices: of d_ff by width.
+        matrices: number of matrices of size d_ff by width.
         inner: numbers that its graph stores, as multiples of d_ff.
     """
 

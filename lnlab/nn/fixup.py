@@ -1,4 +1,4 @@
-"""Fixup: branches that begin at zero, and what stands before their last matrix smaller with depth (Zhang et al., 2019).
+"""Fixup: branches that begin at zero, with earlier matrices scaled down with depth (Zhang et al., 2019).
 
 With L residual branches in the model and m matrices in a branch, the last matrix of a branch and the classification
 layer are 0, and the others are their usual draw times L^(-1/(2m - 2)): L^(-1/2) for w1 (m = 2), L^(-1/6) for q, k and v

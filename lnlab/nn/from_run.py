@@ -1,4 +1,4 @@
-"""Initial values from the state of another run: what pre-training has learned, whole or in parts."""
+"""Initial values from the state of another run, such as pre-training, whole or in parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ class Transfer:
     """What an initial state takes from another run, by the names of parameters.
 
     Attributes:
-        loaded: taken over.
-        fresh: of this model alone, or left out.
-        unused: of the other run alone, or left out.
+        loaded: parameters taken over.
+        fresh: parameters only this model has, or that were left out.
+        unused: parameters only the other run has, or that were left out.
     """
 
     loaded: tuple[str, ...]
@@ -71,10 +71,10 @@ def take_over(
 
     Args:
         model: filled in place. On the meta device only shapes are compared.
-        weights: of the other run, by name.
+        weights: weights of the other run, by name.
         parts: prefixes of the names that are taken, or a mapping from such prefixes to those of the other run. None
             means all.
-        spec: the other run's, for messages.
+        spec: spec of the other run, for messages.
 
     Raises:
         LabError: a part that the model lacks, a parameter that the other run lacks, or one of another shape.
@@ -110,7 +110,7 @@ def take_over(
 
 
 def _source_of(name: str, parts: Sequence[str] | Mapping[str, str] | None) -> str | None:
-    """Return the other run's name of what is taken over under this name, or None if it is not taken."""
+    """Return the other run's name of a parameter, or None if it is not taken over."""
     if parts is None:
         return name
     part = next((part for part in parts if _is_within(name, part)), None)

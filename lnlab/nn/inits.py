@@ -30,20 +30,20 @@ Shape = Literal["normal", "uniform"]
 
 @dataclass(frozen=True)
 class InitFacts(Facts):
-    """The facts of an init. One whose builder has a third argument, batches, reads data before any update.
+    """The facts of an init. An init whose builder has a third argument, batches, reads data before any update.
 
     Attributes:
         reads: maps its parameters to the number of training batches that it reads, None for a whole epoch.
-        passes: the forward passes of one batch that this is worth, of its parameters.
+        passes: maps its parameters to the cost of this in forward passes of one batch.
         profiles: the placement whose parameters it writes, from the profile of a batch.
         norm_of: what the placement that it belongs to must norm.
         zeros: the tensors that it sets to zero. ``output`` stands for that of the output.
-        own: whether it keeps what the model gave itself.
-        untied: whether its output needs a table that is no embedding's.
+        own: whether it keeps the model's own initial values.
+        untied: whether the output must not share the table of an embedding.
         bounds: the parameters between which it draws, the lower one first.
         continues: whether it takes the weights of another run, its builder's third argument in place of batches.
         norm: the norm whose parameters it writes.
-        two_matrices: whether its law is that of a feed-forward network of two matrices.
+        two_matrices: whether its law requires a feed-forward network of two matrices.
     """
 
     reads: Callable[[Choice], int | None] | None = None

@@ -1,4 +1,4 @@
-"""A model of one causal stack, which says at every position what comes next."""
+"""A model of one causal stack that predicts the next token at every position."""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""``x = x + gate f(norm(x))``, a coordinate at a time: Pre-LN with a nearly closed gate (Touvron et al., 2021)."""
+"""``x = x + gate f(norm(x))`` per coordinate: Pre-LN with a nearly closed gate (Touvron et al., 2021)."""
 
 import torch
 from torch import Tensor, nn

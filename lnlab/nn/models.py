@@ -1,6 +1,6 @@
 """Whole models: ``(size, parts) -> module``, from a batch of tokens to logits.
 
-``size`` is the number of rows of the tables that read. A model whose output has other rows, one a label, is built from
+``size`` is the number of rows of the tables that read. A model whose output has one row per label is built from
 ``(size, parts, labels)``.
 """
 
@@ -38,12 +38,12 @@ class ModelFacts(Facts):
 
     Attributes:
         stacks: its stacks by name. A model without any cannot be planned, unless it is a user's own.
-        own: whether it is made of no parts of lnlab's, and initializes itself.
-        stream: ``(setting)``, whether it is known where the residual stream of somebody's own passes.
+        own: whether it uses no parts of lnlab and initializes itself.
+        stream: ``(setting)``, whether the residual stream of a user's own model is known.
         causal: those of its stacks that may not see the future.
         says: where its outputs stand: at the positions of ``encoder`` or ``decoder``, or one per ``sentence``. None
             means not known.
-        averages: ``(choice)``, whether it looks at the mean over a sentence alone.
+        averages: ``(choice)``, whether it reads only the mean over a sentence.
         size: ``(setting) -> (parameters, operations a token)``. A model without it cannot be planned.
         translates: whether it has ``encode`` and ``decode``, so that it can translate.
     """
@@ -62,7 +62,7 @@ models: Registry[Callable[..., nn.Module]] = Registry("model", ModelFacts)
 
 
 class TokenPairs(Protocol):
-    """What a model reads of a batch: int64 tokens, (batch, source length) and (batch, target length), padded with 0.
+    """The tokens that a model reads: int64, (batch, source length) and (batch, target length), padded with 0.
 
     A model of one stack reads one of them.
     """

@@ -9,10 +9,10 @@ from lnlab.nn.batch_norm import batch_statistics
 
 
 def switch(model: nn.Module) -> Callable[[bool], object]:
-    """What ``model.train`` does, with a boolean, at a twentieth of its cost, for the modules of the model now.
+    """Return a function that does what ``model.train(mode)`` does for the present modules, at a twentieth of its cost.
 
-    ``nn.Module`` checks for parameters and modules whenever an attribute is set, and a mode is neither. Of a model with
-    a module that has a ``train`` of its own, it is ``model.train`` itself.
+    ``nn.Module`` checks for parameters and modules whenever an attribute is set, and a mode is neither. If a module
+    overrides ``train``, the function is ``model.train`` itself.
     """
     modules = list(model.modules())
     if any(type(module).train is not nn.Module.train for module in modules):

@@ -1,4 +1,4 @@
-"""The maximal update parametrization: what scales with the width n, so that each update moves activations as much.
+"""The maximal update parametrization: scales in the width n at which updates move activations equally.
 
 Table 3 of Yang et al. (2022), for Adam, with all else fixed:
 

@@ -2,11 +2,11 @@
 
     h <- n(h + |α| (n(f(h)) - h)),    q, k <- s n(q), s n(k),    w2(silu(√d s' w3 x) √d s'' w1 x),    n(x) = x / ‖x‖
 
-with a softmax of ``√d_h q k``. The vectors α, s, s', s'' and the factor of the logits are learned. α, s and the last
-are stored divided by √d, so that Adam, whose steps have the size of the rate, moves each by as large a share as a
-weight of a unit row. The rows that read the stream and the columns that write to it have length 1: at the
-beginning by the init ``unit_rows``, after every update by the intervention ``unit_rows``. The whole model, in keys of a
-spec:
+with a softmax of ``√d_h q k``. The vectors α, s, s', s'' and the factor of the logits are learned. α, s and the factor
+of the logits are stored divided by √d, so that Adam, whose steps have the size of the rate, moves each by as large a
+share as a weight of a unit row. The rows that read the stream and the columns that write to it have length 1. The init
+``unit_rows`` ensures this at the beginning, and the intervention ``unit_rows`` after every update. The whole model, in
+keys of a spec:
 
     model: {kind: language_model, tied: none, positions: none, embedding_scale: one, output_scale: true,
             feed_forward: ngpt, linear: {kind: plain, bias: false}, ...}
@@ -107,12 +107,12 @@ class NGPTAttention(RotaryAttention):
         self.gain_qk = nn.Parameter(torch.full((width,), 1 / self.root))
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Turned, of length 1, and scaled."""
+        """Rotate queries and keys, normalize them to length 1, and scale them."""
         s = (self.gain_qk * self.root).view(self.heads, 1, -1)
         return s * normalize(self.turned(q), dim=-1), s * normalize(self.turned(k), dim=-1)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """As of any attention, of length 1."""
+        """The output of attention, normalized to length 1."""
         return normalize(super().forward(x, memory, mask), dim=-1)
 
 

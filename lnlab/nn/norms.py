@@ -1,7 +1,7 @@
 """``(x - mean) / sqrt(var + eps)`` and ``x / sqrt(mean(x²) + eps)`` of one token's vector.
 
-Layer norm is of Ba et al. (2016), RMSNorm of Zhang and Sennrich (2019). A norm is built from its width. All norms are
-registered in ``norms``.
+Layer norm is from Ba et al. (2016), RMSNorm from Zhang and Sennrich (2019). A norm is built from its width. All norms
+are registered in ``norms``.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ class NormFacts(Facts):
     """The facts of a norm.
 
     Attributes:
-        statistics: over what it computes mean and variance. In a causal stack only ``token`` is allowed: any wider
-            statistic shows a position its future.
-        coordinatewise: ``(choice, width)``, whether each coordinate is centred by itself, over a sentence.
+        statistics: the scope of its mean and variance. A causal stack allows only ``token``, as any wider statistic
+            depends on later positions.
+        coordinatewise: ``(choice, width)``, whether each coordinate is centred separately, over a sentence.
         identity: whether it does nothing.
     """
 

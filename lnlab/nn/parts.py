@@ -17,7 +17,7 @@ class Parts:
     """The parts of one stack.
 
     Attributes:
-        layers: how many.
+        layers: number of layers.
         norm: ``(width) -> module``.
         placement: ``(layer spec) -> module`` of one layer.
         attention: ``(width, heads, linear) -> module``.

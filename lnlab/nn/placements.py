@@ -1,8 +1,9 @@
 """Where the norm sits on the residual branches of a layer: each placement's ``forward`` is its formula.
 
-A placement is a module of one *layer*, ``forward(x, *sublayers) -> x``: some need the layer's input again, or share one
-scalar among its sublayers, which a formula of one sublayer cannot say. What it owns stands in lists indexed by sublayer
-(so that a norm has an address), and ``final_norm`` says whether its stack needs a norm after the last layer.
+A placement is a module of one *layer*, ``forward(x, *sublayers) -> x``. Some need the layer's input again, or share one
+scalar among its sublayers, which a formula of one sublayer cannot express. Its modules and parameters are in lists
+indexed by sublayer, so that each norm has an address. ``final_norm`` says whether its stack needs a norm after the last
+layer.
 """
 
 from collections.abc import Callable
@@ -24,9 +25,9 @@ class LayerSpec:
 
     Attributes:
         stack: ``encoder`` or ``decoder``.
-        layer: from 1.
-        layers: of this stack.
-        other_layers: of the other stack, or None if there is none.
+        layer: its number, from 1.
+        layers: number of layers of this stack.
+        other_layers: number of layers of the other stack, or None if there is none.
         sublayers: residual branches in the layer: 2, or 3 with cross-attention.
         width: coordinates of a token's vector.
         norm: builds a new norm of that width.

@@ -1,4 +1,4 @@
-"""``x = norm(f(x))``: layers without a residual connection, what it takes away (He et al., 2016, "plain" networks)."""
+"""``x = norm(f(x))``: layers without residual connections (the "plain" networks of He et al., 2016)."""
 
 from torch import Tensor, nn
 

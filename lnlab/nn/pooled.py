@@ -1,7 +1,7 @@
 """``(x - mean) / sqrt(var + eps)`` with statistics of many tokens, and how such a norm gets the mask of padding.
 
-A placement calls ``norm(x)``, whatever the norm, and only a stack knows its padding. So a stack sets the mask on those
-of its norms that pool, for the time of its own forward pass and no longer.
+A placement calls ``norm(x)`` for any norm, and only a stack knows its padding. So a stack sets the mask on its pooling
+norms during its own forward pass.
 """
 
 from abc import ABC, abstractmethod
@@ -60,7 +60,7 @@ def masked_moments(x: Tensor, present: Tensor | None, dims: tuple[int, ...]) -> 
     Args:
         x: (batch, length, ...).
         present: (batch, length), or None for all.
-        dims: what is pooled.
+        dims: the pooled dimensions.
     """
     # The mask gets an axis for each further one of x, whose coordinates all count at a token.
     mask = torch.ones_like(x) if present is None else present.to(x.dtype)[(...,) + (None,) * (x.dim() - 2)].expand_as(x)

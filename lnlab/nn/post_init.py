@@ -1,4 +1,4 @@
-"""A hook of modules with numbers that follow from the first values of their matrices."""
+"""A hook for modules with values that follow from the initial values of their matrices."""
 
 from abc import ABC, abstractmethod
 
@@ -6,11 +6,11 @@ from torch import nn
 
 
 class PostInitHook(ABC):
-    """A module that every init calls when its matrices are drawn."""
+    """A module whose ``post_init`` every init calls after its matrices are drawn."""
 
     @abstractmethod
     def post_init(self) -> None:
-        """Set what follows from the matrices. Nothing needs to be set on the meta device."""
+        """Set the values that follow from the matrices. Nothing needs to be set on the meta device."""
 
 
 def run_post_init_hooks(model: nn.Module) -> None:

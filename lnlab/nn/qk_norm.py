@@ -65,5 +65,5 @@ class QKLayerNormAttention(DotProductAttention):
         self.norms = nn.ModuleDict({name: nn.LayerNorm(width // heads, eps) for name in ("q", "k")})
 
     def ready(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Each head's queries and keys with mean 0 and variance 1, then scaled and shifted."""
+        """Normalize each head's queries and keys to mean 0 and variance 1, then scale and shift them."""
         return self.norms["q"](q), self.norms["k"](k)

@@ -1,7 +1,7 @@
 """The attention of today's language models: rotary positions, shared keys and values, norms of queries and keys.
 
 Coordinates i and i + d_h/2 of a head are a pair, turned by the angle ``position base^(-2i/d_h)`` (Su et al., 2021, with
-the pairs of Llama). A product of a query and a key then depends on their distance alone.
+the pairs of Llama). The product of a query and a key then depends only on their distance.
 """
 
 from typing import Annotated, Literal

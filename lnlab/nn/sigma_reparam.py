@@ -35,7 +35,7 @@ class SigmaLinear(nn.Linear, PostInitHook):
 
     @torch.no_grad()
     def post_init(self) -> None:
-        """The right singular vector of the largest singular value, and the gain."""
+        """Set the right singular vector of the largest singular value, and the gain."""
         if self.weight.is_meta:
             return
         _, sigmas, right = torch.linalg.svd(self.weight.double(), full_matrices=False)

@@ -1,4 +1,4 @@
-"""The address of a weight or an activation, and a model from elsewhere with the addresses of what is in it."""
+"""The address of a weight or an activation, and a model from elsewhere with such addresses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -76,10 +76,10 @@ class AddressedModel(nn.Module):
         return [(f"module.{name}", site, self.module.get_parameter(name)) for name, site in self.sites.items()]
 
     def tokens_at(self, batch: Any) -> Callable[[Site, Tensor], Tensor]:
-        """The mask of a batch: from a site and its tensor (..., width) to where that has tokens (...).
+        """Return a function from a site and its tensor (..., width) to the mask of its tokens (...).
 
         Raises:
-            LabError: the mask is none for that tensor.
+            LabError: the mask does not fit that tensor, or has no token.
         """
         if self.mask is None:
             return lambda _, x: torch.ones(x.shape[:-1], dtype=torch.bool, device=x.device)
@@ -103,7 +103,7 @@ class AddressedModel(nn.Module):
 
     @contextmanager
     def differentiable(self) -> Iterator[None]:
-        """Inside, frozen parameters have gradients too."""
+        """Let frozen parameters have gradients inside the block."""
         frozen = [parameter for parameter in self.module.parameters() if not parameter.requires_grad]
         for parameter in frozen:
             parameter.requires_grad_()
@@ -127,7 +127,7 @@ class AddressedModel(nn.Module):
 
     @contextmanager
     def activations(self) -> Iterator[dict[Site, Tensor]]:
-        """A dict that each forward pass fills with the stream, (..., width), at its sites."""
+        """Yield a dict that each forward pass fills with the stream, (..., width), at its sites."""
         seen: dict[Site, Tensor] = {}
         sites: dict[StreamPoint, list[Site]] = {}
         for site, point in self.stream.items():
@@ -138,7 +138,7 @@ class AddressedModel(nn.Module):
             yield seen
 
     def end_pass(self) -> None:
-        """Refuse a pass that has changed a recorded tensor in place, as then it is no longer what it was there."""
+        """Refuse a pass that has changed a recorded tensor in place, as the record is then wrong."""
         recorded = self._recorded
         self._recorded = {}
         for point, (x, version) in recorded.items():
@@ -174,7 +174,7 @@ class AddressedModel(nn.Module):
 
 
 def first_tensor(values: Any) -> Tensor | None:
-    """The first tensor in nested tuples, or in what is indexed like them."""
+    """The first tensor in nested tuples, or in objects indexed like them."""
     if isinstance(values, Tensor):
         return values
     if isinstance(values, Mapping):

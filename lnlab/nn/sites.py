@@ -74,7 +74,7 @@ def first_uses(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
 
 
 def weights(model: nn.Module) -> list[tuple[Site, nn.Parameter]]:
-    """As ``parameter_uses``, matrices and tables only: q k v o w1 w2 of every sublayer, and the tables."""
+    """As ``parameter_uses``, but only matrices and tables: q k v o w1 w2 of every sublayer, and the tables."""
     return [(site, p) for site, p in parameter_uses(model) if p.dim() > 1]
 
 
@@ -91,10 +91,10 @@ def values_by_site(model: nn.Module, named: Mapping[str, _Value]) -> list[tuple[
 
 @contextmanager
 def separated(model: nn.Module) -> Iterator[list[tuple[Site, nn.Parameter]]]:
-    """``parameter_uses(model)``, where inside each use is a leaf of its own, on the same memory.
+    """Yield ``parameter_uses(model)`` with a separate leaf for each use, on the same memory.
 
     So the parts of a tied table's gradient are separate, frozen parameters have gradients too, and no ``.grad`` is
-    changed. The model is as before on leaving, also by an error. A model from elsewhere has one leaf a parameter.
+    changed. The model is as before on leaving, also after an error. A model from elsewhere has one leaf per parameter.
     """
     if isinstance(model, AddressedModel):  # it may hold a parameter where no name leads, so that none is replaced
         with model.differentiable():
@@ -198,7 +198,7 @@ def norms_stream(layer: Layer) -> bool:
 
 
 def norms_beside(layer: Layer) -> list[tuple[str, nn.Module]]:
-    """Every norm that a layer's placement owns, with the name of the sublayer that it stands beside."""
+    """Every norm of a layer's placement, with the name of its sublayer."""
     # Not strict: a list of parameters holds no norm, and HybridNorm's ends before the feed-forward network.
     owned = [zip(layer.sublayers, norms.children(), strict=False) for norms in layer.placement.children()]
     return [pair for pairs in owned for pair in pairs]
@@ -230,9 +230,9 @@ def _site(model: nn.Module, name: str) -> Site | None:
 
 
 def _tensor(path: list[str]) -> str:
-    """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1; ``q.gain`` is gain_q, and ``norms.q.weight`` scale_q.
+    """``q.weight`` is q, ``q.bias`` bq, ``w1.bias`` b1, ``q.gain`` gain_q, and ``norms.q.weight`` scale_q.
 
-    A parameter of the sublayer itself keeps its name, but for ``weight`` and ``bias``: scale and shift, as in a norm.
+    A parameter of the sublayer itself keeps its name, except that ``weight`` is scale and ``bias`` shift, as in a norm.
     """
     if len(path) == 1:
         return _AFFINE.get(path[0], path[0])

@@ -33,7 +33,7 @@ def encoder_decoder_size(setting: dict[str, Json]) -> tuple[int, int]:
 
 
 def one_stack_size(name: str) -> _Size:
-    """The same of a model that is one stack of that name, with a logit for each row of its table."""
+    """The same for a model of one stack of that name, with a logit for each row of its table."""
 
     def size(setting: dict[str, Json]) -> tuple[int, int]:
         rows = setting["task"]["vocabulary"]
@@ -57,7 +57,7 @@ def classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
 
 
 def feature_classifier_size(setting: dict[str, Json]) -> tuple[int, int]:
-    """The same of a model of kind ``feature_classifier``: frozen weights are not trained, and cost a forward pass."""
+    """The same for a model of kind ``feature_classifier``. Frozen weights are not trained, but cost a forward pass."""
     rows = setting["task"]["vocabulary"]
     width = setting["model"]["d_model"]
     model = setting["model"]
@@ -89,7 +89,7 @@ def _stacks(setting: dict[str, Json], names: tuple[str, ...]) -> tuple[int, int]
 
 @lru_cache(maxsize=1024)
 def _stack(choice: str, made_of: str, width: int, heads: int, d_ff: int) -> tuple[int, int, int]:
-    """Elements of one layer, those of its matrices alone, and elements after the last layer."""
+    """Elements of one layer, elements of its matrices, and elements after the last layer."""
     chosen = loads(made_of)
     shape = ModelShape(
         size=1,

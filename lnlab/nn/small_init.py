@@ -1,4 +1,4 @@
-"""``Var = 2 / (5 d)``: attention as small as the feed-forward network begins (Nguyen and Salazar, 2019)."""
+"""``Var = 2 / (5 d)``: attention begins as small as the feed-forward network (Nguyen and Salazar, 2019)."""
 
 from torch import Generator, Tensor, nn
 

@@ -1,7 +1,7 @@
-"""T-Fixup: weights so small, and depth in them, that neither norm nor warm-up is needed (Huang et al., 2020).
+"""T-Fixup: weights that shrink with depth, so that neither norm nor warm-up is needed (Huang et al., 2020).
 
-For an SGD step of size eta to change the output by eta whatever the depth, ‖v‖²‖x‖² + ‖w‖²‖x‖² + ‖v‖²‖w‖² must be
-1 / branches in every branch. Over a decoder's 3 N, all equal: 3 s⁴ = 1/(3N), s = (9N)^(-1/4), tables included. Over an
+For an SGD step of size eta to change the output by eta at any depth, ‖v‖²‖x‖² + ‖w‖²‖x‖² + ‖v‖²‖w‖² must be 1 /
+branches in every branch. Over a decoder's 3 N, all equal: 3 s⁴ = 1/(3N), s = (9N)^(-1/4), tables included. Over an
 encoder's 2 N, with tables as they are: s⁴ + 2/3 s² N^(-1/2) = 1/(2N), s = 0.67 N^(-1/4).
 """
 

@@ -1,6 +1,6 @@
-"""A Transformer as PyTorch's own modules begin: Xavier for every matrix, and biases in the feed-forward network.
+"""The initial values of PyTorch's own Transformer: Xavier for matrices, and biases in the feed-forward network.
 
-``xavier_uniform_`` resets what has more than one dimension, q, k and v being one matrix of 3d x d. The biases of
+``xavier_uniform_`` resets parameters of more than one dimension, q, k and v being one matrix of 3d x d. The biases of
 attention are 0. Those of ``Linear`` stay as they were drawn, U(-1/√fan_in, 1/√fan_in), once for all layers of a stack,
 since its layers are copies of one.
 """
@@ -44,7 +44,7 @@ def pytorch_tutorial(model: nn.Module, draw: Draw) -> None:
 
 
 def _biases(model: nn.Module, draw: Draw) -> None:
-    """Those of the feed-forward networks, as ``Linear`` draws them."""
+    """Draw the biases of the feed-forward networks as ``Linear`` does."""
     fan_in = {site: p.shape[1] for site, p in weights(model)}
     for site, p in parameter_uses(model):
         if site.tensor in MATRIX:

@@ -20,18 +20,18 @@ from lnlab.nn.pooled import pooled_norms, token_mask
 
 @dataclass(frozen=True)
 class ModelShape:
-    """The sizes of a stack, and what its tables and matrices are made of.
+    """The sizes of a stack, and the builders of its tables and matrices.
 
     Attributes:
         size: rows of the table of its embedding.
         width: coordinates of a token's vector.
-        heads: of every attention.
+        heads: number of heads of every attention.
         d_ff: coordinates within the feed-forward network.
         dropout: rate on the embedding and on every branch.
-        positions: what the embedding adds.
+        positions: the positions that the embedding adds.
         fix_norm: whether the rows of the table are used at length 1.
-        linear: makes the matrices of attention and feed-forward network.
-        feed_forward: makes the feed-forward network of a layer.
+        linear: builds the matrices of attention and feed-forward network.
+        feed_forward: builds the feed-forward network of a layer.
         embedding_scale: the factor on the rows of the table.
     """
 
@@ -48,7 +48,7 @@ class ModelShape:
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention if the parts have it, and a feed-forward network, joined by a placement."""
+    """Self-attention, optional cross-attention, and a feed-forward network, joined by a placement."""
 
     def __init__(self, at: LayerSpec, parts: Parts, shape: ModelShape) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class Stack(nn.Module):
 
 
 class Features(nn.Module):
-    """What a frozen stack makes of tokens, in place of an embedding: its weights are buffers, and no gradient passes.
+    """The output of a frozen stack in place of an embedding. Its weights are buffers, and no gradient passes.
 
     Matrices are Xavier's and the table N(0, 1/d), from torch's own generator, until they are taken from another run.
     """

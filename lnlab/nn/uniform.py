@@ -1,4 +1,4 @@
-"""``U(a, b)``, whatever the shape of the matrix: the scale that no theory chose (as Zaremba et al., 2014, begin)."""
+"""``U(a, b)`` for matrices of any shape, a scale without a theory (as in Zaremba et al., 2014)."""
 
 from torch import Generator, Tensor, nn
 

@@ -1,1 +1,1 @@
-"""What moves a model: optimizers, schedules of the learning rate, and rules that stop early."""
+"""Optimizers, schedules of the learning rate, and rules of early stopping."""

@@ -1,8 +1,9 @@
 """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``: Adam and its two plainest relatives, all of them torch's.
 
-Here m <- beta1 m + (1 - beta1) g and m̂ = m / (1 - beta1^t). v and v̂ are the same of g² with beta2. m and v begin at
-0. Coupled decay adds weight_decay θ to g, which the division by sqrt(v̂) then rescales. Decoupled decay multiplies θ by
-1 - lr weight_decay before the step, with the rate of the schedule. fairseq's Adam is decoupled: use ``adamw`` for it.
+Here m <- beta1 m + (1 - beta1) g and m̂ = m / (1 - beta1^t). v and v̂ are defined alike from g² and beta2. m and v
+begin at 0. Coupled decay adds weight_decay θ to g, which the division by sqrt(v̂) then rescales. Decoupled decay
+multiplies θ by 1 - lr weight_decay before the step, with the rate of the schedule. fairseq's Adam is decoupled: use
+``adamw`` for it.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """``v <- β2 v + (1 - β2) g²`` alone for ``freeze`` updates, then Adam: Adam-2k of Figure 1 (Liu et al., 2020).
 
-If the trouble of Adam's first updates is that v is made of few gradients, this cures it at the full rate, without a
-ramp. ``t`` counts all updates, the frozen ones too.
+If the problem of Adam's first updates is that v averages few gradients, this solves it at the full rate, without
+warm-up. ``t`` counts all updates, the frozen ones too.
 """
 
 from typing import Annotated

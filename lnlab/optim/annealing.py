@@ -1,8 +1,8 @@
 """From 1 at the end of warm-up to ``floor`` at the last update: schedules that need the total number of ``steps``.
 
-With p = (t - T) / (steps - T), how much of the way is done, the factor is ``1 - (1 - floor) p`` (Liu et al., 2020), or
-the cosine from 1 to ``floor`` (Loshchilov and Hutter, 2017). As the total is in the key, a run that is prolonged is
-another run from its first update on.
+With progress p = (t - T) / (steps - T), the factor is ``1 - (1 - floor) p`` (Liu et al., 2020), or the cosine from 1 to
+``floor`` (Loshchilov and Hutter, 2017). As the total is part of the key, a longer run is another run from its first
+update on.
 """
 
 import math

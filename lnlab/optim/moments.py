@@ -1,7 +1,8 @@
 """``m <- beta1 m + (1 - beta1) g``, ``v <- beta2 v + (1 - beta2) g²``: Adam in its parts (Kingma and Ba, 2015).
 
-For optimizers that leave out one of the parts or begin it elsewhere. They remember what torch.optim.Adam does, under
-its names: ``step`` (a number here), ``exp_avg`` (m), ``exp_avg_sq`` (v). So whatever reads Adam's state reads theirs.
+The parts are for optimizers that leave one out or initialize it differently. Their state has the names of
+torch.optim.Adam's: ``step`` (a number here), ``exp_avg`` (m), ``exp_avg_sq`` (v). So code that reads Adam's state can
+read theirs.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ class MomentsOptimizer(Optimizer):
         super().__init__(parameters, options)
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """Change a parameter and what is remembered of it (nothing, before its first gradient), both in place."""
+        """Change a parameter and its memory (empty before its first gradient), both in place."""
         raise NotImplementedError
 
     @torch.no_grad()
@@ -41,7 +42,7 @@ class MomentsOptimizer(Optimizer):
 
 
 def init_moments(memory: Memory, second: Tensor) -> None:
-    """Begin a parameter's memory: no update so far, m = 0, and v = ``second``, which later updates change in place."""
+    """Initialize a parameter's memory: no update, m = 0, and v = ``second``, which later updates change in place."""
     memory.update(step=0, exp_avg=torch.zeros_like(second), exp_avg_sq=second)
 
 
@@ -59,7 +60,8 @@ def update_second_moment(memory: Memory, gradient: Tensor, group: Group) -> None
 def apply_adam_step(parameter: Tensor, memory: Memory, group: Group, first: int, second: int) -> None:
     """``θ <- θ - lr m̂ / (sqrt(v̂) + eps)``, the parameter in place.
 
-    The bias of m is corrected for ``first`` updates, that of v for ``second``: an optimizer may begin one of them late.
+    The bias of m is corrected for ``first`` updates and that of v for ``second``, as an optimizer may begin one of them
+    late.
     """
     beta1, beta2 = group["betas"]
     # eps joins the corrected root, as in torch.optim.Adam; in RAdam it joins sqrt(v) before the correction.

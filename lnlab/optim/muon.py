@@ -2,7 +2,8 @@
 
     m <- m + (1 - μ)(g - m),    g' = (1 - μ) g + μ m (Nesterov) or m
 
-NS is the Newton-Schulz iteration of Jordan et al. (2024): with X = g' / ‖g'‖_F, of which the shorter side comes first,
+NS is the Newton-Schulz iteration of Jordan et al. (2024). With X = g' / ‖g'‖_F, transposed so that the shorter side
+comes first,
 
     A = X Xᵀ,    X <- a X + (b A + c A²) X,    (a, b, c) = (3.4445, -4.7750, 2.0315), five times.
 
@@ -74,7 +75,7 @@ class Muon(MomentsOptimizer):
             raise LabError(Issue("unsupported", "optimizer", what, remedy))
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """Move the momentum towards the gradient, and the weights along the momentum made orthogonal, in place."""
+        """Move the momentum towards the gradient, and the weights along the orthogonalized momentum, in place."""
         if not memory:
             memory["momentum_buffer"] = torch.zeros_like(gradient)
         average = memory["momentum_buffer"].lerp_(gradient, 1 - group["momentum"])

@@ -3,9 +3,9 @@
     u <- momentum u + g,   θ <- θ - lr u                       SGD, a heavy ball (Polyak, 1964)
     s <- s + g²,           θ <- θ - lr g / (sqrt(s) + eps)      Adagrad (Duchi et al., 2011)
 
-``parameters`` is what torch takes: tensors, or groups of them, of which one may have options of its own. Whatever an
-optimizer remembers is in ``state`` and ``param_groups``, as tensors and plain values, so that what is restored from
-``state_dict()`` goes on to the last bit.
+``parameters`` are tensors, or groups of them with their own options, as in torch. The whole state of an optimizer is in
+``state`` and ``param_groups``, as tensors and plain values, so that an optimizer restored from ``state_dict()`` goes on
+bit for bit.
 """
 
 from abc import ABC, abstractmethod
@@ -36,8 +36,8 @@ class OptimizerFacts(Facts):
     """The facts of an optimizer.
 
     Attributes:
-        splits: whether it is given the matrices inside layers and everything else as groups of their own, which their
-            key ``hidden`` tells apart.
+        splits: whether it gets the matrices inside layers and all other parameters as separate groups, distinguished by
+            their key ``hidden``.
     """
 
     splits: bool = False
@@ -47,7 +47,7 @@ optimizers: Registry[Callable[..., Optimizer]] = Registry("optimizer", Optimizer
 
 
 class GradientsElsewhere(ABC):
-    """An optimizer whose gradients are not those at the weights that it gives."""
+    """An optimizer that takes its gradients at other weights than those of the model."""
 
     @abstractmethod
     def at_gradient_point(self) -> AbstractContextManager[None]:

@@ -1,7 +1,7 @@
-"""Adam that forgets m and v once, in the middle of training: what a state is worth, and what the weights are worth.
+"""Adam that resets m and v once, in the middle of training, to separate the effects of its state and of the weights.
 
-After a warm-up both have changed: the weights have moved, and Adam's moments have settled. Emptied moments leave the
-weights alone, as if they were handed to a new optimizer.
+After a warm-up both have changed: the weights have moved, and Adam's moments have settled. Resetting the moments keeps
+the weights, as if they were handed to a new optimizer.
 """
 
 from typing import Annotated
@@ -45,7 +45,7 @@ class RestartedAdam(MomentsOptimizer):
         super().__init__(parameters, lr=lr, betas=(beta1, beta2), eps=eps, weight_decay=weight_decay, after=after)
 
     def update(self, parameter: Tensor, gradient: Tensor, memory: Memory, group: Group) -> None:
-        """AdamW's update, before which the memory is emptied if it is the one after ``after``."""
+        """Make AdamW's update. The memory is emptied before the first update after ``after``."""
         if not memory:
             init_moments(memory, torch.zeros_like(parameter))
             memory["restarts"] = 0

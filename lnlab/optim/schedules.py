@@ -1,7 +1,7 @@
 """Schedules of the learning rate, ``() -> factor``: the registry of all, warm-up, and a constant rate after it.
 
-Update t = 1, 2, ... is made with the rate lr * factor(t), and a factor is a function of t alone: nothing is counted, so
-nothing can be off after a run is resumed. A schedule that depends on the total has the parameter ``steps``, one that
+Update t = 1, 2, ... is made with the rate lr * factor(t), and a factor is a function of t alone. There is no counter
+that could be wrong after a run is resumed. A schedule that depends on the total has the parameter ``steps``, one that
 counts in epochs ``epoch`` (updates per epoch). lnlab supplies both.
 
 Warm-up over T = ``warmup_steps`` updates multiplies by min(t / T, 1): the first update has 1/T and the T-th 1 (Goyal et

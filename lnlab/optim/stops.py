@@ -1,8 +1,8 @@
 """Rules that end a run early, ``() -> rule``: a rule looks at the curves so far, and at nothing else.
 
 It is called after the training loss of every update and after every evaluation, and its answer depends on the curves
-alone, so a resumed run ends where the uninterrupted one does. No rule knows of claims. All of them end a run whose
-loss is not finite: nothing can be learned from it.
+alone, so a resumed run ends where the uninterrupted one does. No rule knows of claims. All of them end a run whose loss
+is not finite.
 """
 
 import math
@@ -52,7 +52,7 @@ stops: Registry[Callable[..., Rule]] = Registry("stop", StopFacts)
 
 
 def unless_non_finite(rule: Rule) -> Rule:
-    """First whether a loss or an evaluation is not finite, then the rule."""
+    """Check whether a loss or an evaluation is not finite, and then the rule."""
     return lambda curves: non_finite_ending(curves) or rule(curves)
 
 

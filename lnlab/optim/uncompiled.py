@@ -1,6 +1,6 @@
 """Optimizers without torch's compiler, whose import takes a second: torch imports it to exempt their methods from it.
 
-Where something else has imported the compiler, now or later, everything is as torch does it.
+If other code imports the compiler, earlier or later, torch's behaviour is unchanged.
 """
 
 import sys
