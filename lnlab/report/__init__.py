@@ -1,4 +1,4 @@
-"""What a reader sees: a folder of tables becomes a page, a notebook, figures and tables for a paper.
+"""Turn a folder of tables into what a reader sees: a page, a notebook, figures and tables for a paper.
 
     write_report:  facts, results, verdicts -> data/   (folder: only the rows that the sections use)
     render:        data/ -> parts (compose) -> figures (page) -> index.html, notebook.ipynb, figures/, tables/

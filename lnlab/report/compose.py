@@ -105,7 +105,7 @@ def build_all_parts(
 
 
 def _with_rows_left_out(section: Section, choice: Mapping[str, Json], results: Results) -> str:
-    """What is missing in a section, the rows included that an expression leaves out as they have no partner."""
+    """State what is missing in a section, including the rows without a partner that an expression leaves out."""
     selections = list(selections_of_claim(choice)) if choice.get("of") else []
     if isinstance(choice.get("quantity"), str):
         selections = [{**(choice.get("where") or {}), "quantity": choice["quantity"]}]

@@ -33,7 +33,7 @@ _REMEDY = "remove it, or draw the report again"
 
 @dataclass(frozen=True)
 class ForeignEntry:
-    """Something below the folder of a report that cannot be a file of it: its path there, and what it is."""
+    """Something below the folder of a report that cannot be a file of it, with its path and its kind."""
 
     name: str
     what: str

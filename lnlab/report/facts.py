@@ -1,4 +1,4 @@
-"""What a report says that no table of numbers holds: the question, the source, the spec, how to make it again."""
+"""The facts of a report beside its numbers: the question, the source, the spec, and how to make it again."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -100,7 +100,7 @@ def stable_runs(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_short_keys(results: Results) -> Results:
-    """The results with each key shortened to its first ``KEY_DIGITS`` digits, which still tell keys apart.
+    """The results with keys shortened to their first ``KEY_DIGITS`` digits, which still tell them apart.
 
     Keys of variants stay whole: the criterion of a look holds them, and there are few.
     """

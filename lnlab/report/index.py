@@ -207,9 +207,9 @@ def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
 
 
 def _methods(results: Results) -> tuple[str, ...]:
-    """What is compared: named methods, then other ways to build or train a Transformer, without their parameters.
+    """Name what is compared: methods, then other ways to build or train a Transformer, without their parameters.
 
-    Where none varies, the placement and the norm of every run.
+    Where none varies, name the placement and the norm of every run.
     """
     labels = results.axes.select(pl.col("axis").str.split(".").list.last(), "value", "label")
     compared = [row for row in labels.unique(maintain_order=True).rows() if row[0] in _COMPARED_AXES]
@@ -234,7 +234,7 @@ def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:
 
 
 def owners_of(cards: Sequence[Card]) -> list[tuple[str, list[tuple[str, int]]]]:
-    """By whose sentence it is, how many claims of all these cards got each verdict."""
+    """How many claims of all these cards got each verdict, by the owner of the sentence."""
     return tally_by_owner([sentence for card in cards for sentence in card.sentences])
 
 

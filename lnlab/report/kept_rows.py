@@ -126,7 +126,7 @@ def has_long_curves(results: Results, names: Iterable[str]) -> bool:
 def with_rows(
     results: Results, tables: Mapping[str, pl.DataFrame], others: Mapping[str, pl.DataFrame]
 ) -> dict[str, pl.DataFrame]:
-    """These tables with further rows of the results, each once, in the order of the store."""
+    """Add further rows of the results to these tables, each once, in the order of the store."""
     joined = dict(tables)
     for name, rows in others.items():
         if not rows.is_empty():

@@ -1,4 +1,4 @@
-"""What a loss is a mean over: tokens, and where every task is a classification sentences."""
+"""What a loss is a mean over: tokens, or sentences if every task is a classification."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ def loss_item(results: Results) -> str:
 
 @contextmanager
 def mean_over(item: str) -> Iterator[None]:
-    """Inside, units are those of losses that are means over this item. Outside, they are means over tokens."""
+    """Inside, units are those of losses that are means over this item. Outside, losses are means over tokens."""
     previous = _item.set(item)
     try:
         yield

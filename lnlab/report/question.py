@@ -13,7 +13,7 @@ from lnlab.specfile.expressions import named_expressions
 
 
 def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText, Choice]]) -> list[dict[str, Json]]:
-    """Every claim: its common fields, its seeds where claims have other ones, the resolved parameters of its kind."""
+    """Return the common fields of every claim, its own seeds if it has any, and the resolved parameters of its kind."""
     looks = experiment.model_dump(mode="json", include={"looks"})
     resolved = []
     for text, choice in claims:

@@ -1,4 +1,4 @@
-"""What a README shows of reports: the answers of the questions that it lists, and pictures of first figures."""
+"""Fill a README with the answers to the questions that it lists, and make its pictures of first figures."""
 
 import os
 import re

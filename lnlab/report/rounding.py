@@ -1,4 +1,4 @@
-"""Numbers of files as every machine writes them: rounded to nine significant digits, correctly in decimal.
+"""Round the numbers of files to nine significant digits, correctly in decimal, so that every machine writes the same.
 
 Logarithms, exponentials and sums end in another last bit on processors of other kinds, so that full precision would
 make the same report other bytes. Nine digits tell every float32 from its neighbours and hide such bits, but for one
@@ -32,7 +32,7 @@ def rounded_frame(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def rounded_json(value: Json) -> Json:
-    """Plain values with every float in them rounded."""
+    """Round every float in plain values."""
     if isinstance(value, float):
         return rounded(value)
     if isinstance(value, dict):

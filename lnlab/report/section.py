@@ -1,4 +1,4 @@
-"""What a section returns: figures as typed data, tables, and what both read. Pages, notebooks and papers render it.
+"""The content of a section: figures as typed data, tables, and what both read. Pages, notebooks and papers render it.
 
 A section selects rows, names what they are, and returns a type of ``report/figures``. The type draws it and says it in
 words, so that captions, alternative texts and notebooks speak of a statistic in one way.
@@ -32,7 +32,7 @@ class Figure(ABC):
         shows: ``Line chart of the loss, against training step t``: the drawing in a few words.
         finding: one sentence computed from the numbers.
         subject: the first sentence of the caption, without its full stop: what is drawn against what, with its unit.
-        statistic: over replicates; None of a drawing that has none.
+        statistic: over replicates, or None if the drawing has none.
         replicate: what a replicate is, in the singular, and of what it is one.
         notes: sentences of the caption after that of the statistic.
         seeds_drawn: whether each number of ``seeds`` has a mark.
@@ -65,7 +65,7 @@ class Figure(ABC):
 
     @property
     def points(self) -> pl.DataFrame:
-        """One row a mark: the table behind the figure."""
+        """The table behind the figure, with one row for each mark."""
         return self.data.points
 
     @property
@@ -85,7 +85,7 @@ class Figure(ABC):
 
     @property
     def caption(self) -> str:
-        """What, units, the statistic and its n, and what is left out or thinned."""
+        """The caption: what is drawn, units, the statistic and its n, and what is left out or thinned."""
         statistic = ""
         if self.statistic is not None and not self.points.is_empty():
             of, among = self.replicate
@@ -125,7 +125,7 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """What, units, each statistic and its n, and what else a reader has to know."""
+        """The caption: what is shown, units, each statistic and its n, and what else a reader has to know."""
         over = [
             statistic.sentence(entries, self.marks, "in brackets", of=self.replicate)
             for statistic, entries in self.statistics
@@ -147,11 +147,11 @@ class Section:
     """The content of a section: its finding, figures and tables.
 
     Attributes:
-        finding: one sentence computed from the numbers; the heading where the spec writes none.
+        finding: one sentence computed from the numbers. It is the heading where the spec writes none.
         charts: the figures, in order.
         tables: tables that stand by themselves, in order.
         missing: which runs are not in it and why, or nothing.
-        rows: the stored rows it read, by table; a report keeps these beside those of ``kept_rows``.
+        rows: the stored rows it read, by table. A report keeps these beside those of ``kept_rows``.
     """
 
     finding: str
@@ -172,7 +172,7 @@ def unmeasured(data: FigureData, quantity: str) -> Section:
 
 
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
-"""Builders ``(results: Results, *, ...) -> Section``. Beside the results a builder may name, as positional parameters,
-``decisions``, what was chosen on tuning seeds; ``verdicts``, of all claims; ``root``, the path of the folder of all
-reports from the page, or None; and ``formulas``, what each placement computes, by its name.
+"""Builders ``(results: Results, *, ...) -> Section``. A builder may have further positional parameters: ``decisions``
+(what was chosen on tuning seeds), ``verdicts`` (of all claims), ``root`` (path from the page to the folder of all
+reports, or None) and ``formulas`` (what each placement computes, by its name).
 """

@@ -15,16 +15,16 @@ MAX_SHOWN_ROWS = 50
 _ZSTD, _BROTLI = 22, 11
 """The highest levels of both: a table is written once and kept for years."""
 _SMALL = 1_200_000
-"""Cells."""
+"""A table with fewer cells is also compressed with Brotli."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Cell = tuple[str, bool]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table for readers: each cell with whether it is a number; ``file`` is the exact one beside it.
+    """A table for readers. Each cell says whether it is a number, and ``file`` is the exact table beside it.
 
-    A page shows ``view`` in its place, where there is one.
+    A page shows ``view`` in its place if there is one.
     """
 
     caption: str
@@ -36,14 +36,14 @@ class Grid:
 
 
 def reader_grid(rows: pl.DataFrame, headings: Mapping[str, str], caption: str, file: str = "", stem: str = "") -> Grid:
-    """The first rows of a frame for readers; the caption says if there are more."""
+    """The first rows of a frame for readers. The caption says if there are more."""
     first_rows = format_cells(rows.head(MAX_SHOWN_ROWS), headings)
     more = f" The first {MAX_SHOWN_ROWS} of {rows.height:,} rows." if rows.height > MAX_SHOWN_ROWS else ""
     return Grid(caption=caption + more, headings=tuple(headings.values()), rows=first_rows, file=file, stem=stem)
 
 
 def format_cells(rows: pl.DataFrame, headings: Mapping[str, str]) -> tuple[tuple[Cell, ...], ...]:
-    """Formatted cells; an estimate and its ends get the digits that its interval leaves meaningful."""
+    """Format cells. An estimate and its ends get the digits that its interval leaves meaningful."""
 
     def cell(row: Mapping[str, Any], name: str) -> Cell:
         value = row[name]
@@ -68,9 +68,9 @@ def csv_bytes(rows: pl.DataFrame, headings: Mapping[str, str]) -> bytes:
 
 
 def parquet_bytes(table: pl.DataFrame) -> bytes:
-    """A frame as Parquet; equal frames give equal bytes.
+    """A frame as Parquet. Equal frames give equal bytes.
 
-    Brotli mostly takes 4 % less than Zstandard, and its time: large tables do without.
+    Brotli mostly takes 4 % fewer bytes than Zstandard but more time, so that large tables do without it.
     """
     table = table.rechunk()
 

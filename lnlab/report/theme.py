@@ -29,7 +29,7 @@ SERIES_COLOURS: Mapping[str, str] = {
 """What has the same colour in every figure: each placement, and each norm (no figure mixes the two)."""
 TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
 PAPER_COLOUR = "#fdfcf8"
-"""Of a page, around words that lie on lines; drawings themselves are transparent."""
+"""Background of a page, used around words that lie on lines. Drawings themselves are transparent."""
 _FONT = "Liberation Sans, Helvetica, Arial, sans-serif"
 
 THEME: Mapping[str, Json] = {
@@ -89,13 +89,13 @@ class SeriesStyle:
 
 
 def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
-    """Colours by what a series is (``SERIES_COLOURS``), else by family; dashes and shapes by place in the list.
+    """Choose colours by ``SERIES_COLOURS``, else by family. Dashes and shapes go by place in the list.
 
     A family is a value of the first axis that varies. Those without a colour of their own share what is left in order.
 
     Args:
         series: the names, in the order of the legend.
-        families: for each series, the index of its family; equal families share a colour.
+        families: for each series, the index of its family. Equal families share a colour.
     """
     own_colours = []
     for name in series:  # "Post-LN after warm-up" has the colour of Post-LN
@@ -115,6 +115,6 @@ def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
 
 
 def colour_ramp(count: int) -> tuple[str, ...]:
-    """So many colours in an order that a reader sees, from orange to blue."""
+    """``count`` colours in an order that a reader sees, from orange to blue."""
     last = len(_RAMP) - 1
     return tuple(_RAMP[round(place * last / max(count - 1, 1))] for place in range(count))

@@ -1,4 +1,4 @@
-"""Results as one tidy table: a row a number, with the settings that tell runs apart as columns.
+"""Results as one tidy table: a row for each number, with the settings that tell runs apart as columns.
 
 The tables of a store hold keys in place of settings, and a quantity by its word alone. Here both are written out, with
 what each column is, for whoever reads the numbers with another tool.
@@ -29,10 +29,10 @@ _ = FRAME_REGISTRIES["quantity"]  # importing it is what makes the derived quant
 
 
 def tidy_rows(results: Results, name: str | None = None) -> pl.LazyFrame:
-    """The rows of a quantity, stored or derived, or of a table; None: every stored number.
+    """The rows of a quantity, stored or derived, or of a table. None means every stored number.
 
-    Columns: the axes of the sweep (one whose name a column of the table has is called ``axis.`` and its name), ``seed
-    step split quantity``, the place, ``x`` and ``value``. One that holds nothing in any row is left out.
+    The columns are the axes of the sweep, ``seed step split quantity``, the place, ``x`` and ``value``. An axis whose
+    name a column of the table has gets the prefix ``axis.``. Columns without any value are left out.
 
     Raises:
         LabError: nothing of that name was measured, nor can be derived.
@@ -100,7 +100,7 @@ def name_of_expression(text: str, known: Collection[str]) -> str:
 def described_columns(
     results: Results, rows: pl.LazyFrame, words: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, Json]]:
-    """What each column of tidy rows is, by its name.
+    """Describe each column of tidy rows, by its name.
 
     An axis has ``name`` and ``path``, ``quantity`` by word its name, unit and definition, ``value`` name and unit where
     all rows are of one quantity, and every other column a ``description``.

@@ -1,4 +1,4 @@
-"""From a folder of tables to everything a reader sees: page, notebook, figures, tables. The command line calls this."""
+"""Draw all that a reader sees from a folder of tables: page, notebook, figures, tables. The command line calls this."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -73,7 +73,7 @@ class Drawing:
 
     A ``lean`` report is what a repository carries: the page, its data, and the first figure, which the index shows. It
     leaves out what the page would repeat of its data, and what pages have in common lies beside them once. ``links``
-    are the addresses of the index and of other pages that the page may link to; None: those that are there.
+    are the addresses of the index and of other pages that the page may link to. None means those that exist.
     """
 
     single_file: bool = False
@@ -147,11 +147,11 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
 
     Args:
         out: the folder.
-        data: the files ``data/*``; without any, those that lie there.
+        data: the files ``data/*``. If empty, those in ``out`` are read.
         drawing: how it is drawn.
 
     Raises:
-        ReportError: as of ``write_report``; the folder is as it was.
+        ReportError: as in ``write_report``. The folder is left unchanged.
     """
     folders = html.template_folders(drawing.templates)
     facts, results, verdicts = parse_report(data.get, out) if data else read_folder(out)

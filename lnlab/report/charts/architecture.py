@@ -26,7 +26,7 @@ _HEADS = (
 LINE_BREAK = "|"
 """Between two lines of a note."""
 _PAST, _RADIUS, _DROP = 0.78, 0.27, 0.12
-"""x of a path past the sublayer, half the height of a circle, and how far the name of an input lies below its line."""
+"""x of a path past the sublayer. In rows: half a circle's height, and how far an input's name lies below its line."""
 _BOXES = {
     "sublayer": ("#fdebd3", 0.3),
     "norm": ("#d9ecdf", 0.3),

@@ -26,7 +26,7 @@ _LEAST = 1e-300  # below it numbers lose their digits
 
 @dataclass(frozen=True)
 class Axis:
-    """One positional axis: its title with unit, what it spans, and where it is ticked.
+    """One positional axis: its title with unit, its domain, and its ticks.
 
     ``epoch`` is the number of its units in an epoch, or 0 if unknown. If it is known, epochs stand below the ticks. An
     axis that is ``linear_within`` a distance of 0 is logarithmic beyond it on both sides.
@@ -107,7 +107,7 @@ def tick_words(ticks: Iterable[float], *, log: bool = False) -> dict[float, str]
 
 
 def logarithmic_axis(title: str, values: Iterable[float]) -> Axis:
-    """An axis over positive values with room at both ends: the roundest ticks of which there are at least three.
+    """An axis over positive values with room at both ends, with the roundest ticks of which there are at least three.
 
     Raises:
         ValueError: a value is not positive, or there is none.

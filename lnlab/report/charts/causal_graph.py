@@ -134,7 +134,7 @@ def _y(field: str, scale: "alt.Scale") -> "alt.Y":
 
 
 def _corners(edge: GraphEdge) -> list[tuple[float, float]]:
-    """Where an arrow begins, turns twice half a row above its end, and ends."""
+    """The start, the two turns half a row above the end, and the end of an arrow."""
     start = edge.cause.column + _side(edge) * _PORT
     end = edge.effect.column - _side(edge) * _PORT
     top, bottom = edge.cause.row + _HALF_HEIGHT, edge.effect.row - _HALF_HEIGHT

@@ -101,7 +101,7 @@ def curve_overlays(
 
 
 def _cuts(curves: TrainingCurves, y: Axis) -> list[dict[str, Json]]:
-    """Where lines leave the axis: of each line the first place at either end, and the number that is furthest out."""
+    """The first place where each line leaves either end of the axis, with its furthest number beyond that end."""
     low, high = y.domain
     cuts: list[dict[str, Json]] = []
     for (_, name), line in curves.points.sort("x").group_by("panel", "series", maintain_order=True):

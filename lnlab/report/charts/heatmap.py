@@ -17,7 +17,7 @@ _WIDTH, _GAP, _COLUMNS = 780, 28, 3
 
 @dataclass(frozen=True)
 class HeatmapAxis:
-    """One direction of a heat map: its title, and how many places there are from ``first`` on."""
+    """One direction of a heat map: its title, and its first and last place."""
 
     title: str
     first: int

@@ -21,7 +21,7 @@ def basin_chart(
     diverged: Sequence[Mapping[str, Json]],
     chosen: Sequence[Mapping[str, Json]] = (),
 ) -> dict[str, Json]:
-    """Lines join medians, dots are runs. ``points`` and ``seeds`` as in ``charts.profile``.
+    """Lines join medians, and dots are runs. ``points`` and ``seeds`` are as in ``lines_chart``.
 
     ``diverged`` holds ``series x y label``: at an x, how many of how many runs diverged. ``chosen`` holds ``series x
     y``: points with a ring.

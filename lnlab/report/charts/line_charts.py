@@ -156,7 +156,7 @@ def stick_chart(x: Axis, y: Axis, style: SeriesStyle, noise: float) -> dict[str,
 
 
 def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dict[str, Json]:
-    """One row a claim: the mark of its verdict, its seeds as dots, its interval as a bar, the accepted range behind.
+    """A row for each claim: the mark of its verdict, seeds as dots, the interval as a bar, the accepted range behind.
 
     ``points`` holds ``series verdict estimate low high from to``, ``seeds`` holds ``series seed value``, and ``marks``
     the mark of each verdict.
@@ -199,7 +199,7 @@ def _y(field: str, y: Axis) -> "alt.Y":
 
 
 def _line(base: Any, style: SeriesStyle, **mark: str) -> Any:
-    """Dashes go by the number of a series: by its name, they would share the legend of colours that they must not."""
+    """Encode dashes by the number of a series. By its name they would share the legend of colours."""
     scale = alt.Scale(domain=list(range(len(style.series))), range=[list(dash) for dash in style.dashes])
     return base.mark_line(**mark).encode(
         y=alt.Y("estimate:Q"), strokeDash=alt.StrokeDash("line:O", scale=scale, legend=None)

@@ -1,4 +1,4 @@
-"""Panels of one figure side by side: lettered in their order, and no axis where there is no panel."""
+"""Place the panels of one figure side by side, with letters in their order and no axis where there is no panel."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from lnlab.report.charts.altair_late import alt
 from lnlab.report.words.control_characters import without_control_characters
 
 _MOST_LETTERED = 12
-"""Up to so many panels have letters by which a text may refer to them."""
+"""The most panels that have letters by which a text may refer to them."""
 
 
 def side_by_side(

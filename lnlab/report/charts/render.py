@@ -1,4 +1,4 @@
-"""Vega-Lite to files: SVG, PNG and PDF, without any network. Equal drawings give equal bytes."""
+"""Render Vega-Lite to SVG, PNG and PDF without a network. Equal drawings give equal bytes."""
 
 import json
 import re
@@ -83,7 +83,7 @@ def _convert(convert: Any, spec: Mapping[str, Json], **params: float) -> Any:
 
 @lru_cache(maxsize=2)
 def vega_bundle(snippet: str) -> str:
-    """One script: Vega, Vega-Lite and Vega-Embed of the version that drew the figures, then ``snippet``.
+    """One script with Vega, Vega-Lite and Vega-Embed of the version that drew the figures, and with ``snippet``.
 
     Raises:
         RuntimeError: the script could end the element that holds it.

@@ -16,7 +16,7 @@ _COLUMNS, _WIDTH, _HEIGHT, _GAP = 4, 166, 120, 22
 NOTE_BREAK, _NOTE_LINE = "; ", 12
 """Between two lines of a note, and from one to the next."""
 _X_DOMAIN = (-0.03, 1.16)
-"""From the first place, 0, to the last, 1, with room for the name of a line at its end."""
+"""The x-axis from the first place, 0, to the last, 1, with room for the name of a line at its end."""
 
 
 def small_multiples_chart(

@@ -1,4 +1,4 @@
-"""Marks that the converter's own fonts lack, measured as characters that they hold: a layout without a system's fonts.
+"""Lay out marks that the converter's fonts lack as characters of about their width, without the fonts of the system.
 
 A drawing is laid out by the widths of its texts. The converter brings Liberation Sans with it, and measures a character
 that this lacks with whatever font the machine has, so that the same drawing would be wider on one than on another.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from lnlab.keys import Json
 
 NARROW_MARKS, WIDE_MARKS = "⁰⁴⁵⁶⁷⁸⁹⁻₀₁₂₃₄₅₆₇₈₉·\u202f\u0302\u0303\u0304", "✓✗‖∇"
-"""A third of an em wide and about 0.8 em; dots, narrow spaces and accents above letters are narrow, too."""
+"""Marks a third of an em wide (including dots, narrow spaces and accents) and about 0.8 em wide."""
 _NARROW_POOL = "ŕŗřťţŧĩīĭįĺļľłˆˇˉ˘˙˚˛˜˝ıìíîï" + "śŝşšźżž"
 _WIDE_POOL = "ŌŎŐĜĞĠĢĎĐŃŅŇ"
 

@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT, _STRIP_HEIGHT, _GAP, _LEGEND_OFFSET = 780, 340, 84, 56, 16
 _SPLITS: Mapping[str, tuple[int, ...]] = {"train": (2, 2), "validation": (1, 0), "test": (8, 3, 2, 3)}
 CROSS_PATH = "M-1,-1L1,1M-1,1L1,-1"
 MAX_HOVER_POINTS = 600
-"""Up to so many points, each has an invisible mark that shows its numbers under the pointer."""
+"""The most points that may each have an invisible mark with their numbers under the pointer."""
 _MAX_BANDS = 12
 """With more lines than this, none has a band."""
 _ARROW_UP = "M0,-1L0.6,-0.2L0.15,-0.2L0.15,1L-0.15,1L-0.15,-0.2L-0.6,-0.2Z"

@@ -1,4 +1,4 @@
-"""From Altair's objects to Vega-Lite with the theme of all drawings."""
+"""Convert Altair's objects to Vega-Lite with the theme of all drawings."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from lnlab.report.theme import THEME
 
 
 def vega_lite(chart: Any, **config: Json) -> dict[str, Json]:
-    """The drawing with the theme, entries of which ``config`` replaces.
+    """The drawing with the theme. ``config`` replaces entries of the theme.
 
     It is not checked against the schema: the tests do that with every drawing.
     """
@@ -20,7 +20,7 @@ def vega_lite(chart: Any, **config: Json) -> dict[str, Json]:
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Inside, Altair makes its objects without a look into its schema, as outside of lnlab it does again."""
+    """Inside this context, Altair makes its objects without checking them against its schema."""
     # The checks take longer than all else of a drawing, and find mistakes of code alone: the tests draw with them.
     with alt.utils.schemapi.debug_mode(False):
         yield

@@ -33,7 +33,7 @@ TUNING_QUANTITY = "final_nll"
 
 @dataclass(frozen=True, kw_only=True)
 class SweepRuns(FigureData):
-    """Runs that have ended, each at its value of the swept path: medians over seeds, infinitely bad where one diverged.
+    """Runs that have ended, each at its value of the swept path, with medians over seeds. Diverged runs rank worst.
 
     Attributes:
         diverged: ``series line x gone runs``: how many diverged, where any did.
@@ -130,9 +130,9 @@ def tuning_runs(
 def choices_sentences(
     decisions: Sequence[Mapping[str, Json]], results: Results, runs: pl.DataFrame, path: str, what: str
 ) -> str:
-    """Which value was chosen out of which grid for the runs that are shown, and whether it is an end of that grid.
+    """State which values were chosen from which grids for the runs shown, and whether they are ends of these grids.
 
-    Nothing where none was chosen: then the whole grid is shown.
+    Empty if none was chosen, as the whole grid is shown then.
 
     Args:
         decisions: of the experiment.

@@ -59,7 +59,7 @@ CellAddress = tuple[str, str, float]
 
 @dataclass(frozen=True)
 class ConvergenceCell:
-    """One cell.
+    """One cell of a table of C and N.
 
     Attributes:
         table: the name of its table.

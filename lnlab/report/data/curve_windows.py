@@ -13,9 +13,9 @@ MAX_CURVE_POINTS, _LEAST = 50, 8
 _WINDOWED_FROM, _PLACES_A_WINDOW = 30, 4
 """Places of a line above which losses of single batches are drawn as means over windows, and places of each window."""
 _MOST_WINDOWED = 12
-"""Lines up to which single batches are drawn behind the means over their windows."""
+"""The most lines for which single batches are drawn behind the means over their windows."""
 _ALL = 2_000
-"""Points that all lines have together at most, and so have all runs that diverged, unless each has ``_LEAST``."""
+"""The most points of all lines together, and of all diverged runs together, unless each has ``_LEAST``."""
 LEVEL_SCHEMA = {"series": pl.String, "line": pl.Int32, "x": pl.Float64, "estimate": pl.Float64}
 
 
@@ -49,7 +49,7 @@ def thinned_rates(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_single_batches(seeds: pl.DataFrame, splits: Sequence[str]) -> pl.Series:
-    """Which rows are of long lines over single batches, as training records them: of the training split."""
+    """Whether each row is on a long line over single batches, as training records them on the training split."""
     train = pl.col("panel") == "train" if len(splits) > 1 else pl.lit(splits == ("train",))
     return _long_lines(seeds, train)
 

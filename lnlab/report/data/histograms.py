@@ -1,4 +1,4 @@
-"""From stored histograms to shares by step and octave: bins regrouped, zeros and what is not finite counted apart.
+"""Turn stored histograms into shares by step and octave. Zeros and what is not finite are counted apart.
 
 A stored bin is [2^e (1 + q/4), 2^e (1 + (q + 1)/4)), so four of them make an octave. A drawn row is some octaves.
 """
@@ -21,7 +21,7 @@ from lnlab.select.select import narrow_rows, runs_with
 from lnlab.tables import Results
 
 MAX_HISTOGRAM_STEPS = 24
-"""Columns that a panel has at most."""
+"""The most columns of a panel."""
 MIN_DRAWN_SHARE = 1e-3
 """Rows at either end whose share is smaller in every panel at every step are not drawn."""
 _PLACE = ["panel", "seed", "x"]
@@ -29,7 +29,7 @@ _PLACE = ["panel", "seed", "x"]
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramShares(FigureData):
-    """Shares of the elements, a panel a variant: at step ``x`` in row ``line``, from 2^(octaves line) on.
+    """Shares of the elements at step ``x`` in row ``line``, which starts at 2^(octaves line). Each variant has a panel.
 
     Attributes:
         medians: ``panel seed x value``: the median element, 0 where more than half are 0.
@@ -116,7 +116,7 @@ def _shares(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _largest_shares(rows: pl.DataFrame, which: pl.Expr) -> dict[str, float]:
-    """By panel the largest share over steps of the elements in certain bins, all seeds together."""
+    """By panel, the largest share over steps of the elements in the bins ``which``, all seeds together."""
     inside = pl.col("count").filter(which).sum() / pl.col("count").sum()
     shares = rows.group_by("_panel", "panel", "x").agg(inside.alias("share")).sort("_panel")
     return dict(shares.group_by("panel", maintain_order=True).agg(pl.col("share").max()).iter_rows())

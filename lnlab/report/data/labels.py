@@ -1,4 +1,4 @@
-"""What the lines of a figure are called: by the axes that vary among their runs."""
+"""Name the lines of a figure by the axes that vary among their runs."""
 
 import json
 
@@ -59,7 +59,7 @@ def label_series(
 
 
 def value_names(results: Results) -> dict[str, str]:
-    """What readers call each value of an axis, by its word in the spec, but for words of several axes that differ."""
+    """Map the word of each value of an axis to what readers call it. Words with several meanings are left out."""
     rows = results.axes.select("axis", "value", "label").unique(maintain_order=True).rows()
     names: dict[str, set[str]] = {}
     for axis, value, label in rows:

@@ -1,4 +1,4 @@
-"""From a selection to many small profiles: a panel for each method, a line for each depth, and how each line ends.
+"""Turn a selection into small profiles: a panel for each method, a line for each depth, and how each line ends.
 
 A line that is exactly 0 or not finite, which a logarithmic axis cannot show, is stated in its panel and its cell.
 """
@@ -156,7 +156,7 @@ def _drawable(value: float) -> bool:
 
 
 def _note(lines: Mapping[str, pl.DataFrame], lost: Mapping[str, tuple[int, int]]) -> str:
-    """What of a panel's lines is not drawn: ``exactly 0`` if it is so of all, else by line."""
+    """State which of a panel's lines are not drawn: ``exactly 0`` if that holds of all, else by line."""
     lines_by_state: dict[str, list[str]] = {}
     for line, rows in lines.items():
         why = "{} of {} finished".format(*lost[line]) if line in lost else ""

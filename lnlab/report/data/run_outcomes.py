@@ -1,4 +1,4 @@
-"""How the runs of a selection ended: how many in which way, and the numbers of each, divergence ranked worst."""
+"""How many runs of a selection ended in which way, and the numbers of each. Diverged runs rank worst."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def last_numbers(
 
 
 def series_outcome(name: str, runs: pl.DataFrame, numbers: Mapping[str, pl.DataFrame]) -> SeriesOutcome:
-    """One series.
+    """The outcome of one series.
 
     Args:
         name: of the series.

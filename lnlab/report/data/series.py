@@ -1,4 +1,4 @@
-"""From a selection to labelled series with intervals over seeds, and sentences about numbers that are not drawn."""
+"""Turn a selection into labelled series with intervals over seeds, and sentences about numbers that are not drawn."""
 
 from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ from lnlab.tables import ENDED_STATUSES, Results
 
 PANEL_COLUMNS = ("stack", "sublayer", "tensor", "index")
 MIN_BAND_SEEDS = 4
-"""Seeds from which on an interval is drawn: of two or three it says more of Student's quantile than of the seeds."""
+"""The fewest seeds with an interval. Of two or three it says more of Student's quantile than of the seeds."""
 
 
 def collect_series(
@@ -72,7 +72,7 @@ def collect_series(
 
 
 def without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The rows without trained numbers of series of which too many runs diverged for a mean, and sentences that say so.
+    """Drop the trained numbers of series with too many diverged runs for a mean, and return sentences that say so.
 
     Args:
         rows: with columns ``series x step``.
@@ -170,7 +170,7 @@ def mean_points(seeds: pl.DataFrame, *, log: bool, fraction: bool = False) -> pl
 
 
 def median_points(seeds: pl.DataFrame) -> pl.DataFrame:
-    """Median, lowest and highest over seeds at each place, as ``mean_points``: null where it is not finite."""
+    """Median, lowest and highest over seeds at each place, in the columns of ``mean_points``. Null if not finite."""
     value = pl.col("value")
     summaries = seeds.group_by("panel", "series", "line", "x", maintain_order=True).agg(
         estimate=value.median(), low=value.min(), high=value.max(), n=value.count().cast(pl.Int64)

@@ -1,7 +1,7 @@
-"""From stored spectra to labelled ones, and to what is drawn: one curve a replicate, then mean, lowest and highest.
+"""Label stored spectra and summarize them for drawing: one curve per replicate, then mean, lowest and highest.
 
 Replicates are seeds, with all draws of a seed as one quadrature. To judge the estimate itself they are the draws of one
-seed, or the parts of its batches: three bands, which no chart mixes.
+seed, or the parts of its batches. No chart mixes these three bands.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from lnlab.tables import Results
 
 Band = Literal["seeds", "draws", "parts"]
 MOST_STEPS_DRAWN = 4
-"""Up to so many steps of a run are all drawn. Of more steps the first and the last are."""
+"""The most steps of a run that are all drawn. Of more steps the first and the last are."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Spectra:
         return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
 
     def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
-        """The data of a figure: ``curves`` as of ``spectrum_curves``, over replicates as of ``range_points``.
+        """The data of a figure: ``curves`` from ``spectrum_curves``, summarized over replicates by ``range_points``.
 
-        Curves that have ``low`` and ``high`` themselves are drawn with the means of these, as of ``bounded_points``.
+        Curves that have columns ``low`` and ``high`` are summarized by ``bounded_points``.
         """
         points = bounded_points(curves, floor) if "low" in curves.columns else range_points(curves, floor)
         cut = f"A band that goes below {format_short(floor)}, the least that is drawn, is cut there."
@@ -99,7 +99,7 @@ def collect_spectra(
     Args:
         results: of an experiment.
         where: which runs and steps. Where a run has spectra at several steps, each step is a series of its own. Of more
-        than ``MOST_STEPS_DRAWN`` steps only the first and the last are drawn.
+            than ``MOST_STEPS_DRAWN`` steps only the first and the last are drawn.
         operator: of the matrix.
         scope: of the matrix.
         band: what a replicate is. Draws and parts are those of the first seed of each series.

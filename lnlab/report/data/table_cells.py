@@ -142,7 +142,7 @@ def bounded_interval(interval: Interval, values: Sequence[float], *, fraction: b
 def unfinished_places(
     results: Results, rows: pl.DataFrame, paths: tuple[str, str], selection: Mapping[str, Json]
 ) -> dict[TablePlace, tuple[int, int]]:
-    """Places with numbers after step 0 of which too many runs diverged, with how many finished, and how many ended."""
+    """Places with trained numbers and too many diverged runs for a mean -> (runs that finished, runs that ended)."""
     if not selection or rows.is_empty() or not (rows["step"] > 0).any():
         return {}
     of_runs = [path for path in paths if path not in COLUMNS]

@@ -1,4 +1,4 @@
-"""From stored curves to training curves: means over runs that did not diverge, and every run that did by itself.
+"""Turn stored curves into training curves: means over runs that did not diverge, and each diverged run by itself.
 
 Curves are thinned before anything is computed from them, so that a report keeps no rows that its page does not show.
 """
@@ -187,7 +187,7 @@ def epochs_per_update(results: Results, runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def last_rows(results: Results, quantity: str, runs: pl.DataFrame) -> pl.DataFrame:
-    """Of each run the last row of a quantity of its curve."""
+    """The last row of a quantity in the curves of each run."""
     curves = results.tables["curves"] if "curves" in results.tables else pl.DataFrame(schema={"quantity": pl.String})
     if curves.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "variant": pl.String, "step": pl.Int64, "value": pl.Float64})

@@ -62,7 +62,7 @@ class Basin(Figure):
 
 
 def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
-    """Where each series has its best median, and whether that is an edge of its grid."""
+    """State where each series has its best median, and whether that is an edge of its grid."""
     optima: dict[str, tuple[float, str]] = {}  # the best place of a series, and which edge of the grid it is
     failed, clauses = [], []
     for name in runs.names:

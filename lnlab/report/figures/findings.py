@@ -119,7 +119,7 @@ def size_finding(data: FigureData, quantity: str, size: str) -> str:
 
 
 def exponent_in_words(slopes: Sequence[float], span: float) -> str:
-    """What the exponent of each seed says over sizes of which the largest is ``span`` times the smallest."""
+    """Describe the exponents of all seeds, where the largest size is ``span`` times the smallest."""
     if not slopes:
         return "has too few sizes for an exponent"
     exponent = t_interval(slopes)
@@ -133,7 +133,7 @@ def exponent_in_words(slopes: Sequence[float], span: float) -> str:
 
 
 def exponent_range(means: Mapping[str, float]) -> str:
-    """Many series at once: the smallest and the largest exponent."""
+    """State the smallest and the largest exponent of many series."""
     extremes = [pick(means, key=lambda name: means[name]) for pick in (min, max)]
     numbers = [format_value(round(means[name], 2) + 0.0) for name in extremes]
     if len({*numbers}) == 1:
@@ -170,7 +170,7 @@ def sizes_by_seed(data: FigureData, name: str) -> tuple[np.ndarray, np.ndarray] 
 
 
 def laws_finding(data: FigureData, quantity: str, size: str, laws: Sequence[ComparedLaw]) -> str:
-    """Which law comes nearest to each series, and by how much each misses a size that is left out."""
+    """State which law comes nearest to each series, and by how much each misses a size that is left out."""
     clauses = []
     for name in data.names:
         who = f"the {quantity_name(quantity)}" if name == SINGLE_SERIES else name

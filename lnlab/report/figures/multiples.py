@@ -1,4 +1,4 @@
-"""Many small panels on one scale: a panel a method, a line a depth, and in words what cannot be drawn."""
+"""Many small panels on one scale, with a panel for each method and a line for each depth."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ def lines_beyond(points: pl.DataFrame, y: Axis) -> dict[str, str]:
 
 
 def multiples_finding(profiles: Profiles, quantity: str, place: str, panel: str) -> str:
-    """What the line with the last name does in each panel: which grows most, which falls most, which stay near."""
+    """State in which panels the line with the last name grows or falls most, and in how many it stays near."""
     line = profiles.names[-1]
     ends = {name: profiles.line_ends[name, line] for name in profiles.panels if (name, line) in profiles.line_ends}
     ratios = {name: end.ratio.estimate for name, end in ends.items() if end.ratio is not None}

@@ -79,7 +79,7 @@ def diverged_count(curves: TrainingCurves) -> str:
 
 
 def training_finding(curves: TrainingCurves, quantity: str) -> str:
-    """Where each line ends, of several splits on the validation split, and how many runs of which series diverged."""
+    """State where each line ends and how many runs of which series diverged. Of several splits, validation is read."""
     split = curves.split or ("validation" if "validation" in curves.panels else next(iter(curves.panels), ""))
     panel = pl.col("panel").eq_missing(pl.lit(split if curves.panels else None, pl.String))
     last = curves.points.filter(panel).sort("line", "x").group_by("series", maintain_order=True).last()
@@ -107,7 +107,7 @@ def training_finding(curves: TrainingCurves, quantity: str) -> str:
 
 
 def compared_arms(curves: TrainingCurves) -> dict[str, Json]:
-    """What each series is compared as: its value of the first axis that varies beside the learning rate.
+    """The arm of each series: its value of the first axis that varies beside the learning rate.
 
     A question compares that axis, and not a rate, a size or a schedule within one arm.
     """

@@ -99,7 +99,7 @@ def grouped_by_role(facts: ReportFacts, verdicts: Iterable[Verdict]) -> dict[str
 
 
 def roles_sentence(facts: ReportFacts, verdicts: Iterable[Verdict]) -> str:
-    """What the headings of a page's claims mean, or nothing where it has only claims of its own."""
+    """Explain the headings of a page's claims. Empty if it has only claims of its own."""
     headings = grouped_by_role(facts, verdicts)
     meanings = [_ROLE_MEANINGS[role] for role, heading in _ROLE_HEADINGS.items() if heading in headings]
     text = "; ".join(meanings)

@@ -35,7 +35,7 @@ _PLACEMENT = re.compile(r"((?:\w+-)+LN\b)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
-    """Where each template is looked for: the folder of the user, then inside the package or beside it (a checkout).
+    """The folders of templates in search order: the user's, then that in the package or beside it (a checkout).
 
     Raises:
         ReportError: the folder of the user is not there, or no ``page.html.j2`` is.
@@ -56,7 +56,7 @@ def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
 
 
 def template_environment(folders: Sequence[Path]) -> Environment:
-    """Jinja as every template is rendered: escaped, and refusing names that do not exist."""
+    """The Jinja environment of every template. It escapes text and refuses names that do not exist."""
     jinja = Environment(
         loader=FunctionLoader(lambda name: template(folders, name)),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Tables for papers: booktabs, escaped, no package but booktabs."""
+"""Tables for papers. Text is escaped, and booktabs is the only package needed."""
 
 import re
 import unicodedata
@@ -63,7 +63,7 @@ _LIGATURE = re.compile("(?<=[-–])(?=[-–])|(?<=['’”])(?=['’”])|(?<=[�
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it stands: no command, no comment, no line of its own."""
+    """Escape text so that LaTeX prints it as it stands, without commands, comments or line breaks."""
     pieces = _HAT.split(without_control_characters(text))  # every second piece is a letter under a circumflex
     return "".join(
         rf"$\hat{{{piece}}}$"

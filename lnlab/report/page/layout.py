@@ -1,4 +1,4 @@
-"""What the page shows of each section: how wide it stands, what of it is folded, and its drawings as compact data."""
+"""Lay out each section on the page: its width, what of it is folded, and its drawings as compact data."""
 
 import base64
 import re
@@ -77,7 +77,7 @@ def fold_repeated_sentences(figures: Iterable[dict[str, Any]]) -> None:
 
 
 def _packed(rows: Sequence[Mapping[str, Json]]) -> Mapping[str, Json] | Sequence[Mapping[str, Json]]:
-    """Rows with the names of their columns and each of their words once, which the script of the page unpacks.
+    """Pack rows so that column names and words stand once. The script of the page unpacks them.
 
     Rows that differ in their columns stay as they are.
     """

@@ -45,7 +45,7 @@ def setting_leaves(setting: Mapping[str, Json], prefix: str = "") -> Iterator[tu
 
 
 def values_by_path(variant_settings: Sequence[Mapping[str, Json]]) -> dict[str, list[Json]]:
-    """For each path, the values it takes over the settings: numbers rise, others stand in order of appearance."""
+    """For each path, its values over the settings. Numbers are in ascending order, others in order of appearance."""
     distinct_values: dict[str, dict[str, Json]] = {}
     for setting in variant_settings:
         for path, value in setting_leaves(setting):
@@ -104,7 +104,7 @@ def corpus_names(results: Results) -> str:
 
 
 def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
-    """Paragraphs: what was built, on what data, how it started, what was measured, how often."""
+    """Write paragraphs on the model, the data, the start, the measurements and the replicates."""
     settings = settings_of_variants(results)
     by_path = values_by_path(settings)
     if not by_path:
@@ -127,7 +127,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
 
 
 def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
-    """What was measured or trained outside of lnlab, each model with its size where it is known."""
+    """Describe what was measured or trained outside of lnlab, each model with its size if known."""
     loss = f"Batches and loss are the caller's; the loss is a mean over {loss_item(results)}s."
     counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
     axes = results.axes["axis"].unique(maintain_order=True).to_list()
@@ -304,7 +304,7 @@ def _training(
 
 
 def _interventions(by_path: Mapping[str, list[Json]]) -> str:
-    """What acts where, with the values of each parameter over all variants."""
+    """Describe which interventions act where, with the values of each parameter over all variants."""
     groups: dict[tuple[str, str], list[dict[str, Json]]] = {}
     for choice in chain.from_iterable(by_path.get("interventions", [])):
         parameters = {name: value for name, value in choice.items() if name not in ("kind", "where")}

@@ -60,7 +60,7 @@ def method_grid(results: Results) -> Grid | None:
 
 
 def _shared(values: Sequence[Json]) -> Json:
-    """What values have in common, however deep, or ``MISSING``: what is swept beside a method is no part of it."""
+    """What values have in common, at any depth, or ``MISSING``. What is swept beside a method is no part of it."""
     first = values[0]
     if all(isinstance(value, Mapping) for value in values):
         shared = {key: _shared([value.get(key, MISSING) for value in values]) for key in first}

@@ -1,4 +1,4 @@
-"""Where the numbers of a page come from, which runs are missing, and how to make it again."""
+"""State where the numbers of a page come from, which runs are missing, and how to make it again."""
 
 import json
 import re

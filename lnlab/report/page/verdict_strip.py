@@ -28,7 +28,7 @@ class VerdictStrip:
 
     @property
     def labels(self) -> tuple[tuple[float, str], ...]:
-        """What is written below the edges: one label for two edges that are too near for two."""
+        """The labels below the edges. Two edges that are too near each other share one label."""
         if len(self.edges) < 2 or abs(self.edges[1][0] - self.edges[0][0]) >= _LABEL_ROOM:
             return self.edges
         (low, low_text), (high, high_text) = self.edges

@@ -104,7 +104,7 @@ def _with_views(spec: Mapping[str, Json], factor: float) -> dict[str, Json]:
 
 
 def _with_legend_columns(spec: Mapping[str, Json], entries: int | None, width: float) -> dict[str, Json]:
-    """So many entries of a legend in a row (None: as many as the page has), none wider than the drawing."""
+    """Set the entries in a row of a legend, none wider than the drawing. None keeps their number on the page."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, list):

@@ -15,7 +15,7 @@ _COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname ln
 
 
 def number_values(verdict: Verdict) -> Mapping[str, str]:
-    """What each name prints: the claim its interval, and with a dot behind it the parts of its verdict."""
+    """What each name prints. A claim's id prints its interval, and with a dot and a part behind it that part."""
     low, high = verdict.low, verdict.high
     return {
         verdict.claim: nonbreaking(format_interval(verdict.estimate, low, high)),

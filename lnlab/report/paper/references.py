@@ -61,7 +61,7 @@ def cite(text: str, references: Iterable[Reference]) -> str:
 
 
 def bibtex(references: Iterable[Reference]) -> str:
-    """One ``@misc`` entry a paper."""
+    """One ``@misc`` entry for each paper."""
     entries = []
     for reference in references:
         fields = {

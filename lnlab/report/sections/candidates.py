@@ -59,7 +59,7 @@ class CandidateScore:
 
     @property
     def error(self) -> float:
-        """Steps of the grid, mean over columns and seeds."""
+        """The boundary error in steps of the grid, a mean over columns and seeds."""
         return fmean(self.errors.values())
 
     @property
@@ -138,7 +138,7 @@ def candidates(
 
 
 def _bounds(numbers: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """The ends of Student's interval over seeds; None of too few."""
+    """The ends of Student's interval over seeds, or twice None for too few seeds."""
     if len(numbers) < _LEAST_SEEDS:
         return None, None
     student_interval = t_interval(numbers)

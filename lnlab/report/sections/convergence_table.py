@@ -214,7 +214,7 @@ def _chosen_finding(columns: Sequence[RatesColumn]) -> str:
 
 
 def _own_finding(columns: Sequence[RatesColumn]) -> str:
-    """Up to which learning rate most seeds of each column converge."""
+    """State up to which learning rate most seeds of each column converge."""
     several_tables = len({column.table for column in columns}) > 1
     rates, clauses = [], []
     for column in columns:

@@ -16,7 +16,7 @@ from lnlab.report.words.wording import format_line, join_words
 from lnlab.tables import Results
 
 _MOST_WITH_BARS = 2
-"""Positions up to which intervals are bars."""
+"""The most positions at which intervals are bars."""
 
 
 @sections.register("depth_profile")

@@ -1,4 +1,4 @@
-"""What claims cite of other experiments: a row a citation, as the report of the other experiment has it."""
+"""Verdicts that claims cite from other experiments, a row for each citation, as the other report has them."""
 
 from collections.abc import Sequence
 

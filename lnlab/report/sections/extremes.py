@@ -34,9 +34,9 @@ _RESIDUAL_OF_END: Mapping[str, str] = {
     "largest_eigenvalue": "largest_residual",
     "smallest_eigenvalue": "smallest_residual",
 }
-"""The ends, and what their residuals are called."""
+"""The ends of a spectrum -> the names of their residuals."""
 _MEAN_QUANTITIES = ("curvature_trace", "frobenius_norm", "negative_mass")
-"""What is a mean over start vectors, and so has a standard error."""
+"""Quantities that are means over start vectors, and so have a standard error."""
 _OUTLIER_QUANTITIES = ("outliers", "bulk_radius")
 OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
 _MEAN_THAT_JUDGES = replace(MEAN, spread=f"{MEAN.spread}, the only one that judges a difference between variants")
@@ -194,7 +194,7 @@ def _spreads(quantities: Sequence[str], rows: pl.DataFrame, over: str) -> Iterat
     """``(quantity, spread, n)`` of the quantities that have several values in one seed.
 
     ``over`` is the column that tells these values apart. Over ``draw`` the spread is the standard error of their mean,
-    as the number of a seed is that mean; over ``part`` it is their standard deviation. It is the root mean square over
+    as the number of a seed is that mean. Over ``part`` it is their standard deviation. It is the root mean square over
     seeds. n is the largest number of values in a seed.
     """
     by = [column for column in SPECTRUM_KEYS if over == "draw" or column != "measurement"]

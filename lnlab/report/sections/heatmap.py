@@ -89,7 +89,7 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
 
 
 def _finding(estimates: pl.DataFrame, quantity: str, names: Sequence[str]) -> str:
-    """How much of its own branch a sublayer's stream holds, in the first and in the last third of the sublayers."""
+    """State the mean on each sublayer's own branch, in the first and in the last third of the sublayers."""
     i = pl.col("line")
     own_branch = estimates.filter(pl.col("x") == i).with_columns(pl.col("line").max().over("panel").alias("last"))
     if own_branch["panel"].n_unique() < estimates["panel"].n_unique():

@@ -1,4 +1,4 @@
-"""How large the entries of gradients and updates are, step by step: histograms side by side, one panel a variant."""
+"""Histograms of the entries of gradients and updates, step by step, with one panel for each variant."""
 
 import math
 import re
@@ -97,7 +97,7 @@ def _largest_shares_text(shares: Mapping[str, float]) -> str:
 
 
 def _finding(histograms: HistogramShares, quantity: str) -> str:
-    """What the median does from the first step to the last, in each variant."""
+    """State how the median changes from the first step to the last, in each variant."""
     steps = histograms.medians["x"].unique().sort().to_list()
     changes: dict[str, str] = {}
     for name in histograms.panels:

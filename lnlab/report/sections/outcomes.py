@@ -1,4 +1,4 @@
-"""What became of every run: a table of how many finished, diverged and learned, and where they ended."""
+"""Table of how many runs finished, diverged and learned, and of their final numbers."""
 
 import math
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
 
 
 def median_with_range(values: Sequence[float], infinite: str = _DIVERGED) -> str:
-    """``2.31 [2.28, 2.40]``: the median between the lowest and the highest; one number where all are the same."""
+    """``2.31 [2.28, 2.40]``: the median with the lowest and the highest, or one number if all are the same."""
     if not values:
         return "–"
     summary = (median_or_none(values) or 0.0, values[0], values[-1])
@@ -121,7 +121,7 @@ def _learned(variant: SeriesOutcome) -> int:
 
 
 def _finding(variants: Sequence[SeriesOutcome], quantities: Sequence[str]) -> str:
-    """How many of all runs came to which end, and whose diverged."""
+    """State how many of all runs ended in which way, and which variants had diverged runs."""
     total = sum(variant.runs for variant in variants)
     finished = sum(variant.finished for variant in variants)
     diverged = sum(len(variant.diverged) for variant in variants)

@@ -109,7 +109,7 @@ def small_multiples(
 def _ratio_columns(end: LineEnd) -> tuple[float | None, float | None, float | None, int]:
     """Estimate, lower and upper end of the ratio last over first, and how many seeds have one.
 
-    What is not there is None: all three without a ratio, both ends with one seed.
+    Without a ratio the first three are None. With one seed both ends are.
     """
     if end.ratio is None:
         return None, None, None, 0

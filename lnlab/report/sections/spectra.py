@@ -43,14 +43,14 @@ from lnlab.tables import Results
 _MAX_KERNELS = 400
 """Kernels that lie side by side on the axis at most: a finer one would be lost on the page."""
 _LEAST_HEIGHT = 0.1
-"""Of the height of a single eigenvalue, what is the least that is drawn."""
+"""The least density that is drawn, as a share of the height of a single eigenvalue."""
 _DECADES, _POINTS = 4, 160
-"""Below so many decades under the largest eigenvalue float32 is near its noise; and places on the axis."""
+"""Decades below the largest eigenvalue, under which float32 is near its noise, and places on the axis."""
 _LEAST_COUNT = 0.1
 _END_SHARE = 1e-3
-"""Of all eigenvalues: nearer to 0 one node of the quadrature stands for most of them, and only its steps would show."""
+"""The axis starts where this share of all eigenvalues lies beyond it. Nearer to 0 one node stands for most of them."""
 _NOISE_SHARE, _LEAST_STICK, _POINTS_PER_PANEL = 3e-7, 0.3, 260
-"""Of the largest eigenvalue, within which float32 is rounding; the least number that is drawn; places on the axis."""
+"""Share of the largest eigenvalue within which float32 is rounding, the least count drawn, and places on the axis."""
 _SIDES = ("positive, above x", "negative, below −x")
 
 

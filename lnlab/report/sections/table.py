@@ -157,7 +157,7 @@ def table(
 
 
 def _finite_bounds(ci: Interval) -> tuple[float | None, float | None]:
-    """The ends of the interval, or twice None: one seed has no interval, and some intervals have an infinite end."""
+    """The ends of the interval, or twice None for one seed or an infinite end."""
     bounded = math.isfinite(ci.low) and math.isfinite(ci.high) and ci.n > 1
     return (ci.low, ci.high) if bounded else (None, None)
 
@@ -168,7 +168,7 @@ def _row_heading(cells: TableCells, label: CellLabel) -> str:
 
 
 def _finding(cells: TableCells, quantity: str, statistic: StatisticName) -> str:
-    """How the printed numbers compare with ours, or, where nothing is printed, from where to where ours go."""
+    """State how the printed numbers compare with ours, or the range of ours where nothing is printed."""
     ours = {place: ci for (place, name), ci in cells.intervals.items() if name == statistic}
     both = {place: (ci, cells.printed[place]) for place, ci in ours.items() if place in cells.printed}
     if both:

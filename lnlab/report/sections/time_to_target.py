@@ -1,4 +1,4 @@
-"""How long each variant takes to a loss that all are to reach, in updates and in epochs; some never get there."""
+"""How many updates and epochs each variant takes to reach a target loss. Some runs never reach it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def time_to_target(
 
 
 def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target: float) -> RunNumbers:
-    """The updates after which the quantity, straight between evaluations, is at the target; infinite where never."""
+    """Updates until the quantity, linear between evaluations, is at the target. Infinite if it never is."""
     in_runs = pl.col("run").is_in(runs["run"].implode())
     rows = select_measured_rows(results, {"quantity": quantity}).filter(in_runs)
     if "split" in rows.columns and "validation" in rows["split"]:
@@ -114,7 +114,7 @@ def _crossing_times(results: Results, runs: pl.DataFrame, quantity: str, target:
 
 
 def _finding(variants: Sequence[SeriesOutcome]) -> str:
-    """Who gets there after how many updates, the quickest first."""
+    """State after how many updates each variant reaches the target, the fastest first."""
     times: Mapping[str, float] = {
         variant.name: middle
         for variant in variants

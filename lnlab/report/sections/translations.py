@@ -1,4 +1,4 @@
-"""What the models say: sentences with their references and translations, and the BLEU of each translation.
+"""Sentences with their references and the translations of the models, and the BLEU of each translation.
 
 Of a corpus whose text may not be shown there is only the number of each sentence and its BLEU.
 """
@@ -29,7 +29,7 @@ _HEADINGS = {"sentence": "sentence", "line": "of", "seed": "seed", "step": "upda
 
 @dataclass(frozen=True)
 class TranslatedSentence:
-    """What one model makes of one sentence; texts that may not be shown are None, as is a BLEU nobody measured."""
+    """One model's translation of one sentence. Texts that may not be shown and a BLEU nobody measured are None."""
 
     sentence: int
     name: str

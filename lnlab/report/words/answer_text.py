@@ -15,9 +15,9 @@ from lnlab.report.words.quantity_words import quantity_name, quantity_unit
 from lnlab.report.words.wording import count_noun, format_interval, format_value, in_variant, nonbreaking
 
 LONGEST_ANSWER = 40
-"""Words of an answer that nobody has written."""
+"""The most words of an answer that the author did not write."""
 _MOST_NUMBERS = 3
-"""Numbers of a heading that such an answer repeats."""
+"""The most numbers of a heading that such an answer repeats."""
 _VERDICT_WORDS = {"smaller": "Smaller than claimed"}
 _YES_OR_NO = re.compile(
     r"(?:^|, )(?:does|do|did|is|are|was|were|has|have|can|will|would|should)\b"
@@ -60,17 +60,16 @@ def made_answer(
     names: Mapping[str, str] | None = None,
     question: str = "",
 ) -> str:
-    """What the page says where its author wrote no answer: every claim with its verdict, as far as there is room.
+    """Make the answer of a page whose author wrote none: every claim with its verdict, as far as there is room.
 
-    A question compares what its claims compare: the first of them that sets one value of an axis against another, the
-    primary ones before the others, leads. A question which value of a grid is best is answered by the heading that
-    ranks them. Without either the first heading leads.
+    The first claim that compares two values of an axis leads, primary claims before the others. The heading that ranks
+    the values of a grid answers a question which of them is best. Without either the first heading leads.
 
     Args:
         headings: title and heading of each section, in order.
         verdicts: of all claims.
         names: what readers call the values that claims compare, by the word of the spec.
-        question: of the spec; one that a claim decides is answered with yes or no.
+        question: of the spec. A question that a claim decides is answered with yes or no.
 
     Returns:
         At most ``LONGEST_ANSWER`` words. Claims without room are counted (``2 more claims below: undecided``).
@@ -110,7 +109,7 @@ def made_answer(
 
 
 def _with_claims(lead: str, claims: Sequence[Verdict], names: Mapping[str, str]) -> str:
-    """The first sentence and every claim: with numbers if there is room, else without; the last ones are counted."""
+    """The first sentence and the claims, with numbers if there is room. Claims without room are counted."""
     for shown in range(len(claims), -1, -1):
         more = len(claims) - shown
         counts = Counter(claim.verdict for claim in claims[shown:])
@@ -143,7 +142,7 @@ def _claim_in_words(verdict: Verdict, names: Mapping[str, str], *, number: bool)
 
 
 def _found(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """What was measured, with its unit: of two values the difference in words."""
+    """State what was measured, with its unit. A comparison of two values is put into words."""
     number = _estimate_alone(verdict)
     unit = quantity_unit(verdict.quantity) if verdict.quantity and verdict.measure in ("value", "difference") else None
     # most units need "a number of": only those of a loss follow a number as they are
@@ -206,9 +205,9 @@ def _heading_alone(heading: str) -> str:
 def fill_answer(says: str, verdicts: Sequence[Verdict]) -> str:
     """The sentence with the numbers of the verdicts.
 
-    ``{id}`` is the estimate with its interval, ``6.3 [5.2, 7.6]``; ``{id.estimate}`` the estimate alone, which reads
-    better in an answer; ``{id.n}`` the number of seeds. Braces around anything else are not a claim's and stay as they
-    stand; so does a claim that was not judged, where a reader sees that a number is missing.
+    ``{id}`` is the estimate with its interval, ``6.3 [5.2, 7.6]``. ``{id.estimate}`` is the estimate alone, which reads
+    better in an answer. ``{id.n}`` is the number of seeds. Braces around anything else stay as they are. So does a
+    claim that was not judged, so that a reader sees that a number is missing.
     """
     verdict_by_claim = {verdict.claim: verdict for verdict in verdicts}
 

@@ -10,11 +10,11 @@ _LEAST_SUPPORTIVE = ("contradicted", "smaller", "not testable here", "ill-posed"
 
 
 def cited_address(row: dict[str, Any], root: str | None) -> str:
-    """The address of a row of ``evidence``: its claim on the page of its report; nothing where there is no report.
+    """The address of the claim that a row of ``evidence`` cites, on its page. Empty without a report or ``root``.
 
     Args:
         row: of the table.
-        root: the path of the folder of all reports as the page names it; None: the page links to no other.
+        root: path from the page to the folder of all reports. None means that the page links to no other page.
     """
     if row["number"] is None or root is None:
         return ""
@@ -24,7 +24,7 @@ def cited_address(row: dict[str, Any], root: str | None) -> str:
 def claim_address(verdict: Verdict, number: int, results: Results, root: str | None) -> str:
     """Where the evidence for a claim stands: on the page of another experiment if it is cited, else on its own.
 
-    Of several claims that one cites, it is the one that decided.
+    If the claim cites several, the address is that of the one that decided.
 
     Args:
         verdict: of the claim.

@@ -1,4 +1,4 @@
-"""Control characters, which would break a line, a page or a drawing, replaced by spaces."""
+"""Replace control characters, which would break a line, a page or a drawing, by spaces."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\u
 
 
 def without_control_characters(value: Json) -> Json:
-    """A text on one line without control characters; a list or a mapping with all its texts made so."""
+    """Replace control characters by spaces in a text, or in all texts of a list or a mapping."""
     if isinstance(value, str):
         return _UNPRINTABLE.sub(" ", value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What readers call a column of the tables, a path of a setting, a size, a place in a model, a norm and a variant."""
+"""Names for readers: of table columns, paths of a setting, sizes, places in a model, norms and variants."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ _OWNERS = {("layers", "model"): " of each stack", ("sublayers", "model"): " of a
 
 
 def path_name(path: str) -> str:
-    """``learning rate`` for ``optimizer.lr``; what is of one stack says of which: ``decoder layers``."""
+    """``learning rate`` for ``optimizer.lr``. A path of one stack names it: ``decoder layers``."""
     owner, _, word = path.rpartition(".")
     name = _NAMES.get(word, word.replace("_", " "))
     return f"{owner} {name}" if owner in STACKS else name
@@ -78,7 +78,7 @@ def evaluation_words(value: Json, label: str) -> str:
 
 
 def size_names(path: str, quantity: str = "") -> SizeNames:
-    """The names of the size at a path of the setting; those of an unknown one are its words.
+    """The names of the size at a path of the setting. An unknown size is called by the words of its path.
 
     Args:
         path: of the setting, or the name of a column.

@@ -1,7 +1,7 @@
-"""What a quantity is called: in a sentence, on an axis, and in a caption.
+"""Names of a quantity in a sentence, on an axis, and in a caption.
 
-The words are those with which it was registered, as the report has stored them; else those of lnlab's own quantities,
-which a derived one has where it is registered, and a measured one in ``lnlab.measured``.
+The words are those with which it was registered, as the report has stored them. Without these they are lnlab's own
+words: of a derived quantity where it is registered, and of a measured one in ``lnlab.measured``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ _WEIGHTS = {"w1": "W₁", "w2": "W₂", "w3": "W₃", "q": "W^Q", "k": "W^K", "v
 
 @contextmanager
 def using_words(words: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
-    """Inside, quantities have the words of a report, see ``ReportFacts.words``."""
+    """Inside this context, quantities have the words of a report, see ``ReportFacts.words``."""
     previous = _stored.set(words)
     try:
         yield
@@ -53,7 +53,7 @@ def quantity_unit(name: str, nats: str = "nats") -> str | None:
 
 
 def quantity_name(name: str) -> str:
-    """The name of a quantity in a sentence; that of an unknown one is its words."""
+    """The name of a quantity in a sentence. An unknown one is called by its identifier, with spaces."""
     return words.name if (words := quantity_words(name)) else name.replace("_", " ")
 
 

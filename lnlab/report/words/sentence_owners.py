@@ -1,8 +1,8 @@
-"""Whose sentences the claims of pages are, and how many of each owner got which verdict.
+"""Assign the claims of pages to the owners of their sentences, and count the verdicts of each owner.
 
 A source that several questions share has a name in their specs: ``source: {cite: ..., name: tutorial}``. A claim of the
-role ``source`` is that source's if its own ``source`` names it, or names no other paper; else it is another paper's.
-A competing reading is another paper's if it names one; else it is ours, as predictions and controls are.
+role ``source`` is that source's if its own ``source`` names it, or names no other paper. If not, it is another paper's.
+A competing reading is another paper's if it names one. If not, it is ours, as predictions and controls are.
 """
 
 import re
@@ -38,7 +38,7 @@ def sentences_of(facts: ReportFacts, verdicts: Iterable[Verdict]) -> tuple[Sente
 
 
 def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[str, int]]]]:
-    """By owner in words, those of the named sources first, how many sentences got each verdict; nobody without any."""
+    """How many sentences of each owner got each verdict, the named sources first. Owners without any are left out."""
     names = sorted({sentence.name for sentence in sentences if sentence.name})
     counts: dict[str, Counter[str]] = {owner: Counter() for owner in (_NAMED, _PAPERS, _OWN)}
     for sentence in sentences:

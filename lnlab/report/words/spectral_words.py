@@ -1,4 +1,4 @@
-"""What readers call the operators and scopes of spectra."""
+"""Names for readers of the operators and scopes of spectra."""
 
 from collections.abc import Mapping
 

@@ -24,9 +24,9 @@ class Statistic:
         """The sentence of a caption: ``Lines: geometric mean over 10 seeds; band: 95 % Student interval``.
 
         Args:
-            points: with columns ``low`` and ``n``; without any ``low`` the sentence says that there is no spread.
-            marks: what shows the number; nothing in a table.
-            shown: what shows the spread, in the singular; nothing where nothing does.
+            points: with columns ``low`` and ``n``. Without any ``low`` the sentence says that there is no spread.
+            marks: what shows the number. Empty in a table.
+            shown: what shows the spread, in the singular. Empty if nothing does.
             of: a replicate, in the singular.
             among: of what the replicates are, with a space in front.
         """

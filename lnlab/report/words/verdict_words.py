@@ -77,7 +77,7 @@ def look_lines(looks: Sequence[Mapping[str, Json]]) -> tuple[str, ...]:
 
 
 def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How much the intervals of a page cover."""
+    """State how much the intervals of a page cover."""
     if all(verdict.level == ALPHA for verdict in verdicts):
         return "Estimates have 95 % intervals over seeds"
     return "Estimates have the interval over seeds that decides: 95 %, or what stands beside it after several looks"
@@ -101,5 +101,5 @@ def statistic_text(verdict: Verdict) -> str:
 
 
 def multiplicity_sentence(verdicts: Sequence[Verdict]) -> str:
-    """How far to trust a page with several verdicts at once, computed from the verdicts."""
+    """State how far to trust a page with several verdicts at once, computed from the verdicts."""
     return error_sentence(verdicts)

@@ -1,4 +1,4 @@
-"""How numbers, lists and variants are put into words."""
+"""Put numbers, lists and variants into words."""
 
 import math
 import re
@@ -14,18 +14,18 @@ from lnlab.specfile.columns import TIMES
 from lnlab.specfile.values import NONE, site_label
 
 MAX_NAMED = 2
-"""Series that a heading which a template makes names at most, as a longer list says nothing at a glance."""
+"""The most series that a generated heading names, as a longer list says nothing at a glance."""
 LEVEL = 1.25
 """A course is level where the whole interval of its factor lies between 1/1.25 and 1.25 (as averages that are called
 equivalent, Schuirmann, 1987)."""
 WIDE_INTERVAL = 100
-"""An interval as wide leaves no meaning to the units of a number in the thousands."""
+"""With a wider interval the units digit of a number in the thousands has no meaning."""
 _NUMBER = re.compile(r"(?<= )-?\d+\.\d+(?=[,)])")
 """A parameter's number in the label of a choice: ``uniform (a -100.0, b 100.0)``."""
 _AGREEMENT = 1e-4  # relative to the estimate: the digits that are printed show no narrower interval
 _EXACT_LENGTH = 8
 _EDGE_ERROR = 0.02
-"""Of the distance of an edge from 1: how far the edge that is printed may lie from the one that judges."""
+"""How far a printed edge may lie from the one that judges, as a share of the distance of that one from 1."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 _WORDS: Mapping[tuple[str, str], str] = {
@@ -54,11 +54,11 @@ _PREFIXES = {
     "index": "index",
     "x": "x =",
 }
-"""What stands before a number, of paths whose number is not a count of what they are called."""
+"""What stands before a number on paths whose number is not a count."""
 
 
 def format_number(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """A number with as many digits as its interval leaves meaningful; three significant ones without an interval."""
+    """A number with as many digits as its interval leaves meaningful, or three significant ones without an interval."""
     if value is None:
         return "–"
     if not math.isfinite(value):
@@ -78,7 +78,10 @@ def format_scientific(value: float, places: int) -> str:
 
 
 def _decimal_places(value: float, low: float | None, high: float | None) -> int:
-    """Decimal places: two digits of a half width that begins with 1 or 2, else one; at most four digits in all."""
+    """Decimal places that show one digit of the half width, or two if it begins with 1 or 2.
+
+    A number has at most four significant digits.
+    """
     half = (high - low) / 2 if low is not None and high is not None else math.nan
     if not (math.isfinite(half) and half > 0):
         return 2 - math.floor(math.log10(abs(value))) if value else 0
@@ -88,7 +91,7 @@ def _decimal_places(value: float, low: float | None, high: float | None) -> int:
 
 
 def format_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """``6.8 [6.1, 7.5]``, or the number alone without an interval; far from 1, one power of ten for all three."""
+    """``6.8 [6.1, 7.5]``, or the number alone without an interval. Far from 1, all three share a power of ten."""
     if low is None or high is None or value is None:
         return format_number(value)
     if high - low <= _AGREEMENT * abs(value):
@@ -125,7 +128,7 @@ def region_in_words(low: float | None, high: float | None) -> str:
 
 
 def _region_bound(value: float | None) -> str:
-    """An edge as the spec has it; one that no spec has written, such as 1/1.1, so that its distance from 1 shows."""
+    """An edge as the spec has it. A computed edge, such as 1/1.1, is rounded so that its distance from 1 shows."""
     text = format_value(value)
     if value is None or len(text) <= _EXACT_LENGTH:
         return text
@@ -168,7 +171,7 @@ def format_short(value: float) -> str:
 
 
 def format_apart(values: Sequence[float]) -> list[str]:
-    """Numbers for a heading that compares them: as ``format_short``, with up to four digits where two would agree."""
+    """Numbers for a heading that compares them, as ``format_short`` or with up to four digits to differ."""
     short = [format_short(value) for value in values]
     if len(set(short)) == len(short):
         return short
@@ -194,7 +197,7 @@ def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
     Args:
         low: its lower end.
         high: its upper end.
-        log: whether the change is a factor; else it is a difference.
+        log: whether the change is a factor. If not, it is a difference.
         scale: of a difference: the larger of the two numbers that it lies between.
     """
     ends = (1 / LEVEL, LEVEL) if log else ((1 / LEVEL - 1) * scale, (1 - 1 / LEVEL) * scale)
@@ -202,12 +205,12 @@ def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
 
 
 def power_in_words(name: str, exponent: float) -> str:
-    """``the width to the power −0.5``; ``a constant``."""
+    """``the width to the power −0.5``, or ``a constant`` for the exponent 0."""
     return "a constant" if exponent == 0 else f"{name} to the power {format_value(exponent)}"
 
 
 def growth_in_words(ratio: float) -> str:
-    """``grows 7.6×``, ``falls to 0.22×``; a factor that has to be written with a power of ten in words."""
+    """``grows 7.6×``, ``falls to 0.22×``, or ``grows by a factor of 2.00 × 10⁷`` where it needs a power of ten."""
     factor = format_short(ratio)
     # what is 1 in print does not grow
     if factor == "1":
@@ -234,11 +237,11 @@ def join_words(words: Iterable[str], last: str = "and") -> str:
 
 
 def two_at_most(clauses: Iterable[str], *, sentences: bool = True) -> str:
-    """The clauses of a heading, one for each series; of more than two the first two, and how many more there are.
+    """Join the clauses of a heading, one for each series. Of more than two, the first two and a count stay.
 
     Args:
         clauses: in the order of the series.
-        sentences: whether each could stand alone; else they are a list.
+        sentences: whether each could stand alone. If not, they are joined as a list.
     """
     texts = list(clauses)
     if (more := len(texts) - MAX_NAMED) > 0:
@@ -247,7 +250,7 @@ def two_at_most(clauses: Iterable[str], *, sentences: bool = True) -> str:
 
 
 def numbers_first(values: Iterable[Json]) -> list[Json]:
-    """Numbers first and rising, then all else as it comes."""
+    """Numbers first, in ascending order, then all else in its order."""
     all_values = list(values)
     numbers = [v for v in all_values if isinstance(v, int | float) and not isinstance(v, bool)]
     return [*sorted(numbers), *(v for v in all_values if isinstance(v, bool) or not isinstance(v, int | float))]

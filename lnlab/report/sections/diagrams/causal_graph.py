@@ -1,4 +1,4 @@
-"""A causal graph: at every arrow stand two verdicts, of what is seen, and of what an intervention on the cause does."""
+"""A causal graph with two verdicts at every arrow: of the observation, and of an intervention on the cause."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -115,7 +115,7 @@ def causal_graph(
 
 
 def edge_outcome(observed: str, cut: str) -> Outcome:
-    """What the verdicts of an observation and of an intervention come to together."""
+    """Combine the verdicts of an observation and of an intervention."""
     if not {observed, cut} <= {"supported", "contradicted"}:
         return "open"
     if observed != cut:
