@@ -1,1 +1,1 @@
-"""Where text comes from: one corpus a file, tokenizers, and the folders and downloads that hold real data."""
+"""Corpora, one per file, tokenizers, and the folders and downloads of real data."""

@@ -42,7 +42,7 @@ class Corpus(SplitText[Pair]):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that can be downloaded: where from, its SHA-256, and its size in bytes."""
+    """A file that can be downloaded: its address, its SHA-256, and its size in bytes."""
 
     url: str
     sha256: str
@@ -55,8 +55,8 @@ class TextFacts(DataFacts):
 
     Attributes:
         licence: licence of the text. A corpus with a licence has its own name and is listed by ``lnlab data``.
-        citation: who made it.
-        source: where to get it if lnlab cannot download it.
+        citation: its authors.
+        source: place to get it if lnlab cannot download it.
         files: the files that can be downloaded, by path below a data root.
         locate: ``(roots) -> paths`` of its files. The list is empty where the text is generated, and None means absent.
     """
@@ -72,7 +72,7 @@ corpora: Registry[Callable[..., Corpus]] = Registry("corpus", TextFacts)
 
 
 def in_package(_roots: Roots) -> list[Path]:
-    """The fact ``locate`` of generated text, which is part of the package: a data root holds nothing of it."""
+    """The fact ``locate`` of generated text, which is part of the package and in no data root."""
     return []
 
 

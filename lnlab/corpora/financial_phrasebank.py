@@ -1,4 +1,4 @@
-"""Financial PhraseBank: sentences from financial news, labelled by what an investor would make of them.
+"""Financial PhraseBank: sentences from financial news, labelled from an investor's point of view.
 
 Four files have the sentences on whose label all of 5 to 8 annotators agreed, or at least 75, 66 or 50 % of them. They
 lie in a folder as plain files, or in the published zip. The text is used as published, with spaces between its tokens.
@@ -77,7 +77,7 @@ def _fingerprint(roots: Roots, choice: Choice) -> str:
 
 
 def _inputs(roots: Roots, choice: Choice) -> list[Path]:
-    """Return the file whose content is part of the key: none where the checksum is pinned, as that stands for it."""
+    """Return the file whose content is part of the key. A pinned checksum needs none."""
     agreement = str(choice["agreement"])
     path = None if agreement in SUMS else _located(roots, AGREEMENT_FILES[agreement])
     return [path] if path else []

@@ -1,8 +1,8 @@
 """``w_i i.i.d. p(w)``: text without order or topic, with the word frequencies of a corpus.
 
-Shannon's first-order word approximation: every word of every sentence is drawn from the frequencies of all words of a
-corpus. Sentences keep their number of words and their labels, so that as many words stand in a batch, and lengths vary
-as they did. What differs between the two is how words depend on each other within a sentence, and on its label.
+This is Shannon's first-order word approximation: every word of every sentence is drawn from the word frequencies of a
+corpus. Sentences keep their number of words and their labels, so that batch sizes and the distribution of lengths do
+not change. The two corpora differ in how words depend on each other within a sentence, and on its label.
 
 Source: Shannon 1948, A Mathematical Theory of Communication, Section 3.
 """

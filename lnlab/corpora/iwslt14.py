@@ -1,7 +1,7 @@
 """IWSLT14 German to English: about 160,000 / 7,000 / 6,750 pairs of TED talks.
 
-Two kinds of files are read, the first that exists. The output of fairseq's ``prepare-iwslt14.sh`` is used as it is, and
-pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
+Of two kinds of files, the first that exists is read. The output of fairseq's ``prepare-iwslt14.sh`` is used as it is,
+and pieces of words (``@@``) are joined again, as the tokenizer of a task learns its own. The archive of WIT3, or its
 folder, is prepared in memory as by that script. Lines with url, talkid and keywords are dropped, and the tags of titles
 and descriptions are stripped. Only pairs of 1 to 175 tokens whose lengths differ by no more than a factor of 1.5 are
 kept, in lower case. Every 23rd of these is for validation, and the test set is dev2010, TEDX.dev2012, tst2010, tst2011

@@ -1,7 +1,7 @@
-"""A corpus of sentences with a label each, and the registry of such corpora.
+"""A corpus of labelled sentences, and the registry of such corpora.
 
-A builder is ``(roots, *, ...) -> Labelled``, with the facts of any other corpus. It is not split: a task draws another
-split for every seed.
+A builder is ``(roots, *, ...) -> Labelled``, with the facts of any other corpus. The corpus is not split, as a task
+draws another split for every seed.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ class Labelled:
     Attributes:
         sentences: the text, as it is published. A sentence may occur more than once.
         labels: the index in ``names`` of each sentence's label.
-        names: of the labels.
+        names: names of the labels.
         digest: the SHA-256 of sentences, labels and names.
         printable: whether its text may be shown in a report. False for real corpora, whose licences differ.
     """

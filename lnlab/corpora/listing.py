@@ -1,4 +1,4 @@
-"""The content of ``lnlab data``: all corpora and vocabularies, where their files lie, and their downloads."""
+"""The content of ``lnlab data``: all corpora and vocabularies, their files, and their downloads."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -20,13 +20,13 @@ class CorpusListing:
     """One corpus, or the vocabulary of a tokenizer.
 
     Attributes:
-        name: what a spec calls it.
+        name: its name in a spec.
         state: ``generated``, ``present`` or ``absent``.
-        folder: where its files lie.
+        folder: folder of its files.
         size: bytes of its files, or of the download where they are absent. None means not known.
         fetchable: whether ``lnlab data fetch`` can get it.
-        licence: of the text.
-        citation: who made it.
+        licence: licence of the text.
+        citation: its authors.
         source: where to get it. None where lnlab can fetch it, and where no file is needed.
     """
 

@@ -1,4 +1,4 @@
-"""Any two text files, one sentence a line, as a corpus."""
+"""Any two text files, one sentence per line, as a corpus."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def _sides(roots: Roots, names: list[str]) -> Sides:
     """Both files.
 
     Raises:
-        CorpusError: one is absent, or its path leads astray.
+        CorpusError: one is absent, or its path leads outside every root.
     """
     source, target = (named_file(roots, name) for name in names)
     return source, target

@@ -1,4 +1,4 @@
-"""The dev and test sets of TED talks alone: a small real corpus where IWSLT14's training set is not at hand.
+"""The dev and test sets of TED talks alone, a small real corpus for use without IWSLT14's training set.
 
 Training pairs are those of tst2010 and tst2011, prepared as IWSLT14's. No talk is in two splits. Papers test on these
 sets, so that results of training on them have no counterpart there.

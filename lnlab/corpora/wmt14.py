@@ -53,7 +53,7 @@ def _part(root: Path, forms: tuple[tuple[str, str], ...]) -> Sides | None:
 
 
 def _locate(roots: Roots) -> list[Path] | None:
-    """The files of the first root that has all parts, English and German in turns."""
+    """The files of the first root that has all parts, English and German alternating."""
     for root in roots:
         parts = [part for forms in WMT14_PARTS if (part := _part(root, forms))]
         if len(parts) == len(WMT14_PARTS):

@@ -110,7 +110,7 @@ class Ranks:
             raise RankError(what, "look at what they print; one of them may have been killed") from error
 
     def _tell(self, what: str, value: Any) -> list[Any]:
-        """Exchange the present call of every rank."""
+        """Exchange the call and the value of every rank."""
         if self.size == 1:
             return [value]
         heard: list[Any] = [None] * self.size

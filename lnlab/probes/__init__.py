@@ -1,1 +1,1 @@
-"""Measurements of a state that leave no trace: one quantity a file."""
+"""Probes, which measure a state and leave it unchanged, one per file."""

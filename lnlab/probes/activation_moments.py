@@ -1,7 +1,7 @@
 """``E x, Var x, E σ(token)`` along the stream, and ``Var f / Var(x + f)`` at every branch (Liu et al., 2020).
 
-Mean and variance are over every coordinate of every token, padding left out; σ is the standard deviation of one
-token's coordinates, by which a layer norm divides. E‖x‖²/d, which is Var x + (mean x)², is the probe ``hidden_norm``'s.
+Mean and variance are over every coordinate of every token, without padding. σ is the standard deviation of one token's
+coordinates, by which a layer norm divides. The probe ``hidden_norm`` measures E‖x‖²/d, which is Var x + (mean x)².
 """
 
 from collections.abc import Iterator
@@ -56,6 +56,6 @@ def activation_moments(
 
 
 def _terms(x: Tensor, mask: Tensor) -> Tensor:
-    """Sum over tokens a token's mean coordinate, its mean square, its σ, and 1: (4,)."""
+    """Sums over tokens of the mean coordinate, the mean square, σ, and 1: (4,)."""
     variance, mean = torch.var_mean(x[mask], -1, correction=0)
     return torch.stack((mean, variance + mean.square(), variance.sqrt(), torch.ones_like(mean))).sum(1)

@@ -1,8 +1,8 @@
-"""``1/(sqrt(v̂) + ε)`` and ``|m̂|/sqrt(v̂)``: how Adam scales a gradient at every entry (Kingma and Ba, 2015).
+"""``1/(sqrt(v̂) + ε)`` and ``|m̂|/sqrt(v̂)``: Adam's scale of the gradient at every entry (Kingma and Ba, 2015).
 
 With the moments m and v after t updates, m̂ = m/(1 - β1^t) and v̂ = v/(1 - β2^t). Entries move by the product of the
 rate, m̂ and 1/(sqrt(v̂) + ε). |m̂|/sqrt(v̂) is the size of that step in units of the rate: 1 at the first update, and
-0.155 in the middle (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise. Entries whose
+0.155 in the median (0.229 in root mean square) for β1 = 0.9 and gradients that are independent noise. Entries whose
 gradient is 0 up to rounding, such as the biases of keys, are left out, as both numbers would be rounding noise
 (``rounding``).
 """

@@ -1,12 +1,12 @@
-"""``L(W - α g), ‖∇L(W - α g) - g‖``: loss and gradient on the line that gradient descent is about to take a step on.
+"""``L(W - α g), ‖∇L(W - α g) - g‖``: loss and gradient on the line of the next step of gradient descent.
 
-g = ∇L(W) is of the batch of the next update, and every evaluation sees that batch and its dropout again. Santurkar et
-al. (2018, Section 3.1) show the range of the loss, the range of the change of the gradient ("gradient predictiveness"),
-and the largest change of the gradient over the distance ("effective β-smoothness"), over step sizes α around the rate
-lr. Yu (2024) calls max |L(W - α g) - L(W)| and max ‖∇L(W - α g) - g‖ over 0 < α <= lr "Lipschitz" and "smoothness".
-Neither is divided by the distance α ‖g‖, so that they grow with lr and are no constants of the loss: they are called
-``loss_deviation`` and ``gradient_deviation`` here, and what they would be as constants, ``effective_lipschitz`` and
-``effective_smoothness``.
+g = ∇L(W) is the gradient on the batch of the next update, and every evaluation uses that batch and its dropout again.
+Santurkar et al. (2018, Section 3.1) show the range of the loss, the range of the change of the gradient ("gradient
+predictiveness"), and the largest change of the gradient over the distance ("effective β-smoothness"), over step sizes α
+around the rate lr. Yu (2024) calls max |L(W - α g) - L(W)| and max ‖∇L(W - α g) - g‖ over 0 < α <= lr "Lipschitz" and
+"smoothness". Neither is divided by the distance α ‖g‖, so that they grow with lr and are no constants of the loss. They
+are called ``loss_deviation`` and ``gradient_deviation`` here. The corresponding constants are ``effective_lipschitz``
+and ``effective_smoothness``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -91,17 +91,17 @@ def along_step(
 
 
 def all_multiples(points: int, reach: tuple[float, float]) -> list[float]:
-    """Every multiple of the rate at which loss and gradient are evaluated, rising."""
+    """Every multiple of the rate at which loss and gradient are evaluated, in increasing order."""
     return sorted({*linear_multiples(points), *geometric_multiples(points, reach)})
 
 
 def linear_multiples(points: int) -> list[float]:
-    """Multiples of the rate, equally far apart, up to 1."""
+    """Equally spaced multiples of the rate, up to 1."""
     return [i / points for i in range(1, points + 1)]
 
 
 def geometric_multiples(points: int, reach: tuple[float, float]) -> list[float]:
-    """Multiples of the rate from one to the other, in geometric progression."""
+    """Multiples of the rate between two values, in geometric progression."""
     low, high = reach
     # The ends are written out, as their powers would miss them by rounding.
     return [low, *(low * (high / low) ** (i / (points - 1)) for i in range(1, points - 1)), high]

@@ -1,9 +1,9 @@
-"""``max q·k/√d`` and ``-Σ p log p``: how sharp attention is, by head and layer (Zhai et al., 2023).
+"""``max q·k/√d`` and ``-Σ p log p``: the sharpness of attention, by head and layer (Zhai et al., 2023).
 
-Where logits grow without bound, the entropy of the weights collapses, and training diverges soon after. Both are read
-wherever a model calls ``scaled_dot_product_attention``, whatever kernel it takes there: queries, keys and mask are
-seen, and the logits are computed again in float32. Modules that compute attention otherwise, such as
-``nn.TransformerEncoderLayer`` on its fast path, cannot be seen.
+Where logits grow without bound, the entropy of the weights collapses, and training diverges soon after. Both are
+measured wherever a model calls ``scaled_dot_product_attention``, for any kernel. Queries, keys and mask are recorded,
+and the logits are computed again in float32. Modules that compute attention otherwise, such as
+``nn.TransformerEncoderLayer`` on its fast path, are not measured.
 """
 
 import math
@@ -73,7 +73,7 @@ def attention_logits(
 
 
 def _site_of(where: str, places: Sequence[tuple[str, Site]], number: int) -> Site:
-    """The site of a module's logits: the sublayer of its parameters, or of those of the nearest module around it."""
+    """The site of a module's logits: the sublayer of its parameters, or of the nearest enclosing module's."""
     path = where
     while path:
         for name, site in places:
@@ -172,7 +172,7 @@ def _statistics(
 ) -> Tensor:
     """The largest logit, the sum of entropies, and the number of queries of each head: (3, heads).
 
-    Of the queries that are ``tokens``, (batch, queries), or of all.
+    They are over the queries that are ``tokens``, (batch, queries), or over all.
     """
     if query.dim() < 4:  # (..., length, width) of one head
         query, key = (x.reshape(-1, 1, *x.shape[-2:]) for x in (query, key))

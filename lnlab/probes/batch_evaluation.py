@@ -1,7 +1,7 @@
-"""``L = Σ loss / Σ tokens`` over a whole split, norms over a batch taking the statistics of each batch, as in training.
+"""``L = Σ loss / Σ tokens`` over a whole split, where batch norms use the statistics of each batch, as in training.
 
-Compared with ``evaluation`` it shows how much of a loss is due to running statistics: of a model without batch norms
-both are the same. Which sentences share a batch is drawn, once for each seed.
+Its difference from ``evaluation`` is due to running statistics. For a model without batch norms both are the same. The
+sentences of a batch are drawn once for each seed.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """``100 BP exp(1/4 Σ log p_n)`` of a model's translations (Papineni et al., 2002).
 
-``tasks.bleu`` says what stands in the formula, and ``tasks.decoding`` how translations are searched.
+``tasks.bleu`` explains the formula, and ``tasks.decoding`` the search for translations.
 """
 
 from collections.abc import Iterator

@@ -76,7 +76,7 @@ def _coordinates(
 
 @contextmanager
 def _attention_logits(model: nn.Module, masks: Mapping[str | None, Tensor]) -> Iterator[dict[Site, Tensor]]:
-    """A dict that each forward pass fills with the logits between each query and what it may attend to."""
+    """Yield a dict that each forward pass fills with the logits of each query and the keys that it may attend to."""
     seen: dict[Site, Tensor] = {}
 
     def keep(site: Site, attention: DotProductAttention, inputs: tuple[Tensor, Tensor, Tensor]) -> None:

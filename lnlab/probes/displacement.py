@@ -1,9 +1,9 @@
-"""``‖θ_t - θ_0‖``: how far training has led from where it began (Nagarajan and Kolter, 2019).
+"""``‖θ_t - θ_0‖``: the distance of the parameters from their initial values (Nagarajan and Kolter, 2019).
 
 States of two runs at the same step may be at very different distances from their start: over the first 100 of 4,000
 steps of warm-up the sums of learning rates differ by a factor of 79. So states are compared at this distance as well as
-at a step. In float64. Entries whose gradient is 0 but for rounding, such as the biases of keys, would not move, and
-move with the machine's rounding: they are left out (``rounding``).
+at a step. The computation is in float64. Entries whose gradient is 0 up to rounding, such as the biases of keys, move
+only by rounding noise and are left out (``rounding``).
 """
 
 import math

@@ -1,6 +1,6 @@
 """``L = Σ loss / Σ tokens`` over a whole split: a mean over its tokens, not over the means of its batches.
 
-The model is as it would be used: dropout is off, and norms over a batch take their running statistics.
+The model is in evaluation mode: dropout is off, and norms over a batch use their running statistics.
 """
 
 from collections.abc import Iterator
@@ -39,9 +39,9 @@ def evaluation(state: State, *, split: Literal["train", "validation", "test"] = 
 
 
 def scored(state: State, split: str) -> dict[str, float]:
-    """The mean of each score over the tokens or sentences of a split, in the mode that the model is in.
+    """The mean of each score over the tokens or sentences of a split, in the present mode of the model.
 
-    Losses are in nats, an accuracy is a share from 0 to 1. Of a task without an end ``ENOUGH_BATCHES`` are read.
+    Losses are in nats, and an accuracy is a share from 0 to 1. For an endless task ``ENOUGH_BATCHES`` are read.
     """
     model, task = state.model, state.task
     sums: dict[str, float] = {}

@@ -1,8 +1,8 @@
-"""``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over positions up to t: how answers depend on tokens that come later.
+"""``‖F(y) - F(y cut after t)‖ / ‖F(y)‖`` over positions up to t: the dependence of logits on later tokens.
 
-A causal stack answers at position t from the tokens up to t, as when it translates and the others do not exist yet. A
-layer norm with mean and variance of each token (Ba et al., 2016) leaves that so. With the statistics of a sentence's
-whole n × d matrix,
+The output of a causal stack at position t depends on the tokens up to t alone, as in translation, where later ones do
+not exist yet. A layer norm with mean and variance of each token (Ba et al., 2016) preserves this. With the statistics
+of a sentence's whole n × d matrix,
 
     (x - mean over n and d of x) / sqrt(var over n and d of x + eps) * scale + shift,
 
@@ -70,7 +70,7 @@ def future_dependence(
 
 @contextmanager
 def matrix_statistics(model: nn.Module) -> Iterator[None]:
-    """Inside, every layer norm of (1, length, width) takes its mean and variance over length and width."""
+    """Make every layer norm of (1, length, width) take its mean and variance over length and width inside the block."""
 
     def over_matrix(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], _: Tensor) -> Tensor:
         normed = layer_norm(inputs[0], inputs[0].shape[1:], eps=norm.eps)

@@ -1,7 +1,7 @@
-"""``#{|g| in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: how large the entries of a gradient are (Liu et al., 2020).
+"""``#{|g| in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: the sizes of a gradient's entries (Liu et al., 2020).
 
-It shows what a norm hides: a gradient that few entries carry, or one whose mass has moved to values below an
-optimizer's epsilon. Counts are exact, and zeros, which unused rows of a table have, are apart.
+It shows what a norm hides: a gradient concentrated in few entries, or one with most values below an optimizer's
+epsilon. Counts are exact, and zeros, such as those of unused rows of a table, are counted separately.
 """
 
 from collections.abc import Iterator, Mapping
@@ -69,9 +69,9 @@ def gradient_histogram(
 def weight_histograms(
     quantity: str, state: State, named: Mapping[str, Tensor], *, apart: bool, over: float | None = None
 ) -> Iterator[Row]:
-    """Histograms of values by the names of parameters, matrices and tables alone: together, or site by site.
+    """Histograms of the values of matrices and tables by parameter name, together or per site.
 
-    ``over`` is what all values are divided by, if anything.
+    ``over`` is an optional divisor of all values.
     """
     matrices = {name: x for name, x in named.items() if x.dim() > 1}
     if not apart:

@@ -1,8 +1,8 @@
 """``‖Σ_b n_b g_b / Σ_b n_b‖``: the norm of the expected gradient at every weight (Xiong et al., 2020, Section 3.4).
 
-g_b is the gradient of the loss per token of batch b, n_b its tokens, so the mean is over the tokens of all batches. Its
-square is biased upward by the noise: with K equal batches E‖mean g‖² = ‖μ‖² + tr(Σ)/K. Leaving out the products of a
-batch with itself leaves no bias,
+g_b is the gradient of the loss per token of batch b and n_b its number of tokens, so that the mean is over the tokens
+of all batches. Its square is biased upward by the noise: with K equal batches E‖mean g‖² = ‖μ‖² + tr(Σ)/K. Without the
+products of a batch with itself there is no bias,
 
     u = (‖Σ n_b g_b‖² - Σ ‖n_b g_b‖²) / ((Σ n_b)² - Σ n_b²),
 
@@ -113,7 +113,7 @@ def gradient_norm(
 
 
 def _require_matrices(selected: Sequence[tuple[Site, Tensor]]) -> None:
-    """Refuse a model without anything to measure, as one of gates and scales alone."""
+    """Refuse a model without matrices, such as one of gates and scales alone."""
     if not selected:
         what = "gradient_norm: the model has no matrix, as all of its parameters are vectors or scalars"
         raise LabError(

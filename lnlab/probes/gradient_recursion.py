@@ -1,7 +1,7 @@
 """``‖g_l - dL/dx_l‖ / ‖dL/dx_l‖``: the gradient recursions of Post-LN and Pre-LN against one backward pass.
 
-Both sides start from the same dL/dx_L above the last layer. One is computed block by block (``recursions``), the other
-is the gradient of a backward pass through the whole stack at the stream that enters layer l. In float64.
+Both sides start from the same dL/dx_L above the last layer. One is computed block by block (``recursions``). The other
+is the gradient at the input of layer l from a backward pass through the whole stack. Both are in float64.
 """
 
 from collections import defaultdict
@@ -89,7 +89,7 @@ def gradient_recursion(
 
 @contextmanager
 def _record_passages(by_name: Mapping[str, Stack]) -> Iterator[dict[str, Passage]]:
-    """A dict that a forward pass fills with its passage through each stack."""
+    """Yield a dict that a forward pass fills with its passage through each stack."""
     passages: dict[str, Passage] = {name: [] for name in by_name}
     with ExitStack() as hooks:
         for name, stack in by_name.items():

@@ -1,6 +1,6 @@
 """``1/K Σ_k Σ_j w_kj δ(λ - θ_kj)``: the spectrum of the loss's curvature at a state (Ghorbani et al., 2019).
 
-The operator is that of the mean loss per token over all batches together, label smoothing included, dropout off.
+The operator is that of the mean loss per token over all batches, with label smoothing and without dropout.
 """
 
 import math
@@ -156,7 +156,7 @@ def _budget(choice: Mapping[str, Any]) -> int | None:
 
 
 def _basis_vectors(choice: Choice, load: Workload) -> int:
-    """Vectors of both bases of a budget, for each of the draws that share a pass."""
+    """Number of vectors of both bases of a budget, for each of the draws that share a pass."""
     vectors = VECTORS // (8 * coordinates(load, choice["scope"]))
     steps = lanczos_steps(_most_products(choice), relative_error=choice["relative_error"], vectors=vectors)
     return -(-2 * steps // TOGETHER)

@@ -1,7 +1,7 @@
 """``∂F/∂x_0``: singular values of a stack's Jacobian from its input to its output (Bachlechner et al., 2021).
 
-The mean of their squares is the growth of a random error signal on its way through the stack: ‖J‖_F²/n, which
-Hutchinson's estimator computes from a few products, E ‖Jᵀv‖² = ‖J‖_F² for v of ±1.
+The mean of their squares, ‖J‖_F²/n, is the growth of a random error signal through the stack. Hutchinson's estimator
+computes it from a few products, as E ‖Jᵀv‖² = ‖J‖_F² for v of ±1.
 """
 
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def singular_values(jacobian: Tensor) -> Tensor:
 
 
 class _StackEndpoints(nn.Module):
-    """From a batch to each stack's input, as a leaf, and its outputs, by the output's site."""
+    """Map a batch to each stack's input, as a leaf, and its outputs, by the output's site."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""``P(‖x‖² > (1 + ε) E‖x‖²)``: how often a token's squared norm is far above its mean (Xiong et al., 2020).
+"""``P(‖x‖² > (1 + ε) E‖x‖²)``: the frequency of tokens whose squared norm is far above its mean (Xiong et al., 2020).
 
 A variable Z >= 0 is (ε, δ)-bounded if P((Z - EZ)/EZ <= ε) >= 1 - δ (Definition 1). The relative spread of the squared
-norm of d independent coordinates is sqrt(2/d), so that one ε for all widths would measure the width: ε is scaled by
-sqrt(512/d), 512 being the width at which the paper measured (0.1, 0.125).
+norm of d independent coordinates is sqrt(2/d), so that one ε for all widths would measure the width. ε is therefore
+scaled by sqrt(512/d), as the paper measured (0.1, 0.125) at width 512.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""``‖g_in‖ / ‖g_out‖`` and ``1 / σ_in`` of each token at every norm: what it does to the gradient (Xiong et al., 2020).
+"""``‖g_in‖ / ‖g_out‖`` and ``1 / σ_in`` of each token at every norm: its effect on the gradient (Xiong et al., 2020).
 
-g_in = Jᵀ g_out is what goes back through the norm alone, not through the skip beside it. Of a layer norm with scale 1,
+g_in = Jᵀ g_out is the gradient through the norm alone, without the skip beside it. For a layer norm with scale 1,
 
     J = (I - 1 1ᵀ/d - y yᵀ/(d σ²)) / σ,   y = x - mean(x),
 
-has the singular values 1/σ (d - 2 times) and 0 (twice), so that the ratio is at most 1/σ and, of a gradient without a
-preferred direction, sqrt((d - 2)/d)/σ. The epsilon lowers 1/σ to 1/sqrt(σ² + ε).
+has the singular values 1/σ (d - 2 times) and 0 (twice), so that the ratio is at most 1/σ and, for a gradient of random
+direction, sqrt((d - 2)/d)/σ. The epsilon lowers 1/σ to 1/sqrt(σ² + ε).
 """
 
 from collections.abc import Iterator
@@ -84,7 +84,7 @@ def norm_modules(model: nn.Module) -> list[tuple[Site, nn.Module]]:
 
 @contextmanager
 def record_norms(model: nn.Module) -> Iterator[dict[Site, tuple[Tensor, Tensor]]]:
-    """A dict that each forward pass fills with the input and the output of every norm."""
+    """Yield a dict that each forward pass fills with the input and the output of every norm."""
     seen: dict[Site, tuple[Tensor, Tensor]] = {}
     with ExitStack() as hooks:
         for site, norm in norm_modules(model):

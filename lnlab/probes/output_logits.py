@@ -1,4 +1,4 @@
-"""``log Z = log Σ_v exp(logit_v)`` of the output: what cross-entropy leaves free, and what the z-loss holds near 0.
+"""``log Z = log Σ_v exp(logit_v)`` of the output, which cross-entropy leaves free and the z-loss keeps near 0.
 
 Cross-entropy is invariant to a constant added to all logits, so that log Z may drift freely. Where it does, 16-bit
 numbers lose the differences that matter (Chowdhery et al., 2022, Section 5; Wortsman et al., 2023, Section 3.1.2).

@@ -1,4 +1,4 @@
-"""``E ‖F(x, W + δ) - F(x, W)‖²``: what a small step of all weights does to the output (Liu et al., 2020, Section 4.2).
+"""``E ‖F(x, W + δ) - F(x, W)‖²``: how a small step of all weights changes the output (Liu et al., 2020, Section 4.2).
 
 δ is a step of the same size at every entry, in a random direction or against the sign of the gradient (Adam's first
 step), over every matrix and table. Biases, norms and gates stay. F is the output of a stack after its last norm. A
@@ -121,7 +121,7 @@ def moving_tensors(f: StackOutputs, *, tables: bool) -> dict[str, tuple[Any, ...
 
 
 def random_signs(f: nn.Module, names: Mapping[str, tuple[Any, ...]], draw: Draw, number: int) -> dict[str, Tensor]:
-    """Draw ±1 for every entry, by its address, so that weights which two variants share move alike."""
+    """Draw ±1 for every entry, by its address, so that weights shared by two variants move alike."""
     signs = {}
     for name, address in names.items():
         generator = Generator().manual_seed(draw("perturbation", number, *address))

@@ -1,6 +1,7 @@
-"""``‖p‖, sqrt(mean p²), mean p, max |p|``: how large every parameter is, and so what an init or a gate has done.
+"""``‖p‖, sqrt(mean p²), mean p, max |p|``: the size of every parameter, and so the effect of an init or a gate.
 
-A parameter is measured wherever it is used: a table that serves an embedding and the output has two sites. In float64.
+A parameter is measured wherever it is used, so that a table that serves an embedding and the output has two sites. The
+computation is in float64.
 """
 
 from collections.abc import Iterator

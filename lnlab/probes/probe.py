@@ -51,15 +51,15 @@ class ProbeFacts(Facts):
         sites: maps a model and its parameters to every site at which each quantity will have a number, so that a claim
             that reads none or several of them is refused before anything is computed. A quantity that is left out, and
             every quantity of a probe with None, may have numbers anywhere.
-        any_model: whether with these parameters it needs nothing of a model but its loss, its parameters and what an
-            optimizer does to them, so that it measures models from elsewhere.
-        any_stream: whether it needs the residual stream besides, at any sites, and no order of the tokens, so that it
+        any_model: whether with these parameters it needs only the loss of a model, its parameters and the optimizer's
+            changes of them, so that it measures models from elsewhere.
+        any_stream: whether it also needs the residual stream, at any sites, and no order of the tokens, so that it
             measures models from elsewhere whose stream is known.
         of_training: whether with these parameters it reads only the gradient of the next update or the change by the
             last one, and never the model. The model is then not compared before and after, which would cost more than
             the probe.
         on_ranks: whether it sums over the batches of several processes, ``State.ranks``, or reads no batch.
-        in_float32: whether all that it computes is in float32, so that a device without float64 can measure it.
+        in_float32: whether it computes only in float32, so that it runs on a device without float64.
     """
 
     table: Literal["sites", "curves", "lines", "histograms", "spectra", "texts"]
@@ -101,7 +101,7 @@ class State:
         task: batches and their loss.
         draw: the randomness of the replicate.
         step: number of updates made.
-        optimizer: or None before training.
+        optimizer: the optimizer, or None before training.
         schedule: step -> factor on the learning rate, or None.
         initial: computes the named parameters at step 0 again.
         next_gradient: returns the gradient that the next update will use, by parameter name, in training mode and
@@ -129,7 +129,7 @@ class State:
     def batches(self, n: int, split: str = "train", purpose: str = "probe") -> list[Batch]:
         """The first ``n`` batches of a split for a purpose: the same at every state of a seed and in every variant.
 
-        Of several ranks each has those at its ``Ranks.positions(n)``.
+        With several ranks each has those at its ``Ranks.positions(n)``.
 
         Raises:
             LabError: the split has fewer.
@@ -157,21 +157,21 @@ class State:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode: dropout is off, and batch norms use the statistics of the batch, as in ``in_mode``.
+    """Put the model into evaluation mode, in which batch norms use the statistics of the batch, as in ``in_mode``.
 
-    Of a model from elsewhere that is measured with its running statistics, they use these.
+    Dropout is off. The norms of a model from elsewhere that is measured with its running statistics use these.
     """
     with in_mode(model, training=False, remembered=isinstance(model, AddressedModel) and model.remembered):
         yield
 
 
 def once(params: dict[str, Any]) -> float:
-    """The fact ``passes`` of a probe that needs one forward pass a batch."""
+    """The fact ``passes`` of a probe that needs one forward pass per batch."""
     return float(params["batches"])
 
 
 def with_gradient(params: dict[str, Any]) -> float:
-    """The fact ``passes`` of a probe that needs one gradient a batch, or none where it reads the next update's."""
+    """The fact ``passes`` of a probe that needs one gradient per batch, or none where it reads the next update's."""
     return 0.0 if params["batches"] == "step" else 3 * once(params)
 
 

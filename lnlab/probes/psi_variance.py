@@ -1,13 +1,13 @@
 """``Var ψ(t)``, ``ψ(t) = sqrt((1 - β2^t) / ((1 - β2) Σ_i β2^(t-i) g_i²))``: of Adam's rate, for g ~ N(0, σ²).
 
-With so few gradients as at the start, ψ, the rate of an entry, varies without bounds. Where ψ² has the scaled inverse
-chi-squared distribution with ρ > 4 degrees of freedom and scale τ² = 1/σ² (Liu et al., 2020, Theorem 1),
+With as few gradients as at the start, the variance of ψ, the rate of an entry, is unbounded. Where ψ² has the scaled
+inverse chi-squared distribution with ρ > 4 degrees of freedom and scale τ² = 1/σ² (Liu et al., 2020, Theorem 1),
 
     Var ψ = τ² (ρ/(ρ - 2) - ρ 2^(2ρ - 5)/π B((ρ - 1)/2, (ρ - 1)/2)²),
 
-to first order τ² ρ/(2 (ρ - 2)(ρ - 4)). RAdam takes ρ = ρ_t and multiplies ψ by r_t, so that its variance stays. At
-t = 1 and 2 the variance is infinite: that of a sample grows with its size, in proportion and logarithmically. In
-float64.
+to first order τ² ρ/(2 (ρ - 2)(ρ - 4)). RAdam takes ρ = ρ_t and multiplies ψ by r_t, so that its variance stays. At t =
+1 and 2 the variance is infinite. That of a sample grows with its size, linearly at t = 1 and logarithmically at t = 2.
+The computation is in float64.
 """
 
 from collections.abc import Iterator
@@ -74,14 +74,14 @@ def psi_variance(
 
 
 def log_spaced_steps(steps: int, points: int) -> list[int]:
-    """Whole steps from 1 to ``steps``, about ``points`` of them, equally far apart in the logarithm."""
+    """About ``points`` whole steps from 1 to ``steps``, equally spaced in the logarithm."""
     return sorted({round(steps ** (i / (points - 1))) for i in range(points)})
 
 
 def simulated(
     draw: Draw, betas: tuple[float, ...], sigma: float, trajectories: int, steps: list[int]
 ) -> Iterator[tuple[int, Tensor]]:
-    """Yield each of the rising ``steps`` with ψ of every trajectory: (betas, trajectories)."""
+    """Yield each of the increasing ``steps`` with ψ of every trajectory: (betas, trajectories)."""
     generator = Generator().manual_seed(draw("psi"))
     beta = torch.tensor(betas, dtype=torch.float64)[:, None]
     sums = torch.zeros(len(betas), trajectories, dtype=torch.float64)
@@ -107,7 +107,7 @@ def first_order(rho: float, sigma: float = 1.0) -> float:
 
 
 def variance_by_sample_size(psi: Tensor) -> dict[int, float]:
-    """The variance within a sample of ψ (trajectories,) by its size: the median over all samples of that size."""
+    """The variance within a sample of ψ (trajectories,) by sample size, as the median over all samples of that size."""
     variances = {}
     size = len(psi)
     while size >= _FEWEST:

@@ -1,12 +1,12 @@
-"""``x_i = Σ_j β_ij â_j``: of which branches the stream consists after each sublayer (Liu et al., 2020, Section 4).
+"""``x_i = Σ_j β_ij â_j``: the branches of which the stream consists after each sublayer (Liu et al., 2020, Section 4).
 
 With fixed statistics of its norms, a stack's stream is a sum of the input x_0 and the transformed branches a_j: a layer
 norm multiplies every part by scale/σ of the whole and subtracts the part's mean, and every other operation of a
-placement (a factor on the skip, a gate) is linear already. So the placements run once more on all parts at once, with
+placement (a factor on the skip, a gate) is linear already. So the placements run once more on all parts together, with
 their norms fixed at the statistics of the whole.
 
-β_ij is the mean over tokens of the standard deviation of part j after sublayer i, with Σ_j β_ij² = 1. What norms add,
-their shifts, is a part of the stream and of no branch, and has no β.
+β_ij is the mean over tokens of the standard deviation of part j after sublayer i, with Σ_j β_ij² = 1. The shifts of
+norms are a part of the stream but of no branch, and have no β.
 """
 
 from collections.abc import Callable, Iterator
@@ -75,11 +75,11 @@ def residual_dependency(
 def parts_of_stream(name: str, stack: Stack, seen: dict[Site, Tensor]) -> Iterator[tuple[Site, Tensor]]:
     """The stream after each sublayer, in order, as parts that sum to it: (parts, tokens, width).
 
-    One layer at a time, as all of them together need memory that grows with the square of the depth.
+    The iteration is by layer, as all layers together need memory that grows with the square of the depth.
 
     Args:
-        name: of the stack.
-        stack: its norms are hooked during the iteration.
+        name: name of the stack.
+        stack: the stack. Its norms are hooked during the iteration.
         seen: activations of its sites (tokens, width).
 
     Yields:

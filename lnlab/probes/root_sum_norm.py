@@ -1,8 +1,8 @@
-"""``Var((x - μ)/σ) / d`` with ``σ = (1/d) √Σ(x - μ)²``: a layer norm by a formula whose root is that of the sum.
+"""``Var((x - μ)/σ) / d`` with ``σ = (1/d) √Σ(x - μ)²``: a layer norm whose formula takes the root of the sum only.
 
 A layer norm divides by the root of the mean, ``σ = √((1/d) Σ(x - μ)²)`` (Ba et al., 2016, equation 3), and gives every
-token variance 1. With the factor 1/d outside the root σ is smaller by √d, so that the variance of what the norm gives
-is the width d. In float64 and without an epsilon, of what each norm of the model is given.
+token variance 1. With the factor 1/d outside the root σ is smaller by √d, so that the variance of the norm's output is
+the width d. It is computed from the input of each norm of the model, in float64 and without an epsilon.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def root_sum_norm(
 
 
 def variances(x: Tensor) -> Tensor:
-    """The variance of what the formula makes of each token (tokens, width) that is not constant."""
+    """The variance of the formula's output for each token (tokens, width) that is not constant."""
     centred = x - x.mean(-1, keepdim=True)
     sigma = centred.square().sum(-1, keepdim=True).sqrt() / x.shape[-1]
     return (centred / sigma)[sigma[:, 0] > 0].var(-1, correction=0)

@@ -1,16 +1,16 @@
-"""``|g_i| < sqrt(n) u max_W rms(dL/dW)``: entries of a gradient that are nothing but rounding.
+"""``|g_i| < sqrt(n) u max_W rms(dL/dW)``: entries of a gradient that are only rounding noise.
 
 A symmetry of the loss makes some gradients 0, such as those of the biases of keys, to which softmax is invariant, or of
 biases before a batch norm. The stored numbers are then rounding noise. Adam divides them by themselves, so that steps,
 rates and ratios of such entries say nothing of the model.
 
-A sum of n terms t is known to γ_n Σ|t|, γ_n = n u/(1 - n u), with the unit round-off u (Higham, 2002, Section 4.2), and
-to about sqrt(n) u Σ|t| where rounding errors are independent (Higham and Mary, 2019). The bias of a matrix has the
-gradient Σ_t δ_t, and row i of the matrix Σ_t δ_ti x_t. The gradient that the branch of a sublayer sends back is a
-difference of terms as large as those of its largest gradient. So an entry of a vector is unresolved where it is below
-the noise, sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65,536, and at the same time
-small against the row that has the same δ_i: that of a unit without activity, whose row is as small, is no noise. The
-shift of a norm is compared with its scale in place of the row.
+The error of a sum of n terms t is at most γ_n Σ|t|, γ_n = n u/(1 - n u), with the unit round-off u (Higham, 2002,
+Section 4.2), and about sqrt(n) u Σ|t| where rounding errors are independent (Higham and Mary, 2019). The bias of a
+matrix has the gradient Σ_t δ_t, and row i of the matrix Σ_t δ_ti x_t. The gradient that the branch of a sublayer sends
+back is a difference of terms as large as those of its largest gradient. So an entry of a vector is unresolved where it
+is below the noise, sqrt(n) u times the largest root mean square of a matrix of its sublayer, n = 65,536, and at the
+same time small against the row that has the same δ_i. The entry of a unit without activity, whose row is as small, is
+not noise. The shift of a norm is compared with its scale in place of the row.
 
 Only vectors are tested. Matrices and tables sum outer products of tokens that differ, which no such symmetry cancels.
 The rows of words in no batch are exactly 0, and those of rare words are small and exact.
@@ -39,8 +39,8 @@ _norm = torch.linalg.vector_norm
 def last_noise_masks(state: State, fallback: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """Make ``noise_masks`` from the gradients that led to a state in training.
 
-    Their size is read off the optimizer's second moments. An optimizer without them is gradient descent, whose updates
-    are proportional to gradients: ``fallback`` gives these, or their sums.
+    Their size is taken from the optimizer's second moments. An optimizer without them is gradient descent, whose
+    updates are proportional to gradients. ``fallback`` gives these updates, or their sums.
     """
     return noise_masks(state.model, second_moment_roots(state) or {name: x.abs() for name, x in fallback().items()})
 
@@ -54,11 +54,11 @@ def second_moment_roots(state: State) -> dict[str, Tensor]:
 
 
 def noise_masks(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Where a gradient is nothing but rounding, (entries,), boolean, by the names of biases and shifts.
+    """Masks of entries whose gradient is only rounding noise, (entries,), boolean, by the names of biases and shifts.
 
     Args:
         model: its sites determine which parameters share a sublayer.
-        sizes: by the name of a parameter the magnitudes of its gradient's entries, in any unit.
+        sizes: the magnitudes of each gradient's entries by parameter name, in any unit.
     """
     limits = _limits(model, sizes)
     masks = {}
@@ -75,7 +75,7 @@ def resolved_entries(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def without_noise(diagonal: Tensor, state: State, chosen: Sequence[Tensor], masks: Mapping[str, Tensor]) -> Tensor:
-    """Adam's P of the chosen parameters in a row, (entries,), with 0 where a gradient is nothing but rounding."""
+    """Adam's P of the chosen parameters, concatenated, (entries,), with 0 where a gradient is only rounding noise."""
     names = {id(p): name for name, p in state.model.named_parameters()}
     by_name = [masks.get(names[id(p)]) for p in chosen]
     flat = [diagonal.new_zeros(p.numel()) if m is None else m for m, p in zip(by_name, chosen, strict=True)]
@@ -108,7 +108,8 @@ def _limits(model: nn.Module, sizes: Mapping[str, Tensor]) -> dict[str, float]:
 def _rows(partner: Tensor, length: int) -> Tensor:
     """The root mean square of each row of a matrix, or of a norm's whole scale: (length,).
 
-    A row is what leads to one entry of the bias: of a convolution a whole kernel, of a transposed matrix a column.
+    A row is the weights of one entry of the bias, such as a whole kernel of a convolution or a column of a transposed
+    matrix.
     """
     if partner.dim() > 1:
         matrix = partner.flatten(1) if partner.shape[0] == length else partner.flatten(0, -2).T

@@ -112,7 +112,7 @@ def sharpness(
 
 
 def _diagonal(state: State, coordinates: Coordinates, batches: Sequence[Batch], eps: float) -> Tensor:
-    """P = sqrt(v) + ε, with v of the optimizer, or at rest: the mean of g² over the batches."""
+    """P = sqrt(v) + ε, with v of the optimizer or at its stationary mean, that of g² over the batches."""
     chosen = parameters_of(state.model, "all")
     if coordinates == "adam":
         return diagonal_at(state, chosen)

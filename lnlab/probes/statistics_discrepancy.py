@@ -1,9 +1,9 @@
-"""``E|μ_run - μ_batch| / σ_batch`` and ``E|σ_run / σ_batch - 1|``: batch norm in training against in use.
+"""``E|μ_run - μ_batch| / σ_batch`` and ``E|σ_run / σ_batch - 1|``: batch norm in training against evaluation.
 
-In training a batch norm uses mean and variance of the batch, in use its running ones. Where the statistics of batches
-scatter, as those of sentences of all lengths do, the two are different functions (Wang et al., 2022). σ is the divisor
-of the norm, sqrt(var + ε), and both expectations are over batches and coordinates. Each norm has its input of training,
-where the norms before it use the batch's statistics too.
+In training a batch norm uses mean and variance of the batch, in evaluation its running ones. Where the statistics of
+batches vary, such as those of sentences of all lengths, the two are different functions (Wang et al., 2022). σ is the
+divisor of the norm, sqrt(var + ε), and both expectations are over batches and coordinates. Each norm has its input as
+in training, where the norms before it use the batch's statistics, too.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def statistics_discrepancy(
 
 @contextmanager
 def _record_discrepancies(model: nn.Module, by_site: dict[Site, list[Tensor]]) -> Iterator[None]:
-    """Inside, each batch norm appends both discrepancies of its input to its site's."""
+    """Make each batch norm append both discrepancies of its input to those of its site inside the block."""
     with ExitStack() as hooks:
         for site, norm in norm_modules(model):
             if isinstance(norm, BatchNorm):
@@ -73,7 +73,7 @@ def _record_discrepancies(model: nn.Module, by_site: dict[Site, list[Tensor]]) -
 
 
 def discrepancies(norm: BatchNorm, x: Tensor) -> Tensor:
-    """How far a batch (batch, length, width) is from the running mean and variance: (2,), float64.
+    """Both discrepancies of a batch (batch, length, width) from the running mean and variance: (2,), float64.
 
     Padding is left out, or counted, as in the norm.
     """

@@ -1,12 +1,13 @@
-"""``‖dL/dx‖``: the size of the error signal wherever it passes on its way down the residual stream (Liu et al., 2020).
+"""``‖dL/dx‖``: the size of the error signal at every site of the residual stream (Liu et al., 2020).
 
 L is the loss per token of a batch and x the vectors of all its tokens at one site, (tokens, width) as one vector. Over
 K batches the squares are averaged,
 
     sqrt(1/K Σ_b ‖dL_b/dx_b‖²),
 
-so that its square does not depend on K in expectation, and one batch gives its norm. It does depend on the batches'
-size: the gradients of T tokens are of the order 1/T each, and their norm together of 1/√T. Squares are in float64.
+so that its square does not depend on K in expectation, and one batch gives its norm. It depends on the size of the
+batches, as the gradients of T tokens are of order 1/T each, and their joint norm is of order 1/√T. Squares are in
+float64.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""``mean of cos(x_i, x_j), i != j`` and ``‖X - 1 x̄ᵀ‖ / ‖X‖``: how similar the tokens of a sentence have become.
+"""``mean of cos(x_i, x_j), i != j`` and ``‖X - 1 x̄ᵀ‖ / ‖X‖``: the similarity of the tokens of a sentence.
 
 With unit vectors u_i of the n tokens of a sentence, the cosines of all pairs are summed at once,
 

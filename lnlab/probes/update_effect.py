@@ -1,4 +1,4 @@
-"""``E ‖F(x, θ_t) - F(x, θ_(t-1))‖²``: what the last update did to the output (after Liu et al., 2020, Section 4.2).
+"""``E ‖F(x, θ_t) - F(x, θ_(t-1))‖²``: how the last update changed the output (after Liu et al., 2020, Section 4.2).
 
 F is the output of a stack after its last norm, on the same batches before and after the update. All parameters move as
 the optimizer moved them. ‖ΔF‖²/‖Δθ‖² removes the length of the update. For small updates this is the model's
@@ -83,7 +83,7 @@ def update_effect(
 def _change_of_any_model(
     state: State, model: AddressedModel, update: Mapping[str, Tensor], batches: int, split: str
 ) -> Iterator[Row]:
-    """Measure the change of what any module returns, by taking the update back and making it again."""
+    """Measure the change of any module's output, by undoing the update and making it again."""
     returned: list[Tensor] = []
 
     def keep(_module: object, _inputs: object, output: object) -> None:

@@ -1,8 +1,8 @@
-"""``#{|Δθ|/lr in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: how large the entries of an update are (Huang et al., 2020).
+"""``#{|Δθ|/lr in [2^e (1 + q/4), 2^e (1 + (q + 1)/4))}``: the sizes of an update's entries (Huang et al., 2020).
 
-Over the learning rate, Adam's update is m̂/(sqrt(v̂) + ε): ±1 at every entry with a gradient in the first step, and
-about 0.16 in the middle when successive gradients are nothing but noise (β1 = 0.9). Where it is much smaller, v
-remembers gradients that are no more. As 1 is an edge, rounding spreads the first step over the bins on either side.
+Divided by the learning rate, Adam's update is m̂/(sqrt(v̂) + ε). It is ±1 at every entry with a gradient in the first
+step, and about 0.16 in the median when successive gradients are pure noise (β1 = 0.9). Where it is much smaller, v
+still contains larger past gradients. As 1 is an edge, rounding spreads the first step over the bins on either side.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``‖Δθ‖ / ‖θ‖``: how far the last update moved every parameter, against what it was (You et al., 2017).
+"""``‖Δθ‖ / ‖θ‖``: the relative size of the last update of every parameter (You et al., 2017).
 
 Equal learning rates are not equal steps where parametrizations differ. The ratio of update to weight compares them. It
 is computed in float64 from differences in the model's own precision. An entry whose gradient is 0 up to rounding, such

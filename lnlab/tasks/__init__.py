@@ -1,1 +1,1 @@
-"""What a model is asked to do: a seeded stream of batches and its loss, one task a file."""
+"""Tasks, each a seeded stream of batches and its loss, one per file."""

@@ -3,7 +3,7 @@
 Pairs are sorted by (target length, source length), source lengths rising and falling in turn, so that a batch over the
 seam of two target lengths holds similar sources. Equal pairs stand in random order. They are laid end to end by their
 target tokens. With n tokens in all and K batches, the pair whose middle lies at token m goes to batch
-``floor(m K / n)``, so that a batch has n / K tokens give or take a sentence. K is the smallest number tried with which
+``floor(m K / n)``, so that a batch has n / K tokens to within one sentence. K is the smallest number tried with which
 no batch exceeds the budget. The batches are then shuffled.
 """
 
@@ -23,7 +23,7 @@ def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[T
         source: (pairs,) source lengths, int64.
         target: (pairs,) target lengths, int64, none of which exceeds the budget.
         budget: the most target tokens a batch may have, padding not counted.
-        seed: of the generator of every random choice here.
+        seed: seed of the generator of every random choice here.
 
     Raises:
         ValueError: a target is longer than the budget.
@@ -40,13 +40,13 @@ def batches_of(source: Tensor, target: Tensor, budget: int, seed: int) -> list[T
 
 
 def equal_batches(rows: Tensor, size: int, generator: torch.Generator, lengths: Tensor | None = None) -> list[Tensor]:
-    """Batches of rows in random order whose numbers of rows differ by one at most.
+    """Batches of rows in random order whose numbers of rows differ by at most one.
 
     Args:
         rows: (rows,) every row once.
         size: the most rows of a batch.
-        generator: of every random choice here.
-        lengths: of every sentence by its row, where those of one batch are to be of nearly one length.
+        generator: generator of every random choice here.
+        lengths: length of every sentence by its row. If given, the sentences of a batch are of nearly one length.
     """
     rows = rows[torch.randperm(len(rows), generator=generator)]
     number = math.ceil(len(rows) / size)
@@ -57,7 +57,7 @@ def equal_batches(rows: Tensor, size: int, generator: torch.Generator, lengths: 
 
 
 def sorted_by_length(source: Tensor, target: Tensor, generator: torch.Generator) -> Tensor:
-    """Rows by target length, then by source length, rising among even targets and falling among odd ones."""
+    """Rows by target length, then by source length, increasing for even target lengths and decreasing for odd ones."""
     # Shuffled and then sorted stably, so that equal pairs stand in random order.
     rows = torch.randperm(len(target), generator=generator)
     longest = int(source.max())

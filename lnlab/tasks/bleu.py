@@ -1,10 +1,10 @@
-"""``BLEU = 100 BP exp(1/4 Σ_n log p_n)``: how far translations agree with references (Papineni et al., 2002).
+"""``BLEU = 100 BP exp(1/4 Σ_n log p_n)``: the agreement of translations with references (Papineni et al., 2002).
 
-``p_n`` is the share of the translations' n-grams that their references have, n = 1 ... 4, and ``BP = exp(1 - r/c)`` the
-brevity penalty where the c words of all translations are fewer than the r of all references, else 1. It is computed by
-sacreBLEU (Post, 2018), which splits words itself. Its signature says how. A precision of zero is smoothed
-(``smooth:exp``), but where no word agrees BLEU is 0. A sentence alone has BLEU over the orders that it is long enough
-for.
+``p_n`` is the share of the translations' n-grams that occur in their references, n = 1 ... 4, and ``BP = exp(1 - r/c)``
+the brevity penalty where the c words of all translations are fewer than the r of all references, else 1. It is computed
+by sacreBLEU (Post, 2018), which splits words itself. Its signature says how. A precision of zero is smoothed
+(``smooth:exp``), but where no word agrees BLEU is 0. BLEU of a single sentence is over the orders that it is long
+enough for.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ Words = Literal["13a", "intl", "char", "none"]
 
 @dataclass(frozen=True)
 class Bleu:
-    """BLEU and what it is made of.
+    """BLEU and its parts.
 
     Attributes:
         score: from 0 to 100.
         precisions: p_1 ... p_4, from 0 to 100.
         brevity_penalty: from 0 to 1.
         length_ratio: words of the translations over those of the references.
-        signature: sacreBLEU's, with its version.
+        signature: sacreBLEU's signature, with its version.
     """
 
     score: float
@@ -58,7 +58,7 @@ def sentence_bleu(hypothesis: str, reference: str, *, words: Words = "13a", lowe
 
 @cache
 def _metric(words: Words, lowercase: bool, *, alone: bool) -> Any:
-    """Imported at the first use, as few programs compute BLEU."""
+    """Build sacreBLEU's metric, imported at the first use, as few programs compute BLEU."""
     sacrebleu = import_module("sacrebleu.metrics.bleu")
     # `force` spares the warning that text looks split into words already, as that of `words: none` does.
     return sacrebleu.BLEU(tokenize=words, lowercase=lowercase, effective_order=alone, force=True)

@@ -1,7 +1,8 @@
 """Sentences with labels: a split for every seed, a tokenizer for every split, and cross-entropy over labels.
 
 A sentence is read between a begin and an end mark, in BERT's manner ``[CLS] ... [SEP]``, so that none is empty and a
-model may look at its first token alone. One that is too long is cut, and not left out: labels keep their shares.
+model may look at its first token alone. A sentence that is too long is cut and not left out, so that labels keep their
+shares.
 
 The tokenizer is learned from the training sentences of its seed, in about a second. A vocabulary shared by all seeds
 would know the words of their test sentences. Encoded splits are cached, as all variants of a seed use the same.
@@ -111,7 +112,7 @@ class Classification(TokenizedTask):
 
     @cached_property
     def text(self) -> Sentences:
-        """The sentences as tokens, by a tokenizer that has seen those of the training split alone.
+        """The sentences as tokens, by a tokenizer that has seen only those of the training split.
 
         Raises:
             CorpusError: the corpus, or a file of the tokenizer, is absent or damaged.
@@ -155,7 +156,7 @@ class Classification(TokenizedTask):
         return label_cross_entropy(model(batch), batch.target_out, 0.0), len(batch.target_out)
 
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
-        """The sums of ``loss`` and ``nll``, how many most likely labels are the right ones, and of how many."""
+        """The sums of ``loss`` and ``nll``, the number of correct most likely labels, and the number of sentences."""
         logits = model(batch)
         answers = batch.target_out
         sums = {
@@ -167,7 +168,7 @@ class Classification(TokenizedTask):
 
     @cached_property
     def epoch_batches(self) -> int:
-        """Training batches an epoch: the size of the training split is the same for every seed.
+        """Training batches per epoch, the same for every seed.
 
         Raises:
             CorpusError: the corpus is absent or damaged.
@@ -202,7 +203,7 @@ def read_tokens(params: dict[str, Any]) -> int:
 
 
 def classification_batches(params: dict[str, Any], split: str) -> int:
-    """Batches of a split, of the sentences that the corpus declares."""
+    """Number of batches of a split, from the number of sentences that the corpus declares."""
     share = float(params["split"][SPLITS.index(split)])
     return math.ceil(share * int(params["corpus"].get("sentences") or _SENTENCES) / int(params["batch_sentences"]))
 

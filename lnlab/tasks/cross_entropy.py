@@ -1,7 +1,7 @@
 """``(1 - eps) nll + eps / V  sum_v -log p_v``: label-smoothed cross-entropy, summed, in nats.
 
 The smoothing mass falls on every row of the vocabulary, the right one included (Szegedy et al., 2016, as in fairseq),
-so that a perfect prediction still costs: 1.246 nats a token for V = 10,000 and eps = 0.1.
+so that a perfect prediction still costs 1.246 nats per token for V = 10,000 and eps = 0.1.
 """
 
 import torch
@@ -44,5 +44,5 @@ def label_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Ten
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:
-    """Widen 16-bit logits: a sum over a batch has no digits left in bfloat16."""
+    """Widen 16-bit logits, as a sum over a batch has no digits left in bfloat16."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32))

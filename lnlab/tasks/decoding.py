@@ -1,14 +1,14 @@
 """``argmax_y log p(y|x) / lp(|y|)``: a model's translation of a sentence, by beam search.
 
 ``lp`` is the length penalty: ``((5 + |y|) / 6)^alpha`` (Wu et al., 2016) or ``|y|^alpha`` (Ott et al., 2019, fairseq).
-Lengths count the end mark. At every step each of the ``beam`` prefixes of a sentence is lengthened by every token, and
-the lengthened ones are ranked by ``log p``: those among the first ``beam`` that end are hypotheses, and the best
-``beam`` that do not end are the next prefixes. A sentence is done when it has ``beam`` hypotheses, and of these the one
-with the best score is its translation, as in fairseq. At the greatest length ``floor(a |x| + b)`` nothing but the end
-mark may follow. With a beam of 1 this is greedy decoding.
+Lengths count the end mark. At every step each of the ``beam`` prefixes of a sentence is extended by every token, and
+the extensions are ranked by ``log p``. Those among the first ``beam`` that end are hypotheses, and the best ``beam``
+that do not end are the next prefixes. A sentence is done when it has ``beam`` hypotheses, and of these the one with the
+best score is its translation, as in fairseq. At the maximum length ``floor(a |x| + b)`` only the end mark may follow.
+With a beam of 1 this is greedy decoding.
 
 The begin mark and padding are never produced. Sentences are searched in batches of similar lengths. As their padding is
-masked, none depends on another. The decoder reads the whole prefix again at every step, of the sentences not yet done.
+masked, none depends on another. At every step the decoder reads the whole prefix of each unfinished sentence again.
 """
 
 import math
@@ -50,10 +50,10 @@ class Search:
     """The parameters of beam search.
 
     Attributes:
-        beam: prefixes of a sentence that go on.
+        beam: number of prefixes kept per sentence.
         penalty: the formula of the length penalty.
         alpha: its exponent. 0 means no penalty.
-        longest: a and b of the greatest length ``floor(a |x| + b)``.
+        longest: a and b of the maximum length ``floor(a |x| + b)``.
     """
 
     beam: int = 1
@@ -72,8 +72,8 @@ class Hypothesis:
 
     Attributes:
         tokens: without begin and end marks.
-        score: its log-probability in nats, the end mark's included, over the length penalty. Where no sentence has a
-            finite one the hypothesis is empty, and its score is minus infinity.
+        score: its log-probability in nats, including that of the end mark, over the length penalty. Where no
+            translation has a finite one, the hypothesis is empty and its score minus infinity.
     """
 
     tokens: tuple[int, ...]
@@ -108,16 +108,16 @@ def beam_search(model: Translator, source: Tensor, search: Search) -> list[Hypot
 
 @dataclass(frozen=True)
 class Beams:
-    """The sentences that are not done.
+    """The unfinished sentences of a batch.
 
     Attributes:
-        positions: in the batch.
+        positions: their indices in the batch.
         prefixes: (sentences, beam, length), a begin mark first.
         scores: (sentences, beam), log p of each prefix.
-        ended: (sentences,), how many hypotheses each has.
-        longest: (sentences,), the greatest length of each.
-        memory: (sentences beam, source length, width), what the decoder looks at.
-        present: (sentences beam, 1, 1, source length), where it may.
+        ended: (sentences,), number of hypotheses of each.
+        longest: (sentences,), the maximum length of each.
+        memory: (sentences beam, source length, width), the encoded source.
+        present: (sentences beam, 1, 1, source length), True where the decoder may attend.
     """
 
     positions: list[int]
@@ -129,7 +129,7 @@ class Beams:
     present: Tensor
 
     def select(self, active: Tensor) -> "Beams":
-        """Those of some sentences alone."""
+        """Keep only some sentences."""
         positions = [position for position, keep in zip(self.positions, active.tolist(), strict=True) if keep]
         prefixes, scores, ended, longest = (t[active] for t in (self.prefixes, self.scores, self.ended, self.longest))
         rows = active.repeat_interleave(self.scores.shape[1])
@@ -165,9 +165,9 @@ def _initial_beams(model: Translator, source: Tensor, search: Search) -> Beams:
 
 
 def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, Tensor]:
-    """The best 2 beam lengthened prefixes, (sentences, 2 beam): log p, the prefixes that they lengthen, their tokens.
+    """The best 2 beam extensions, (sentences, 2 beam): log p, the prefixes that they extend, their last tokens.
 
-    At most half of them end, one for each prefix, so that ``beam`` are left that do not.
+    At most half of them end, one for each prefix, so that at least ``beam`` do not.
     """
     number, beam, length = beams.prefixes.shape
     logits = model.decode(beams.prefixes.flatten(0, 1), beams.memory, beams.present, last=True)
@@ -184,7 +184,7 @@ def _best_extensions(beams: Beams, model: Translator) -> tuple[Tensor, Tensor, T
 def _keep_best(
     best: list[Hypothesis], beams: Beams, complete: Tensor, values: Tensor, parents: Tensor, search: Search
 ) -> None:
-    """Put new hypotheses in the place of worse ones: of a sentence's, which are equally long, the first is the best."""
+    """Replace worse hypotheses by new ones. Those of a sentence are equally long, so that the first is the best."""
     length = beams.prefixes.shape[2]
     first = complete.long().argmax(1).tolist()
     for i in complete.any(1).nonzero()[:, 0].tolist():
@@ -195,7 +195,7 @@ def _keep_best(
 
 
 def _next_beams(beams: Beams, ended: Tensor, values: Tensor, parents: Tensor, tokens: Tensor) -> Beams:
-    """Keep the best prefixes that do not end, of the sentences that are not done."""
+    """Keep the best prefixes that do not end, for the unfinished sentences."""
     beam, length = beams.prefixes.shape[1:]
     # Stable, so that prefixes that go on stay in the order of their scores.
     live = (tokens == EOS).long().argsort(dim=1, stable=True)[:, :beam]

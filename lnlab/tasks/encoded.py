@@ -1,4 +1,4 @@
-"""A corpus as tokens: encoded once a process for all tasks, and put into padded tensors."""
+"""A corpus as tokens, encoded once per process for all tasks, and put into padded tensors."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Sentences:
 
     Attributes:
         tokens: all tokens, one sentence after another, int64.
-        starts: (sentences,) where each begins.
-        lengths: (sentences,) how many tokens each has, its marks included.
+        starts: (sentences,), where each begins.
+        lengths: (sentences,), number of tokens of each, its marks included.
     """
 
     tokens: Tensor
@@ -31,7 +31,7 @@ class Sentences:
     lengths: Tensor
 
     def padded(self, rows: Tensor, length: int | None = None) -> Tensor:
-        """The sentences of ``rows``, padded with 0 to a length that none exceeds, or to the longest: (rows, length)."""
+        """The sentences of ``rows``, padded with 0 to ``length`` or else to the longest: (rows, length)."""
         starts = self.starts[rows]
         lengths = self.lengths[rows]
         position = torch.arange(length or int(lengths.max()))
@@ -72,7 +72,7 @@ CACHE_SIZE = 4
 
 
 def cached_encoding(key: Hashable, encode: Callable[[], T]) -> T:
-    """The encoding of this key from the memory of this process, else from ``encode``, to be remembered."""
+    """The encoding of this key from the cache of this process, or else from ``encode``, which is then cached."""
     if key not in _cache:
         fresh = encode()
         while len(_cache) >= CACHE_SIZE:

@@ -30,12 +30,12 @@ from lnlab.tasks.text_task import TextTask
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModeling(TextTask):
-    """Running text in windows, every token from those before it.
+    """Prediction of every token from those before it, on running text in windows.
 
     Attributes:
-        corpus: from roots to running text.
-        length: tokens of a window that are read.
-        windows: of a batch.
+        corpus: maps roots to running text.
+        length: number of tokens of a window that are read.
+        windows: number of windows per batch.
     """
 
     corpus: Callable[[Roots], Text]
@@ -61,7 +61,7 @@ class LanguageModeling(TextTask):
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
         """Every window of a split once, in the order of draw(purpose, "batches", split, epoch).
 
-        Batches differ by one window at most. The tokens after the last whole window are left out.
+        Batches differ by at most one window. The tokens after the last whole window are left out.
 
         Raises:
             CorpusError: the corpus is absent or damaged, or the split is shorter than a window.
@@ -75,7 +75,7 @@ class LanguageModeling(TextTask):
 
     @cached_property
     def epoch_batches(self) -> int:
-        """Training batches an epoch.
+        """Training batches per epoch.
 
         Raises:
             CorpusError: the corpus is absent or damaged.
@@ -100,7 +100,7 @@ class LanguageModeling(TextTask):
 
 
 def _tokens(params: Choice) -> int:
-    """Tokens of a batch."""
+    """Number of tokens of a batch."""
     return int(params["windows"] * params["length"])
 
 

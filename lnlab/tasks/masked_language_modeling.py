@@ -1,7 +1,7 @@
 """Masked language modeling: hidden words of sentences, from the words on both sides of them.
 
 It has the sentences, the splits and the tokenizer of the task ``classification`` with the same parameters and seed, and
-none of its labels: what it has learned can be continued there, and it has seen no sentence that is tested on there.
+none of its labels. Training can therefore continue on that task, and has seen none of its test sentences.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class MaskedLanguageModeling:
 
     @property
     def epoch_batches(self) -> int:
-        """Training batches an epoch."""
+        """Training batches per epoch."""
         return self.sentences.epoch_batches
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
@@ -95,7 +95,7 @@ def hidden_words(source: Tensor, share: float, generator: Generator) -> Tensor:
 
 
 def _words(source: Tensor) -> Tensor:
-    """What stands between the begin and the end mark of each sentence: (batch, length), booleans."""
+    """Mask of the tokens between the begin and the end mark of each sentence: (batch, length), booleans."""
     present = source != PAD
     following = torch.cat([present[:, 1:], torch.zeros_like(present[:, :1])], 1)
     words = present & following  # the end mark is the last token, which no token follows

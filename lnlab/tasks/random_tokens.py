@@ -33,8 +33,8 @@ class RandomTokens:
         draw: the randomness of the replicate.
         size: rows of the tables. Token 0 is padding and never drawn.
         sentences: number of sentences per batch.
-        length: tokens of every sentence.
-        law: of the tokens that are read.
+        length: number of tokens of every sentence.
+        law: distribution of the tokens that are read.
         classes: number of labels, with one label per sentence. None means that the target is a token at every position.
     """
 
@@ -52,7 +52,7 @@ class RandomTokens:
 
     @property
     def unit(self) -> str:
-        """What a count counts."""
+        """The unit that ``loss`` counts."""
         return "sentences" if self.classes else "tokens"
 
     def batches(self, split: str, purpose: str, epoch: int = 0) -> Iterator[Batch]:
@@ -65,12 +65,12 @@ class RandomTokens:
             yield Batch(source, target, torch.randint(first, end, shape, generator=generator))
 
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """The cross-entropy of a batch: its sum in nats, and how many answers there are."""
+        """The cross-entropy of a batch: its sum in nats, and the number of targets."""
         cross_entropy = label_cross_entropy if self.classes else token_cross_entropy
         return cross_entropy(model(batch), batch.target_out, 0.0), batch.target_out.numel()
 
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """As ``loss``: nothing is smoothed."""
+        """As ``loss``, which is not smoothed."""
         return self.loss(model, batch)
 
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:

@@ -1,7 +1,7 @@
 """A corpus of labelled sentences in three parts: every sentence once, every label in each part by its share.
 
-Of a label with n sentences the part between the summed shares a and b gets ``round(b n) - round(a n)`` of them, so that
-it has its share of the label to within one sentence, whatever the seed. Which ones is drawn for each seed and label.
+Of a label with n sentences the part between the cumulative shares a and b gets ``round(b n) - round(a n)``, so that it
+has its share of the label to within one sentence for any seed. The sentences are drawn for each seed and label.
 Sentences that differ only in case or white space count as one. A sentence with two labels is left out.
 """
 
@@ -24,7 +24,7 @@ Shares = Sequence[float]
 
 
 def refuse_incomplete_shares(shares: Shares) -> None:
-    """Refuse shares that are not of the whole.
+    """Refuse shares that do not add up to 1.
 
     Raises:
         LabError: they do not add up to 1.
@@ -39,9 +39,9 @@ class UsedSentences:
     """The sentences of a corpus that are used, and those that are not.
 
     Attributes:
-        positions: in the corpus, in order: each sentence the first of its kind.
-        repeats: the positions of those that repeat one that is used.
-        contradicted: the positions of those that stand there with several labels.
+        positions: positions of the used sentences in the corpus, in order, each the first occurrence of its sentence.
+        repeats: the positions of sentences that repeat a used one.
+        contradicted: the positions of those that occur with several labels.
     """
 
     positions: list[int]
@@ -84,8 +84,8 @@ def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw)
 
     Args:
         labels: (sentences,), the index in ``names`` of each sentence's label.
-        names: of the labels, which address their draws.
-        shares: of the parts ``SPLITS``.
+        names: names of the labels, which address their draws.
+        shares: shares of the parts ``SPLITS``.
         draw: the randomness of the replicate.
     """
     parts: dict[str, list[Tensor]] = {split: [] for split in SPLITS}
@@ -98,7 +98,7 @@ def stratified(labels: Tensor, names: Sequence[str], shares: Shares, draw: Draw)
 
 
 def split_sizes(number: int, shares: Shares) -> list[int]:
-    """How many of ``number`` sentences each part gets: they add up to all of them."""
+    """Number of sentences of each part, which add up to ``number``."""
     # The last bound is the number itself, whatever rounding makes of the sum of the shares.
     bounds = [round(number * share) for share in accumulate(shares)][:-1]
     return [end - start for start, end in zip([0, *bounds], [*bounds, number], strict=True)]

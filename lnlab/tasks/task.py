@@ -1,6 +1,6 @@
 """The interface of a task, its batches, and the registry of tasks.
 
-A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built where its corpus is absent: text is read at the
+A task builder is ``(draw, roots, *, ...) -> Task``. A task can be built without its corpus, as text is read at the
 first batch.
 """
 
@@ -17,13 +17,13 @@ from lnlab.registry import Choice, Registry
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads and what it must answer, as int64 tokens, padded with 0.
+    """The inputs and targets of a model, as int64 tokens, padded with 0.
 
     Attributes:
         source: (batch, source length), what an encoder reads. Its length is 0 where a task has no sources.
         target_in: (batch, target length), what a decoder reads.
-        target_out: the targets: a token at every position of the stack that answers, (batch, length), or a label a
-            sentence, (batch,).
+        target_out: the targets: a token at every position of the stack with the outputs, (batch, length), or a label
+            per sentence, (batch,).
     """
 
     source: Tensor
@@ -32,7 +32,7 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """Target tokens: end marks included, begin marks and padding left out."""
+        """Number of target tokens, with end marks and without begin marks and padding."""
         return int(self.target_out.count_nonzero())  # padding is 0
 
 
@@ -58,7 +58,7 @@ class Task(Protocol):
 
     @property
     def unit(self) -> str:
-        """What a count counts."""
+        """The unit that ``loss`` counts."""
         ...
 
     @property
@@ -75,7 +75,7 @@ class Task(Protocol):
         ...
 
     def nll(self, model: nn.Module, batch: Batch) -> tuple[Tensor, int]:
-        """As ``loss``, without label smoothing: what is compared across settings."""
+        """As ``loss``, without label smoothing, for comparison across settings."""
         ...
 
     def scores(self, model: nn.Module, batch: Batch) -> tuple[dict[str, Tensor], int]:
@@ -104,7 +104,7 @@ def declared_split_batches(params: Choice, split: str) -> int:
 
 
 def batches_of_sentences(params: Choice, split: str, tokens: float) -> int:
-    """How many batches of a number of tokens a split has."""
+    """Number of batches of a split, from a number of tokens per batch."""
     declared = (params.get("corpus") or {}).get(split)  # a number of sentences, or the files that hold them
     return ceil((declared if isinstance(declared, int) else SENTENCES) * SENTENCE_TOKENS / tokens)
 
@@ -116,7 +116,7 @@ class TaskFacts(Facts):
     Attributes:
         says: where its targets stand: at the tokens of ``encoder`` or ``decoder``, or one per ``sentence``. None means
             not known.
-        batch_tokens: the tokens of a batch.
+        batch_tokens: number of tokens per batch.
         split_batches: maps its parameters and a split to the approximate number of batches of the split.
         tokens: the fewest tokens that a stack may read in a batch. None means not known.
         sources: whether an encoder has something to read.

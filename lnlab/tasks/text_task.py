@@ -1,4 +1,4 @@
-"""What tasks on text share whose answers are tokens: a vocabulary, a tokenizer, and a smoothed cross-entropy."""
+"""The common part of tasks on text whose targets are tokens: vocabulary, tokenizer and smoothed cross-entropy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from lnlab.tasks.task import Batch
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizedTask:
-    """What every task of one replicate that reads text is given.
+    """The parameters of every task of one replicate that reads text.
 
     Attributes:
         draw: the randomness of the replicate.
         roots: the folders that are searched for data.
-        tokenizer: from texts and a vocabulary to a tokenizer.
+        tokenizer: maps texts and a vocabulary to a tokenizer.
         size: rows of the model's tables: the declared vocabulary.
         label_smoothing: eps.
     """
@@ -37,7 +37,7 @@ class TextTask(TokenizedTask):
 
     Attributes:
         z_loss: the weight of (log Z)² in the loss that is trained on.
-        unit: what a loss is the mean over.
+        unit: the unit over which a loss is averaged.
     """
 
     z_loss: float = 0.0

@@ -28,15 +28,15 @@ from lnlab.tasks.text_task import TextTask
 
 @dataclass(frozen=True)
 class Examples:
-    """Sentence pairs in the order of their corpus, to translate and to compare with.
+    """Sentence pairs in the order of their corpus, for translation and comparison.
 
     Attributes:
-        numbers: which pair of its split each is, from 1.
-        pairs: their text, source first.
-        sources: of the whole split, as tokens.
-        rows: those of the pairs among them, (pairs,).
+        numbers: number of each pair in its split, from 1.
+        pairs: text of the pairs, source first.
+        sources: sources of the whole split, as tokens.
+        rows: rows of the pairs in ``sources``, (pairs,).
         printable: whether the text may be shown.
-        tokenizer: from tokens to text.
+        tokenizer: converts tokens to text.
     """
 
     numbers: list[int]
@@ -49,10 +49,10 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Translation(TextTask):
-    """Pairs of sentences, the target from the source.
+    """Prediction of target sentences from source sentences.
 
     Attributes:
-        corpus: from roots to a corpus.
+        corpus: maps roots to a corpus.
         batch_tokens: the most target tokens of a batch.
         max_length: the most tokens of a sentence, its end mark included.
     """
@@ -98,7 +98,7 @@ class Translation(TextTask):
         return rows, batches_of(source.lengths[rows], target.lengths[rows], self.batch_tokens, seed)
 
     def dropped(self, split: str) -> int:
-        """How many pairs of a split are left out: a side is empty or too long, or the target exceeds the budget."""
+        """Number of pairs left out of a split: a side is empty or too long, or the target exceeds the budget."""
         source, target = self._sides(split)
         return len(target.lengths) - len(self._short(source, target))
 
@@ -129,7 +129,7 @@ class Translation(TextTask):
 
     @cached_property
     def epoch_batches(self) -> int:
-        """Training batches an epoch: lengths alone decide, so that every epoch has as many.
+        """Training batches per epoch, the same for every epoch, as only lengths determine them.
 
         Raises:
             CorpusError: the corpus is absent or damaged.

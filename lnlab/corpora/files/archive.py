@@ -1,7 +1,7 @@
 """Files of a folder, of a gzipped tar archive or of a zip, read into memory and never unpacked to disk.
 
-An archive is checked before it is used: a member whose path is absolute or leads upwards, a link under a selected name,
-a name that occurs twice, or more than ``_LARGEST`` bytes are refused.
+An archive is checked before it is used. Absolute paths, paths that lead upwards, links under a selected name, names
+that occur twice, and more than ``_LARGEST`` bytes are refused.
 """
 
 import gzip
@@ -26,7 +26,7 @@ ZIP_DAMAGES = (zipfile.BadZipFile, EOFError, zlib.error, ValueError, OverflowErr
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, and what messages call it."""
+    """The bytes of a file, and its name in messages."""
 
     where: str
     raw: bytes
@@ -54,7 +54,7 @@ def _too_large(where: str) -> Issue:
 
 
 def read_content(path: Path) -> Content:
-    """A file of a folder.
+    """Read a file of a folder.
 
     Raises:
         CorpusError: it cannot be read, or is too large.

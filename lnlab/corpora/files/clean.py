@@ -1,10 +1,10 @@
-"""Which pairs of sentences are fit for training: 1 <= n <= longest on both sides, and n_long <= ratio * n_short.
+"""Selection of sentence pairs for training: 1 <= n <= longest on both sides, and n_long <= ratio * n_short.
 
 The rule is that of Moses' ``clean-corpus-n.perl`` (Koehn et al., 2007), which counts the tokens of a tokenized text.
-The text itself is not changed, and its tokens are counted as Moses' tokenizer would split them, but for its lists of
-abbreviations: words with their hyphens, numbers with their separators, what follows an apostrophe, runs of dots, and
-every other mark alone. Of the 5,585 pairs of the TED sets dev2010 and tst2010 to tst2012, three are classified
-otherwise than by Moses' own tokens (sacremoses 0.2.0).
+The text itself is not changed. Its tokens are counted as Moses' tokenizer would split them without its lists of
+abbreviations. Tokens are words with their hyphens, numbers with their separators, the part after an apostrophe, runs of
+dots, and every other mark. Of the 5,585 pairs of the TED sets dev2010 and tst2010 to tst2012, three are classified
+differently from Moses' own tokens (sacremoses 0.2.0).
 """
 
 import re
@@ -18,7 +18,7 @@ _ENDLESS = re.compile(r"\S{1001}")
 
 
 def token_count(sentence: str) -> int:
-    """How many tokens it has."""
+    """Number of tokens of a sentence."""
     return sum(1 for _ in TOKEN.finditer(sentence))
 
 

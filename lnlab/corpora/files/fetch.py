@@ -1,7 +1,7 @@
 """Data roots, the files below them, and downloads that are either whole and verified or absent.
 
-Roots in order: the spec's folder, the folders that ``LNLAB_DATA`` or else ``data`` of the project file names, and the
-user's own data folder.
+The roots are, in order, the spec's folder, the folders named in ``LNLAB_DATA`` or else in ``data`` of the project file,
+and the user's own data folder.
 """
 
 import hashlib
@@ -86,10 +86,10 @@ def verified_file(roots: Roots, corpus: str, name: str, sha256: str) -> Path:
     """Return the path of a published file of a corpus, if its SHA-256 is the published one.
 
     Args:
-        roots: where it is looked for.
+        roots: the folders that are searched.
         corpus: name of the corpus, for messages.
         name: path of the file below a root.
-        sha256: as published.
+        sha256: the published SHA-256.
 
     Raises:
         CorpusError: it is in no root, or its content is not what it should be.
@@ -111,7 +111,7 @@ def _or_name(name: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file. It is remembered: the file is read again if its size or time of change is another."""
+    """The SHA-256 of a file, cached until its size or time of change differs."""
     status = path.stat()
     return _file_digest(path, status.st_size, status.st_mtime_ns)
 
@@ -123,14 +123,14 @@ def _file_digest(path: Path, _size: int, _changed: int) -> str:
 
 
 def fetch(corpus: str, files: Mapping[str, RemoteFile], into: Path, progress: Progress) -> list[Path]:
-    """Download the files that are absent or have another content, and return the paths of all.
+    """Download the files that are absent or have different content, and return the paths of all.
 
-    A download appears whole and verified, or not at all. A file of another content is replaced.
+    A download appears whole and verified, or not at all. A file of different content is replaced.
 
     Args:
         corpus: name of the corpus, for messages.
-        files: path below ``into`` -> where the file is published, with its size and SHA-256.
-        into: a folder, made where it is absent.
+        files: maps the path below ``into`` to the published file.
+        into: a folder, created if it is absent.
         progress: called during each download, and at the end of every file, downloaded or not.
 
     Raises:

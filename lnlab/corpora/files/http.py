@@ -1,4 +1,4 @@
-"""Reading over HTTP and nothing else: no other scheme can be requested or reached by a redirect."""
+"""Reading over HTTP. No other scheme can be requested or reached by a redirect."""
 
 from http.client import HTTPMessage
 from typing import IO, cast

@@ -1,4 +1,4 @@
-"""``sentence@label``: text files in Latin-1 with a sentence and its label a line, read strictly.
+"""``sentence@label``: text files in Latin-1 with a sentence and its label per line, read strictly.
 
 Latin-1 has a character for every byte, so that decoding never fails: UTF-8, UTF-16, and bytes without a printable
 character in Latin-1 are detected here.

@@ -1,4 +1,4 @@
-"""Text files with one sentence a line, read strictly and one line at a time, and pairs of them."""
+"""Text files with one sentence per line, read strictly and one line at a time, and pairs of them."""
 
 import gzip
 import zlib
@@ -22,7 +22,7 @@ NEWLINE = b"\n"
 def read_lines(path: Path) -> list[str]:
     r"""The lines of a UTF-8 file, decompressed if its name ends in ``.gz``, without white space at their ends.
 
-    Only ``\n`` ends a line: other separators of Unicode stand inside sentences.
+    Only ``\n`` ends a line. Other separators of Unicode are part of sentences.
 
     Raises:
         CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
@@ -31,7 +31,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The same lines, one at a time: the file is never in memory as a whole.
+    """Yield the lines of ``read_lines`` one at a time, so that the file is never in memory as a whole.
 
     Raises:
         CorpusError: the file cannot be read, is damaged, is too large, or is not UTF-8.
@@ -84,7 +84,7 @@ def decoded(raw: bytes, where: str, line: int = 1) -> str:
 
 
 def read_pairs(source: Path, target: Path) -> list[Pair]:
-    """Line n of one file with line n of the other.
+    """Pair line n of one file with line n of the other.
 
     Raises:
         CorpusError: a file cannot be read, there are no lines, or their numbers of lines differ.

@@ -1,4 +1,4 @@
-"""A corpus from pairs of text files, read once a process as long as the files do not change."""
+"""A corpus from pairs of text files, read once per process as long as the files do not change."""
 
 import hashlib
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ ABSENT = "absent"
 def parallel_corpus(
     train: Sides, validation: Sides | None = None, test: Sides | None = None, *, held_out: float = 0.0, joined: str = ""
 ) -> Corpus:
-    """Real text, never printed. A split without files is held out of the training pairs.
+    """Make a corpus of real text, never printed. A split without files is held out of the training pairs.
 
     A pair is held out by the SHA-256 of its source sentence, so that equal sentences stay in one split and adding lines
     moves none. ``joined`` marks where a word was split into pieces, which are joined again.
@@ -39,7 +39,7 @@ def parallel_corpus(
 
 
 def real_corpus(train: Pairs, validation: Pairs, test: Pairs) -> Corpus:
-    """Published or private text, never printed: its licence may forbid it."""
+    """Make a corpus of published or private text, which is never printed, as its licence may forbid it."""
     return corpus_of(train, validation, test, printable=False)
 
 
@@ -65,12 +65,12 @@ def _read(states: tuple[States | None, ...], held_out: float, joined: str) -> Co
 
 
 def unit_hash(sentence: str) -> float:
-    """A number in [0, 1) that the sentence alone decides."""
+    """A number in [0, 1) determined by the sentence alone."""
     return int.from_bytes(hashlib.sha256(sentence.encode()).digest()[:6]) / 2**48  # 48 bits, which a float has exactly
 
 
 def states_of(paths: Iterable[Path]) -> States:
-    """Each path with the digest of the file now: the argument of a cached reader, which then rereads changed files."""
+    """Each path with the present digest of its file, the argument by which a cached reader rereads changed files."""
     return tuple((path, file_digest(path)) for path in paths)
 
 
@@ -81,10 +81,10 @@ def content_of(paths: list[Path] | None) -> str:
 
 @dataclass(frozen=True)
 class LocatedFiles:
-    """The files of a corpus that is found in the data roots and has no pinned checksum: its key holds their content.
+    """The files of a corpus in the data roots without a pinned checksum. Its key contains their content.
 
     Attributes:
-        locate: ``(roots) -> paths``, None where the corpus is absent.
+        locate: ``(roots) -> paths``, or None where the corpus is absent.
     """
 
     locate: Callable[[Roots], list[Path] | None]

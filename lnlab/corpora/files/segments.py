@@ -145,7 +145,7 @@ def texts(sources: Sequence[SegmentedDocument], targets: Sequence[SegmentedDocum
 
 
 def divergence(sources: Sequence[SegmentedDocument], targets: Sequence[SegmentedDocument]) -> str | None:
-    """The first place where the documents of two files, or the numbers of their segments, are not the same."""
+    """The first place where the documents of two files, or the numbers of their segments, differ."""
     for place, (one, other) in enumerate(zip_longest(sources, targets), start=1):
         if one is None or other is None:
             return f"document {(one or other).name!r} is in one of them only"

@@ -1,7 +1,7 @@
 """The TED talks of WIT3, German and English, as IWSLT distributes them: a folder, or the archive itself.
 
 ``de-en.tgz`` of 2014-01 holds ``de-en/train.tags.de-en.{de,en}`` and ``de-en/IWSLT14.TED.dev2010.de-en.{de,en}.xml``
-with its sisters. Those of other years hold the same sets under another prefix, and so do folders without any.
+with its sisters. Archives of other years hold the same sets under another prefix, and folders may have no prefix.
 
 Source: Cettolo, Girardi and Federico 2012, WIT3: Web Inventory of Transcribed and Translated Talks.
 """
@@ -80,7 +80,7 @@ def contents(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Content]:
 
 
 def tagged_pairs(source: Content, target: Content) -> list[Pair]:
-    """The training pairs: lines with url, talkid or keywords are dropped, the tags of titles and descriptions too.
+    """The training pairs, without lines of url, talkid or keywords and without the tags of titles and descriptions.
 
     Raises:
         CorpusError: a file is empty or is not UTF-8, or their numbers of lines differ.

@@ -53,6 +53,6 @@ def bert_base_uncased(_texts: Iterable[str], _size: int, roots: Roots) -> Tokeni
 
 @lru_cache(maxsize=1)
 def _read(path: Path) -> WordPieces:
-    """Cached by its path alone, as ``verified_file`` has checked that the content is the pinned one."""
+    """Read the vocabulary, cached by its path alone, as ``verified_file`` has checked the content."""
     words = {piece: token for token, piece in enumerate(read_lines(path))}
     return WordPieces(words, _SPECIAL, "[UNK]", (words["[CLS]"], words["[SEP]"]), lowercase=True)

@@ -1,11 +1,11 @@
 """From sentences to tokens and back, the registry of tokenizers, and byte-pair encoding.
 
-A tokenizer is learned from the training side of a corpus. A builder is ``(texts, size, *, ...) -> Tokenizer``, and one
-that reads a file takes the data roots third, and has the facts of a corpus.
+A tokenizer is learned from the training side of a corpus. A builder is ``(texts, size, *, ...) -> Tokenizer``. One that
+reads a file takes the data roots as third argument and has the facts of a corpus.
 
 In byte-pair encoding a word begins with a mark in place of the space before it and marks of punctuation stand alone, so
-that decoding is exact up to runs of white space. Everything that could depend on the order of a hash table or of
-threads is decided here: which characters are in the alphabet, and that no suffix marks the ends of words.
+that decoding is exact up to runs of white space. Choices that could depend on the order of a hash table or of threads
+are fixed here: the characters of the alphabet, and that no suffix marks the ends of words.
 """
 
 import os
@@ -123,7 +123,7 @@ def bpe(texts: Iterable[str], size: int, *, lowercase: bool = False) -> Tokenize
 
 
 def untrained(kind: models.Model, *, lowercase: bool) -> Model:
-    """A model with the steps before and after it: white space to one, words with their mark, punctuation alone."""
+    """Build an untrained model that collapses white space, marks the start of words, and isolates punctuation."""
     model = Model(kind)
     steps = [normalizers.NFC(), *([normalizers.Lowercase()] if lowercase else [])]
     model.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()])

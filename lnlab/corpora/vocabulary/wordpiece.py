@@ -1,8 +1,8 @@
-"""WordPiece: a word is read from its left as the longest pieces that a vocabulary has, those within it marked ``##``.
+"""WordPiece: a word is split from the left into the longest pieces of a vocabulary, inner ones marked ``##``.
 
-Text is normalized as by BERT's basic tokenizer: control characters go, Chinese characters stand alone, letters are
-lowered and lose their accents, and every mark of punctuation is a word. A word that cannot be read so, or has more than
-100 characters, is unknown as a whole.
+Text is normalized as by BERT's basic tokenizer: control characters are removed, Chinese characters stand alone, letters
+become lower case without accents, and every mark of punctuation is a word. A word that cannot be split so, or has more
+than 100 characters, is unknown as a whole.
 
 Source: Wu et al. 2016, Google's neural machine translation system; Devlin et al. 2019, BERT, ``tokenization.py``.
 """
@@ -30,7 +30,7 @@ _LONGEST = 100
 
 
 class WordPieces:
-    """The greedy reading of words by a vocabulary.
+    """The greedy splitting of words by a vocabulary.
 
     Attributes:
         words: every piece with its token.

@@ -1,4 +1,4 @@
-"""Whole words and marks of punctuation, the most frequent of a training side: what tutorials and older papers use."""
+"""Whole words and marks of punctuation, the most frequent of a training side, as in tutorials and older papers."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A model as a function of its weights, in float64, that leaves the model as it is."""
+"""A model as a function of its weights, in float64, without changing the model."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from lnlab.tasks.task import Batch, Task
 
 @contextmanager
 def forward_differentiable(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode, and attention by formulas that have forward and batched derivatives."""
+    """Use evaluation mode, and formulas of attention that have forward and batched derivatives, inside the block."""
     with evaluating(model), sdpa_kernel(SDPBackend.MATH):
         yield
 
 
 def doubles(module: nn.Module) -> dict[str, Tensor]:
-    """Parameters and buffers by name, as ``torch.func.functional_call`` takes them: a tied one comes once."""
+    """Parameters and buffers by name, as ``torch.func.functional_call`` takes them. A tied one comes once."""
     parameters = {name: p.detach().double() for name, p in module.named_parameters()}
     return parameters | {name: b.double() if b.is_floating_point() else b for name, b in module.named_buffers()}
 
@@ -29,7 +29,7 @@ def doubles(module: nn.Module) -> dict[str, Tensor]:
 def value_and_change(
     f: Callable[[Mapping[str, Tensor]], dict[str, Tensor]], at: Mapping[str, Tensor], delta: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """``f(at)`` and ``J delta``, in one pass forward."""
+    """``f(at)`` and ``J delta``, in one forward pass."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)  # torch's own, when it first loads this
         value_and_tangent = jvp(f, (dict(at),), (dict(delta),))
@@ -65,7 +65,7 @@ class StackOutputs(nn.Module):
 
 
 class _AllRecorded(Exception):
-    """Every requested output has been recorded."""
+    """Signals that every requested output has been recorded."""
 
 
 class SummedLoss(nn.Module):

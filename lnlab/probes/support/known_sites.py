@@ -1,6 +1,6 @@
-"""The sites at which a probe has a number, as they follow from the model alone: the fact ``sites`` of a probe.
+"""The sites at which a probe has a number, derived from the model alone, for the fact ``sites`` of a probe.
 
-A quantity whose sites depend on more, such as a tensor of zeros that has no ratio, is left out: nothing is known of it.
+A quantity whose sites depend on more, such as a ratio that a tensor of zeros lacks, is left out.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Gradients of a loss, and what they are summed in over batches."""
+"""Gradients of a loss, and accumulators of their sums over batches."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
-"""``θ -> Σ loss(θ) / Σ tokens, ∇``: the loss of the next update as a function of the parameters, frozen but for them.
+"""``θ -> Σ loss(θ) / Σ tokens, ∇``: the loss of the next update as a function of the parameters, with all else fixed.
 
-The batches are the update's, and so is their dropout, at every evaluation. The model is in training mode, and works on
-other tensors than its own: neither a parameter nor a buffer (running statistics) ever changes.
+Every evaluation uses the batches of the update and their dropout. The model is in training mode, but works on other
+tensors than its own, so that neither a parameter nor a buffer (running statistics) ever changes.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class LossAndGradient:
 
     Attributes:
         loss: nats per token.
-        gradient: a tensor a parameter.
+        gradient: one tensor per parameter.
     """
 
     loss: float
@@ -67,7 +67,7 @@ class NextUpdateLoss:
 
 
 class _SummedLoss(nn.Module):
-    """From a batch to the sum of the task's loss, and its count."""
+    """Map a batch to the sum of the task's loss, and its count."""
 
     def __init__(self, model: nn.Module, task: Task) -> None:
         super().__init__()
@@ -80,5 +80,5 @@ class _SummedLoss(nn.Module):
 
 
 def joint_norm(tensors: Sequence[Tensor]) -> float:
-    """The norm of all of them as one vector, in float64."""
+    """The norm of all tensors as one vector, in float64."""
     return torch.stack([t.double().square().sum() for t in tensors]).sum().sqrt().item()

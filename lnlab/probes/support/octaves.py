@@ -1,4 +1,4 @@
-"""Histograms whose bins are read off the bits of float32: four bins to every power of two, and exact counts.
+"""Histograms with bins from the bits of float32: four bins per power of two, and exact counts.
 
 A positive float32 is 2^e (1 + m), and its bits begin with e and go on with m. So e and the two leading bits of m, which
 are the upper eleven bits without the sign, number the bins
@@ -26,7 +26,7 @@ INFINITE = 1020
 
 
 def counts(x: Tensor) -> Tensor:
-    """How many |x| are in each bin: (1025,) int64, zeros in the first. Counts of several tensors may be added up."""
+    """Number of |x| in each bin: (1025,) int64, zeros in the first. Counts of several tensors may be added."""
     single = x.detach().flatten().float()
     # The upper eleven bits and the sign in front of them, from 0 to 2,047.
     if single.is_cpu:  # torch shifts no unsigned numbers, and another pass over all entries would take off the sign
@@ -63,22 +63,22 @@ def _edge(code: int) -> float:
 def entry_histogram(
     quantity: str, where: Mapping[str, Any], tensors: Iterable[Tensor], over: float | None = None
 ) -> Iterator[Row]:
-    """The rows of the table ``histograms`` of all entries of some tensors together, a row for a bin that is not empty.
+    """Rows of the table ``histograms`` for all entries of some tensors together, one per bin that is not empty.
 
-    They are counted as one vector: a model has many small tensors, and each count of its own would cost 30 µs.
+    They are counted as one vector, as a model has many small tensors, and a separate count of each would cost 30 µs.
 
     Args:
-        quantity: what the entries are.
+        quantity: name of the quantity.
         where: the columns of a site, or nothing.
-        tensors: of any shape.
-        over: what all entries are divided by, if anything.
+        tensors: tensors of any shape.
+        over: divisor of all entries, if given.
     """
     entries = torch.cat([x.detach().flatten() for x in tensors])
     yield from histogram_rows(quantity, where, counts(entries if over is None else entries.div_(over)))
 
 
 def histogram_rows(quantity: str, where: Mapping[str, Any], counted: Tensor) -> Iterator[Row]:
-    """The rows of ``entry_histogram`` for what ``counts`` has counted, zeros first, then by rising size."""
+    """The rows of ``entry_histogram`` from the result of ``counts``, zeros first, then by increasing size."""
     (places,) = counted.nonzero(as_tuple=True)
     for place, number in zip(places.tolist(), counted[places].tolist(), strict=True):
         left, right = edges(place)

@@ -6,11 +6,11 @@
 
 with V rows of logits (none where a sentence has one answer), h heads, A attentions of a layer, l tokens of a sentence,
 n coordinates of the scope, and f numbers stored for each of the d_ff coordinates, 2 with a rectifier. The numbers of a
-graph are those that autograd saves a token for a second backward pass through Post-LN with LayerNorm, counted: exact
-but for masks, and the same for the Hessian and the GGN. Other norms, placements and attentions save from 0.87 to 1.6
-times as much, and SLACK stands in their middle. A row on its way through a graph needs about as much again: every
-activation gathers a gradient that waits for its turn. Before the first row, the second evaluation of a loss needs a
-forward pass, which is less. The estimate was 0.85 to 1.48 of the growth of a process, at 30 MB to 1.3 GB
+graph count those that autograd saves per token for a second backward pass through Post-LN with LayerNorm. They are
+exact up to masks, and the same for the Hessian and the GGN. Other norms, placements and attentions save 0.87 to 1.6
+times as much, and SLACK is in the middle of this range. A row in a pass through a graph needs about as much again, as
+every activation has a pending gradient. Before the first row, the second evaluation of a loss needs a forward pass,
+which is less. The estimate was 0.85 to 1.48 times the growth of a process, at 30 MB to 1.3 GB
 (``tests/benchmarks/curvature_memory.py``).
 """
 
@@ -32,17 +32,17 @@ VECTORS = 2**31
 
 
 def draws_at_once(draws: int, steps: int, size: int) -> int:
-    """How many draws share their passes, so that their vectors take no more than ``VECTORS``."""
+    """Number of draws that share their passes, so that their vectors take at most ``VECTORS`` bytes."""
     return min(draws, max(1, VECTORS // (8 * steps * size)))
 
 
 def rows_at_once(size: int, draws: int, *, basis: bool, device: str = "cpu") -> int:
-    """How many vectors one backward pass through a graph multiplies, as the rows of a batch.
+    """Number of vectors that one backward pass through a graph multiplies, as the rows of a batch.
 
     Args:
-        size: coordinates of a vector.
+        size: number of coordinates of a vector.
         draws: start vectors that advance together.
-        basis: as of ``peak_bytes``. A small matrix is then computed whole, and its columns are the rows.
+        basis: as in ``peak_bytes``. A small matrix is then computed whole, and its columns are the rows.
         device: type of the device.
     """
     if basis and size < DENSE_BELOW:
@@ -63,19 +63,19 @@ def peak_bytes(
     basis: bool = True,
     extra_vectors: int = 0,
 ) -> int:
-    """Bytes beside the state.
+    """Peak bytes beside the state.
 
     Args:
         load: the model and a batch.
-        operators: that have a graph of each batch.
-        scope: whose coordinates vectors have.
-        batches: of one operator.
+        operators: number of operators that have a graph of each batch.
+        scope: scope of the vectors.
+        batches: number of batches of one operator.
         keep: whether the graphs of all batches are stored, or each is built anew for each product.
         double: whether products are in float64.
-        steps: of Lanczos.
-        draws: start vectors.
+        steps: Lanczos steps.
+        draws: number of start vectors.
         basis: whether every vector is stored, and a small matrix is computed whole.
-        extra_vectors: further vectors in float64.
+        extra_vectors: number of further vectors in float64.
     """
     size = coordinates(load, scope)
     number = 8 if double else load.number
@@ -89,7 +89,7 @@ def peak_bytes(
 
 
 def graph_elements(load: Workload) -> int:
-    """Numbers a token that the graph of a gradient stores."""
+    """Numbers per token that the graph of a gradient stores."""
     model = load.setting["model"]
     width, inner = _shape(load)
     facts = _feed_forward(load)
@@ -137,5 +137,5 @@ def _feed_forward(load: Workload) -> FeedForwardFacts:
 
 
 def _layers(load: Workload, stack: str) -> tuple[int, int]:
-    """Layers of a stack, and attentions in each."""
+    """Number of layers of a stack, and of attentions in each."""
     return int(load.setting[stack]["layers"]), 2 if load.setting[stack].get("cross_attention") else 1

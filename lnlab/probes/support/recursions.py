@@ -1,12 +1,12 @@
-"""The gradient at each residual block from the gradient at the top, by what is known of single blocks alone.
+"""The gradient at each residual block from the gradient at the top, computed from single blocks alone.
 
 With y_k = x_k + F(x_k), K blocks, and gradients as rows (Wang et al., 2019, Section 2):
 
     Post-LN   dL/dx_l = dL/dx_L  LN'(y_K) (1 + F'(x_K)) ... LN'(y_l) (1 + F'(x_l))
     Pre-LN    dL/dx_l = dL/dx_L (1 + Σ_(k>=l) ∂F(LN(x_k))/∂x_l)
 
-Nothing here sees two blocks at once: each factor is the product of a row with the Jacobian of one norm or one branch,
-called by itself at a stored x_k.
+No computation involves two blocks. Each factor is the product of a row with the Jacobian of one norm or one branch,
+evaluated separately at a stored x_k.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ class ResidualBlock:
     """One residual block where the stream has passed.
 
     Attributes:
-        layer: from 1.
+        layer: number of its layer, from 1.
         x: the stream that entered it, (batch, length, width).
         f: its branch, without the norm.
         norm: after the addition in Post-LN, before the branch in Pre-LN.

@@ -1,6 +1,6 @@
-"""Scopes of curvature: the parameters of one kind of site, each tensor once, wherever it is used.
+"""Scopes of curvature: the parameters of one kind of site, each tensor once.
 
-The Hessian of a scope is a principal block of the whole one. A tied table is of the embeddings.
+The Hessian of a scope is a principal block of the whole one. A tied table belongs to the embeddings.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ def _is_embedding(site: Site) -> bool:
 
 
 def _is_attention(site: Site, *tensors: str) -> bool:
-    """A matrix or a bias of those tensors, or a gain beside it: of q, ``q``, ``bq`` and ``gain_q``."""
+    """Whether a site is a matrix or a bias of those tensors, or its gain: for q, ``q``, ``bq`` and ``gain_q``."""
     return site.sublayer in ATTENTION and not _is_norm(site) and site.tensor[-1] in tensors
 
 

@@ -1,4 +1,4 @@
-"""Which positions of a batch hold tokens, by stack."""
+"""Masks of the token positions of a batch, by stack."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,10 @@ def token_masks(batch: Batch) -> dict[str | None, Tensor]:
 
 
 def stream_masks(state: State, batch: Batch) -> Callable[[Site, Tensor], Tensor]:
-    """The mask of a batch: from a site and its tensor (..., width) to (...). A model from elsewhere has its own."""
+    """Return a function from a site and its tensor (..., width) to the mask of a batch there (...).
+
+    A model from elsewhere has its own.
+    """
     if isinstance(state.model, AddressedModel):
         return state.model.tokens_at(batch)
     masks = token_masks(batch)

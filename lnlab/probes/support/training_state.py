@@ -1,4 +1,4 @@
-"""The parts of a state that exist in training alone, and gradients by the name of a parameter."""
+"""The parts of a state that exist only in training, and gradients by parameter name."""
 
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 
 
 def require(value: _Value | None, what: str) -> _Value:
-    """The value, which a state in training has.
+    """Return the value, which only a state in training has.
 
     Raises:
         LabError: it is None, as this state does not have it.
@@ -30,7 +30,7 @@ def initial(state: State) -> dict[str, Tensor]:
     """The named parameters at step 0.
 
     Raises:
-        LabError: the state does not know where it began.
+        LabError: the state has no initial parameters.
     """
     return require(state.initial, "the initial parameters")()
 
@@ -45,7 +45,7 @@ def last_update(state: State) -> tuple[dict[str, Tensor], float]:
 
 
 def next_update_gradient(state: State) -> dict[str, Tensor]:
-    """The gradient that the next update will use, by the name of a parameter.
+    """The gradient that the next update will use, by parameter name.
 
     Raises:
         LabError: no update will be made.

@@ -1,4 +1,4 @@
-"""Translations of a state's model, as text with the text of their corpus, for two probes."""
+"""Translations of a state's model as text, with the sentences of their corpus, for two probes."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ WHOLE, BATCH, LENGTH = 1_000, 25, 20
 
 
 def prefixes_read(params: dict[str, Any]) -> float:
-    """The fact ``passes``: at each token of a sentence the decoder reads all those before it, of every prefix."""
+    """The fact ``passes``: at each token of a sentence the decoder reads every prefix again."""
     return float((params["sentences"] or WHOLE) / BATCH * params["beam"] * LENGTH / 2)
 
 

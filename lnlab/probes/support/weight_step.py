@@ -1,6 +1,6 @@
 """``ΔF = F(W + δ) - F(W)``, for a small step δ of the weights: the change, the change by δ/3, and ``ΔF - J δ``.
 
-All of it is in float64: a step of 1e-6 changes an output by a part in 10⁵, of which float32 keeps two digits.
+The computation is in float64. A step of 1e-6 changes an output by a part in 10⁵, of which float32 keeps two digits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ class Step:
 
     Attributes:
         signs: -1, 0 or 1, by the tensor's name.
-        sizes: by the tensor's name.
+        sizes: step size by the tensor's name.
     """
 
     signs: Mapping[str, Tensor]
@@ -43,11 +43,11 @@ class Start:
 
     Attributes:
         at: the weights and buffers in float64, by name.
-        tokens: of all batches, by stack.
+        tokens: number of tokens of all batches, by stack.
     """
 
     def __init__(self, f: nn.Module, batches: Sequence[Batch]) -> None:
-        """``f``: from a batch to outputs (batch, length, ...) by the name of a stack."""
+        """``f`` maps a batch to outputs (batch, length, ...) by the name of a stack."""
         self.f = f
         self.batches = batches
         self.at = doubles(f)
@@ -64,7 +64,7 @@ class Start:
         return outputs
 
     def squared_norms(self, outputs: Iterable[Mapping[str, Tensor]]) -> dict[str, float]:
-        """The squared norm over all tokens of all batches, padding left out, by stack."""
+        """The squared norm over all tokens of all batches, without padding, by stack."""
         sums: dict[str, float] = {}
         for batch, stack_outputs in zip(self.batches, outputs, strict=True):
             masks = token_masks(batch)
@@ -84,7 +84,7 @@ def change(start: Start, step: Step, by: float = 1.0) -> dict[str, float]:
 
 @torch.no_grad()
 def remainder(start: Start, step: Step) -> dict[str, float]:
-    """``Σ ‖ΔF(δ) - J δ‖²`` over all tokens, by stack: what is not of first order."""
+    """``Σ ‖ΔF(δ) - J δ‖²`` over all tokens, by stack: the part that is not of first order."""
     moving = {name: start.at[name] for name in step.signs}
     moved = step.applied(start.at)
 
