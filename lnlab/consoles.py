@@ -1,4 +1,4 @@
-"""The one door to a terminal: no text of a user passes it raw, and a lost standard error ends no command."""
+"""All output to a terminal: no text of a user passes it raw, and a lost standard error ends no command."""
 
 import sys
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class SafeConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave it to the command how it ends when nobody reads its results any more.
+        """Let the command decide how it ends when its reader has closed the pipe.
 
         Raises:
             BrokenPipeError: always.

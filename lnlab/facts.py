@@ -1,7 +1,7 @@
 """Facts of a registered piece: its properties that no spec can set, such as a norm's statistics.
 
 Each registry has a frozen dataclass of the facts that its pieces may state, with their types and defaults. What
-``register`` is called with must be such facts: a misspelt word would else leave the default, which may be wrong.
+``register`` is called with must be such facts. A misspelt word would otherwise leave the default, which may be wrong.
 """
 
 from collections.abc import Callable, Mapping

@@ -186,7 +186,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _is_fixed(place: Path) -> bool:
-    """Whether a folder cannot be renamed, or would be renamed below somebody's feet."""
+    """Whether a folder cannot be renamed, or holds the working folder."""
     if os.path.ismount(place) or not os.access(place.parent, os.W_OK):
         return True
     with suppress(OSError):

@@ -117,7 +117,7 @@ class Issue:
         """Where it was written in the spec.
 
         Raises:
-            ValueError: nobody has said so yet.
+            ValueError: it is not known yet.
         """
         if not isinstance(self.place, SourceLocation):
             raise ValueError(f"not located: {self}")

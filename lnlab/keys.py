@@ -16,7 +16,7 @@ Json = Any  # None, bool, int, float, str, list or dict of these; recursive type
 def canonical(value: Json) -> str:
     """JSON with sorted keys, no spaces and no NaN: one text per value, which is always UTF-8.
 
-    Half a character, which stands for a byte of a path, is escaped: no file and no digest can hold it as it is.
+    A lone surrogate, which stands for a byte of a path, is escaped, as no file and no digest can hold it.
 
     Raises:
         ValueError: the value holds a NaN or an infinity.

@@ -1,4 +1,4 @@
-"""What holds of the parameters of every builder, whatever it builds."""
+"""What all builders' parameters have in common."""
 
 from collections.abc import Iterator, Mapping
 from types import UnionType

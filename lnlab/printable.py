@@ -15,8 +15,8 @@ _ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")
 def printable(text: str) -> str:
     r"""The text with what a terminal would obey written as its escape. Tabs and line ends stay.
 
-    Escaped are control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
-    shape, and halves of characters. A half that stands for a byte of a path is written as that byte, ``\xe9``.
+    It escapes control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
+    shape, and lone surrogates. A half that stands for a byte of a path is written as that byte, ``\xe9``.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -1,7 +1,7 @@
 """Digests of rows, which no version of a library changes: of a frame, and of each variant in a table.
 
-Of every column: its name, which rows are null, and the values as bytes (float64 and int64 little-endian, text as UTF-8
-with its lengths). The table is put into the order of its variants once and cut, so that a million rows cost a second.
+A digest covers of every column its name, which rows are null, and the values as bytes (float64 and int64 little-endian,
+text as UTF-8 with its lengths). The table is sorted by variant once and cut, so a million rows cost a second.
 """
 
 import hashlib

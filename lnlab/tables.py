@@ -334,7 +334,7 @@ class Results:
 
     @property
     def ended(self) -> bool:
-        """Whether every run came to an end of its own. A run without a status has not."""
+        """Whether every run ended by itself. A run without a status did not."""
         return bool(self.runs["status"].fill_null("missing").is_in(ENDED_STATUSES).all())
 
 

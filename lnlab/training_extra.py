@@ -31,7 +31,7 @@ _process = {"is own": False, "leaves training out": False}
 
 @cache  # asked for each setting of a sweep
 def absent_packages() -> tuple[str, ...]:
-    """Those of the extra that are not installed, or left out."""
+    """The packages of the extra that are not installed, or left out."""
     left_out = _process["leaves training out"]
     return tuple(name for name in TRAINING_PACKAGES if name not in sys.modules and (left_out or not _is_found(name)))
 
@@ -67,7 +67,7 @@ def needs_training(what: str, package: str = "torch") -> LabError:
 
 
 def require_training(what: str) -> None:
-    """See to it that the extra is there.
+    """Require that the extra is installed.
 
     Raises:
         LabError: a package of it is not installed.
@@ -161,7 +161,7 @@ class _Finder:
 
 @contextmanager
 def standing_in() -> Iterator[None]:
-    """Inside, names of absent packages can be imported. Outside nobody sees them: ``import torch`` fails as it did."""
+    """Inside, names of absent packages can be imported. Outside they cannot: ``import torch`` fails as before."""
     absent = () if _StandIn.loading else absent_packages()
     if not absent:
         yield

@@ -2,7 +2,7 @@
 
 The encoding is that of the file's byte-order mark, else UTF-8 or UTF-16 where the bytes are such, else Windows-1252, of
 which Latin-1 text is a part. The separator is the one that gives the header the columns asked for, and every row as
-many cells. What was recognised is part of the table, so that it can be shown.
+many cells. The detected format is part of the table, so that it can be shown.
 """
 
 import csv

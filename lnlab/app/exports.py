@@ -1,6 +1,6 @@
-"""Runs on their way to trackers: each as its unit ends, and at the end whatever a tracker does not have yet.
+"""Export of runs to trackers: each as its unit ends, and at the end everything that a tracker still lacks.
 
-What a tracker holds is written once, so that a run which goes on, or computes nothing, adds only what is new.
+A tracker gets each run once, so a run that is resumed, or computes nothing, adds only what is new.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What of a plan is still to do, and what is settled although it is missing. Imports nothing heavy."""
+"""The work of a plan that is left, and missing results that are settled. Imports nothing heavy."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ def work_to_do(misses: "Mapping[str, MissingWork]", *, retry_failed: bool) -> "d
 
 
 def ended_by_itself(miss: "MissingWork") -> bool:
-    """Whether a trajectory lacks something because it came to an end of its own: diverged, failed, out of memory."""
+    """Whether a trajectory lacks something because it ended by itself: diverged, failed, out of memory."""
     return miss.attempt is not None and miss.attempt.outcome["status"] != "interrupted"
 
 
@@ -27,9 +27,9 @@ def reason_counts(reasons: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def unfinished_runs(results: "Results", running: Collection[str] = ()) -> list[dict[str, object]]:
-    """Every run that came to another end than finished: what it is, its key, its status and the reason.
+    """Every run that ended other than finished: what it is, its key, its status and the reason.
 
-    A run of the trajectories ``running`` has come to no end yet.
+    A run of the trajectories ``running`` has not ended yet.
     """
     ended = ~results.runs["trajectory"].is_in(list(running))
     unfinished = results.runs.filter(ended, results.runs["status"] != "finished")

@@ -1,4 +1,4 @@
-"""Levels 2 and 3: runs of a locked report computed again, in an empty store, and held against the committed rows."""
+"""Levels 2 and 3: runs of a locked report computed again in an empty store, and compared with the committed rows."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -134,7 +134,7 @@ def recomputation(path: Path, manner: RunOptions, *, every_run: bool) -> Verifie
 
 
 def _read_again(lock: Lock, verdicts: Sequence[Verdict]) -> VerifiedReport:
-    """Read the files of a table again, and hold their digests and the verdicts against the lock.
+    """Read the files of a table again, and compare their digests and the verdicts with the lock.
 
     Raises:
         LabError: the spec or a file cannot be read.
@@ -164,7 +164,7 @@ def _machine_class(runs: pl.DataFrame) -> frozenset[tuple[str, ...]]:
 
 
 def _changed_verdicts(lock: Lock, facts: ReportFacts, results: Results, before: Sequence[Verdict]) -> Iterator[str]:
-    """Claims that are judged otherwise on these rows, a sentence each."""
+    """Claims with another verdict on these rows, a sentence each."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch, *lock.folder.parts[-2:])
         save_folder(folder, facts, results, before)
@@ -192,7 +192,7 @@ def recompute(
             the report holds.
 
     Raises:
-        LabError: the spec cannot be compiled, a corpus is absent, or a run came to no end of its own.
+        LabError: the spec cannot be compiled, a corpus is absent, or a run did not end by itself.
     """
     started = time.monotonic()
     request = Request(lock.spec, lock.profile, facts.overrides)

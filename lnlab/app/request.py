@@ -214,9 +214,9 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
 
 
 def refuse_absent_profile(request: Request) -> None:
-    """See to it that the profile is one of the spec's, so that no remedy names one that cannot be run.
+    """Refuse a profile that the spec lacks, so that no remedy names one that cannot be run.
 
-    A spec that cannot be read is left to whoever reads it.
+    A spec that cannot be read is reported by its reader.
 
     Raises:
         LabError: the spec has no such profile.

@@ -76,10 +76,10 @@ def results_of(request: Request, store: Path | None) -> "tuple[Results, StoredWo
 
 
 def refuse_ending(path: Path) -> None:
-    """See to it that the name of a file says in which format it is to be written.
+    """Refuse a file whose ending names no format, or that cannot be written at this place.
 
     Raises:
-        LabError: it does not.
+        LabError: the ending names no format, the path is a folder, or its folder does not exist.
     """
     if path.suffix.lower() not in WRITTEN_FORMATS:
         remedy = f"end its name in {', '.join(WRITTEN_FORMATS[:-1])} or {WRITTEN_FORMATS[-1]}"

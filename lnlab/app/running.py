@@ -75,7 +75,7 @@ class RunResult:
 
     @property
     def failures(self) -> list[dict[str, object]]:
-        """Every run that came to another end than finished: ``run``, ``key``, ``status`` and ``reason``."""
+        """Every run that ended other than finished: ``run``, ``key``, ``status`` and ``reason``."""
         return unfinished_runs(self.results)
 
 

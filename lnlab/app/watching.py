@@ -58,7 +58,7 @@ class WatchedCurve:
 def last_spike(steps: Sequence[int], values: Sequence[float], factor: float) -> int | None:
     """The step of the last value above ``factor`` times the median of the 20 finite ones before it, or not finite.
 
-    None: there is no such value, or fewer than two stand before it.
+    It is None if there is no such value, or fewer than two stand before it.
     """
     import polars as pl
 
@@ -78,7 +78,7 @@ class RunningUnit:
     Attributes:
         trajectory: its key.
         name: its axes and seed.
-        done: training steps made, as far as the worker has said.
+        done: training steps made, as last reported by the worker.
         steps: of the whole trajectory. 0 where it is measured without training.
         seconds: that these steps took.
         curves: loss, gradient norm and largest attention logit, as far as recorded.

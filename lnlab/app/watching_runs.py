@@ -78,7 +78,7 @@ class Watch:
         self._recordings: dict[Path, tuple[object, WatchedRecording]] = {}
 
     def look(self) -> list[WatchedRecording | WatchedRun]:
-        """Recorded runs, then computed ones by plan, as far as they are.
+        """The progress of recorded runs, then of computed ones by plan.
 
         Raises:
             LabError: there is none, or a run or a store cannot be read.

@@ -1,10 +1,10 @@
 """Local exponents: ``e_i = log(y_(i+1) / y_i) / log(x_(i+1) / x_i)`` in each seed, for curves that are no power laws.
 
-"The exponent is in R" then says that every e_i is, so that the sentence holds at every scale. Supported iff the
-interval over seeds of each e_i lies in R (intersection-union, no correction: Berger, 1982). Contradicted iff each lies
-beyond the same edge of R: no part of the curve does what the sentence says. That is intersection-union again, so that
-either error keeps its 2.5 %. One e_i beyond an edge refutes "at every scale", but not what was said of the curve as a
-whole: where the means over seeds lie on both sides of an edge, nothing is decided.
+"The exponent is in R" then says that every e_i is, so that the sentence holds at every scale. It is supported iff the
+interval over seeds of each e_i lies in R (intersection-union, no correction: Berger, 1982). It is contradicted iff each
+lies beyond the same edge of R: no part of the curve does what the sentence says. That is intersection-union again, so
+that either error keeps its 2.5 %. One e_i beyond an edge refutes "at every scale", but not what was said of the curve
+as a whole: where the means over seeds lie on both sides of an edge, nothing is decided.
 
 A fitted slope is a mean of the e_i with weights that are positive and the same in every seed, and its interval is no
 wider than that mean of theirs. So these verdicts are among those of the slope's interval: they add no wrong ones to it.

@@ -2,7 +2,7 @@
 
 A criterion is the kind of a claim with its selections, edges, law, margin and estimand, and the variants that it reads.
 Its words, its sources and its seeds are no part of it. A claim whose criterion changes is another claim. Judging it
-again on the same seeds is no new look. What a rule leaves undecided, whatever the numbers are, is none either.
+again on the same seeds is no new look. Neither is a judgement that a rule leaves undecided whatever the numbers are.
 
     book = LookBook.from_json(facts.looks)           what a report, its lock or a store remembers
     judge_all(claims, results, looks=book)           each claim at the level of its look, recorded if judged
@@ -64,7 +64,7 @@ class LookBook:
         """The looks of several records, earlier ones first. A set of seeds that stands in several counts once.
 
         Args:
-            records: claim -> looks. Of a look ``seeds`` is required, a list or as in a spec (``1-10``).
+            records: claim -> looks. A look must have ``seeds``, a list or as in a spec (``1-10``).
             commit: of the looks to come.
         """
         book = cls(commit=commit)

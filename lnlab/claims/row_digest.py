@@ -19,7 +19,7 @@ _COLUMNS = ("variant", "seed", "step", "split", "statistics", "rule", "quantity"
 def rows_digest(claim: Claim, results: Results) -> str:
     """The digest of a claim, its rows and how their runs ended. The order of rows does not matter.
 
-    Of a claim that cites other reports also of what they say.
+    For a claim that cites other reports it covers what they say, too.
 
     Raises:
         LabError: a key of its selections is unknown.

@@ -172,7 +172,7 @@ def reason_undecided(sample: Sample, n_min: int, about: About = "mean") -> str |
 
 
 def reason_without_mean(sample: Sample) -> str:
-    """Why no mean speaks for the seeds, so that its verdict is withheld. Empty where one does."""
+    """Why no mean can be judged, so that its verdict is withheld. Empty where one can."""
     remedy = "declare about: share or median"
     if sample.failing > MAX_FAILED_SHARE:
         return f"some seeds fail, {sample.failing:.0%} of them: {remedy}"

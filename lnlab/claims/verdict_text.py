@@ -39,7 +39,7 @@ def law_text(verdict: "Verdict") -> str:
     """What the interval says of the value that the sentence names: ``−0.5 itself is rejected``. Empty without one.
 
     The interval of the most extreme of several places tests no such value, as the most extreme lies beyond it by chance
-    alone. Where it leaves the value out, that is said all the same.
+    alone. Where the value lies outside of it, the text says so without a rejection.
     """
     if verdict.law is None:
         return ""

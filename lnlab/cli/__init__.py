@@ -1,4 +1,4 @@
-"""The front door: parse, call, print. Whatever is heavy is imported by the command that needs it.
+"""The command line: parse, call, print. Each command imports the heavy modules that it needs.
 
 Exit codes are those of ``lnlab.cli.codes``.
 """

@@ -139,7 +139,7 @@ def _show(entry: "Entry[Any]", as_json: bool, measured: str | None) -> None:
 
 
 def _unit(entry: "Entry[Any]", quantity: str) -> str:
-    """Return the words and the unit of a quantity as the beginning of a sentence, or nothing."""
+    """Return the words and the unit of a quantity as the beginning of a sentence, or ""."""
     from lnlab.record.tracing.quantities import words_of_quantity
 
     words = words_of_quantity(entry, quantity)

@@ -10,7 +10,7 @@ from lnlab.cli.terminal import err, out, print_json
 
 
 def check_table_spec(path: Path, *, as_json: bool) -> None:
-    """Read the table and judge the claims, and say how much there is.
+    """Read the table, judge the claims, and print the counts of runs, variants and claims.
 
     Raises:
         LabError: everything that is wrong with the spec, or its files.

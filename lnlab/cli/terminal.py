@@ -51,7 +51,7 @@ class _Results(StandardStream):
         """Remember a failure.
 
         Raises:
-            BrokenPipeError: nobody reads any more.
+            BrokenPipeError: the reader has closed the pipe.
         """
         if isinstance(error, BrokenPipeError):
             raise error
@@ -66,8 +66,8 @@ _results = _Results()
 def begin_output() -> None:
     """Prepare the standard streams for a command. One that the process was started without becomes the null device.
 
-    An open file must not get the number of a closed stream: whatever prints there, a library or a worker, would write
-    into it.
+    An open file must not get the number of a closed stream, as libraries and workers that print there would write into
+    it.
     """
     _results.lost = None  # a process may run several commands
     for number in range(3):

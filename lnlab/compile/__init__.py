@@ -1,1 +1,1 @@
-"""The compiler: a spec in, the smallest plan of work that answers it out. Knows neither torch nor frames."""
+"""The compiler: from a spec to the smallest plan of work that answers it. It uses neither torch nor frames."""

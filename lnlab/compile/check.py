@@ -1,6 +1,6 @@
 """Every check of a spec before anything is run: the front end of the compiler, a tuple of passes.
 
-A pass takes the spec as far as it is checked, and returns it with what it adds, and what is wrong.
+A pass takes the spec as checked so far. It returns the spec with its additions, and the issues that it found.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +74,7 @@ def check_spec(
 
 
 def grammar_issues(document: SpecDocument, *, profile: str | None, overrides: Sequence[str]) -> list[Issue]:
-    """What is wrong with a spec whatever is registered: its overlays, and its keys and values as the grammar has them.
+    """The issues of a spec that depend on no registered piece: those of its overlays, and those of the grammar.
 
     They are a part of the issues that ``check_spec`` finds, known before any piece is imported.
     """
@@ -138,7 +138,7 @@ def _read(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _resolve(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Resolve the settings. Of a spec whose grammar is wrong only the first, as it will be checked again."""
+    """Resolve the settings, only the first ones of a spec with grammar issues, as it will be checked again."""
     limit = PROFILE_POINTS if checked.reading.issues else checked.limit
     sweep = resolve_sweep(checked.reading, checked.merged, checked.content_keys, checked.memory, limit)
     return replace(checked, sweep=sweep, axes=Axes(sweep.axes, checked.registries)), sweep.issues
@@ -165,7 +165,7 @@ def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
-    """Resolve what is chosen on tuning seeds, as far as no setting matters."""
+    """Resolve what is chosen on tuning seeds, except for what depends on settings."""
     select, issues = resolve_select(checked.reading, checked.merged, checked.registries)
     return replace(checked, select=select), issues
 
@@ -225,7 +225,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
 
     def unchanged_variants() -> Variants | None:
-        """The variants of the spec without profile and overrides, or None where it has none of its own."""
+        """The variants of the spec without profile and overrides, or None where it has issues."""
         base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
         if flaws:
             return None

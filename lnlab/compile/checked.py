@@ -1,4 +1,4 @@
-"""A spec as far as it has been checked: what each pass of ``compile.check`` reads and adds to."""
+"""A spec as checked so far, which each pass of ``compile.check`` reads and extends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ class Checked:
 
     @property
     def registries(self) -> Registries:
-        """Of what choices name."""
+        """The registries of the pieces that choices name."""
         return self.content_keys.registries
 
     @property
@@ -84,7 +84,7 @@ class Checked:
 
     @property
     def knows_its_runs(self) -> bool:
-        """Whether no mistake hides runs: only then is it a mistake of its own that a selection selects none."""
+        """Whether no mistake hides runs. Only then is an empty selection a mistake by itself."""
         hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds")
         chosen = self.tuning is not None or self.experiment.select is None
         grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.issues)

@@ -31,7 +31,7 @@ class VariantKeys:
 
     Attributes:
         variant: key of the setting.
-        start: what the initial state depends on, but for its seed.
+        start: what the initial state depends on, except for its seed.
         movement: all that moves it, or None where nothing does (no steps).
         steps: updates of the run.
     """

@@ -89,7 +89,7 @@ def decision_from_json(record: Mapping[str, Json]) -> Decision:
 
 
 def assumed_decision(question: Undecided) -> Decision:
-    """What would be decided if the first candidate were chosen: whatever is chosen, as many runs follow."""
+    """The decision for the first candidate. The number of runs that follow does not depend on the choice."""
     return Decision(
         key=question.key,
         path=question.path,

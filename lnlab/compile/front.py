@@ -1,6 +1,6 @@
 """The front half of the compiler: what a spec asks of runs that exist already. No corpus is read.
 
-What only a corpus knows, how many updates an epoch has, is left to the runs themselves.
+The number of updates an epoch, which only a corpus determines, is left to the runs themselves.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ def compile_front(
     Steps that follow from epochs mean nothing, as only a corpus says how many an epoch has.
 
     Raises:
-        SpecError: every problem of the spec at once, but for those that only its corpora show.
+        SpecError: every problem of the spec at once, except for those that only its corpora show.
         LabError: the spec chooses something that was not decided.
     """
     checked = _checked(document, registries, profile, overrides)
@@ -47,7 +47,7 @@ def compile_front(
 def sound_claims(
     document: SpecDocument, registries: Registries, profile: str | None, overrides: Sequence[str]
 ) -> tuple[Experiment, list[tuple[ClaimText, Choice]]]:
-    """Every claim that can be resolved with its resolved parameters, whatever is wrong with the others."""
+    """Every claim that can be resolved, with its resolved parameters. Flawed claims do not affect the others."""
     checked = _checked(document, registries, profile, overrides)
     texts = {claim.id: claim for claim in checked.experiment.claims}
     return checked.experiment, [(texts[str(claim.name[1])], claim.choice) for claim in checked.requests.claims]
@@ -72,7 +72,7 @@ def claim_location(
 ) -> str:
     """``file:line:col`` of what stands below these keys of a claim, or of the override that set it.
 
-    What a claim inherits from its section stands there, and what it requires by an id where that claim is stated.
+    A part that a claim inherits is located in its section. A requirement by id is located at the claim of that id.
     """
     changes, _ = parse_overrides(overrides)
     merged = with_claims_written_out(merge_spec(document, profile, changes), registries)

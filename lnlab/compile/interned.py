@@ -1,4 +1,4 @@
-"""Values with their canonical text: what is computed of a value is remembered by its text, whatever object holds it."""
+"""Values with their canonical text. What is computed of a value is cached by this text, whatever object holds it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class InternedSetting(ResolvedSetting):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What settings are equal by."""
+        """The identity by which settings are equal."""
         return tuple(self.texts.values())
 
     def with_part(self, key: str, part: SettingPart) -> "InternedSetting":

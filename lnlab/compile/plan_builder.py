@@ -109,7 +109,7 @@ def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
 def plan_source(runs: Iterable[SourceRun], seeds: Iterable[int]) -> PlanBuilder:
     """Runs of one spec up to the step at which runs of these seeds begin with their states.
 
-    What their stop rule may read is evaluated as in their own spec, and nothing else is measured.
+    The evaluations that their stop rule may read are those of their own spec. Nothing else is measured.
     """
     all_seeds = tuple(seeds)
     builder: PlanBuilder | None = None

@@ -17,7 +17,7 @@ def about_key(issue: Issue) -> bool:
 def as_read(issues: Iterable[Issue], document: SpecDocument) -> list[Issue]:
     """Located issues as the user reads them, at ``file:line:col``, in the order of the file, arguments last.
 
-    What is said first names the path. What aliases repeat is one issue in one place of the file.
+    Each issue names its path first. Issues that aliases repeat are one issue in one place of the file.
     """
 
     def rank(issue: Issue) -> tuple[bool, int, int]:

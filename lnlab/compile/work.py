@@ -67,7 +67,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class DataPass:
-    """An init that reads data: how many batches (None: every one of an epoch), and how often."""
+    """An init that reads data: how many batches, or None for every batch of an epoch, and how often."""
 
     init: str
     batches: int | None

@@ -1,6 +1,6 @@
-"""Which seeds were to be looked at again when they diverged.
+"""Seeds that diverged before a measurement that was due.
 
-A median over the states that a run came to says nothing of those that it did not come to: one that explodes at once
+A median over the states that a run reached says nothing about those that it did not reach. A run that explodes at once
 would be judged by its first state alone, against runs with all of theirs.
 """
 

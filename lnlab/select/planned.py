@@ -1,7 +1,7 @@
 """What a selection takes of planned runs, before any of them has rows: which variants, and what is wrong with it.
 
-It is the selection that results are asked with later (``lnlab.select.select``), read by the same reader and answered by
-the same index of settings. Of columns, the plan knows the closed words, the seeds, the quantities and the splits.
+The same selection is later applied to results (``lnlab.select.select``), with the same reader and the same index of
+settings. The plan knows these columns: those with closed words, seeds, quantities and splits.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ class PlannedRuns:
         return issues
 
     def _issue_of_column(self, key: str, value: Json) -> Issue | None:
-        """What is wrong with one value of a column: of those with closed words, or whose values the plan knows."""
+        """What is wrong with one value of a column that has closed words, or whose values the plan knows."""
         if key in ("stack", "sublayer", "tensor", "layer") and self.either(lambda variants: variants.own_sites):
             return None  # a model of the user's own has sites that nobody knows before it is built
         known: Collection[Json] | None = VOCABULARY.get(key)
@@ -158,7 +158,7 @@ class PlannedRuns:
     def _issue_of_expression(self, expression: Expression) -> Issue | None:
         """What is wrong with an expression over quantities: with one of them, a condition on it, or how they meet.
 
-        Whether two meet at a place of the model is known where its sites are (``lnlab.app.claim_sites``).
+        ``lnlab.app.claim_sites`` decides whether two meet at a site of the model.
         """
         known = list(self.quantities or ())
         for operand in expression.operands:
@@ -192,7 +192,7 @@ class PlannedRuns:
         return None
 
     def given(self, expression: Expression, column: str) -> list[tuple[str, tuple[str | int, ...]]]:
-        """Of each quantity of an expression its splits or its steps, where they are known and no brackets pin one."""
+        """The splits or steps of each quantity of an expression, where they are known and no brackets pin one."""
         known: Mapping[str, tuple[str | int, ...]] = self.splits if column == "split" else self.steps
         # A name that is there twice is measured at sites and along the curve, at steps and splits of their own.
         everywhere = list(self.quantities or ())
@@ -280,7 +280,7 @@ class PlannedSelection:
         return name in self.runs.splits and list(self.runs.quantities or ()).count(name) <= 1
 
     def unpinned(self, claim_axes: Collection[str]) -> str | None:
-        """Return what else has to be pinned, as the quantity has a number for each of several, or None.
+        """Return what else has to be pinned, as the quantity has several numbers, or None.
 
         It may be a split, a step or a rule of convergence. ``claim_axes`` are what the claim distinguishes by itself.
         """

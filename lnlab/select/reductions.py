@@ -1,7 +1,7 @@
 """From the numbers along x to one number: ``first last max min mean median spread variation growth last/first``.
 
-``spread`` is max/min, ``variation`` the standard deviation over the mean (of these numbers and no others, so over
-their count), ``growth`` the median ratio of neighbours. A ratio with a zero below has no value (None).
+``spread`` is max/min, ``variation`` the standard deviation over the mean (of these numbers and no others, so over their
+count), ``growth`` the median ratio of neighbours. A ratio with a zero denominator has no value (None).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Which variants a number is measured against, by the ``reference`` of a selection.
 
 Without a reference a number is measured against the best of all variants only where all have one placement and one
-init: else adding a strong variant would move the numbers of all others.
+init. Otherwise adding a strong variant would move the numbers of all others.
 """
 
 from lnlab.errors import LabError, nearest

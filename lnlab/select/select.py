@@ -2,11 +2,11 @@
 
 ``layer`` may be ``first`` or ``last``, counted in the stack of that row, and ``step`` may be ``last``, where a run that
 comes to its end is measured last. A quantity that is measured at sites and along the curve needs ``split``, which is
-null at sites. What is measured along a line of its own has its place there as ``x``. ``step`` may also be a level of
-another quantity (``lnlab.specfile.step_levels``).
+null at sites. A quantity along a line has its place on the line as ``x``. ``step`` may also be a level of another
+quantity (``lnlab.specfile.step_levels``).
 
-A stop rule may end a run before its last update though nothing is wrong with it: such a run is ``stopped``. Its curves
-are cut where the rule decided, so that no number taken after step 0 is comparable with those of whole runs.
+A stop rule may end a sound run before its last update. Such a run is ``stopped``. Its curves are cut where the rule
+decided, so that no number taken after step 0 is comparable with those of whole runs.
 """
 
 from collections.abc import Sequence
@@ -109,7 +109,7 @@ class Selected:
 
     @cached_property
     def leading(self) -> pl.DataFrame:
-        """The runs, as in ``endings``, that will have a number: of a grid that the quantity is taken over, one."""
+        """The runs, as in ``endings``, that will have a number. A grid that the quantity is taken over has one."""
         return leading_runs(self.results, self.endings, self.selection.written)
 
     @cached_property
@@ -190,8 +190,8 @@ def runs_with(results: Results, conditions: Conditions, over: str | None = None)
 def leading_runs(results: Results, runs: pl.DataFrame, conditions: Conditions) -> pl.DataFrame:
     """The runs that will have a number of their own.
 
-    A quantity that is taken over a path, a grid of rates for one, has a single number for all runs that differ there
-    alone. Of these the first stands for all.
+    A quantity that is taken over a path, such as a grid of rates, has a single number for all runs that differ there
+    alone. The first of these stands for all.
     """
     if not (path := quantity_fact(conditions, "over")):
         return runs
@@ -302,7 +302,7 @@ def narrow_rows(results: Results, rows: pl.DataFrame, key: str, condition: Json)
 def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFrame:
     """Rows at these steps. ``last`` is where runs of that length that came to their end are measured last.
 
-    So a run that diverged has no such row: its own last one would come from before it did.
+    So a diverged run has no such row: its own last row would come from before the divergence.
     """
     runs = results.runs
     whole = pl.col("status").eq("finished").fill_null(value=False) & ~stopped_early(runs)
@@ -316,8 +316,8 @@ def _steps(results: Results, rows: pl.DataFrame, steps: list[Json]) -> pl.DataFr
 def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
     """``run at nearest``: the updates after which a run first is at a level, straight between its records.
 
-    It is there where its curve is first on the other side than at its first record. ``at`` is null of a run that never
-    comes to it, and ``nearest`` is the finite value that is nearest to it.
+    A run reaches the level where its curve is first on the other side than at its first record. ``at`` is null for a
+    run that never reaches it, and ``nearest`` is the finite value that is nearest to it.
 
     Raises:
         NothingSelected: the quantity was not measured, or has several numbers of a run at a step.
@@ -358,7 +358,7 @@ def level_crossings(results: Results, level: StepLevel) -> pl.DataFrame:
 
 
 def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """Runs that come to a level as finished, however they ended after it, and others as stopped, with the reason."""
+    """Runs that reach a level count as finished, however they ended later. Others count as stopped, with the reason."""
     crossings = level_crossings(results, level)
     runs = runs.join(crossings, on="run", how="left", maintain_order="left")
     ended = pl.col("status").is_in(["finished", STOPPED, "diverged"])
@@ -381,7 +381,7 @@ def _as_reached(results: Results, runs: pl.DataFrame, level: StepLevel) -> pl.Da
 
 
 def _at_level(results: Results, rows: pl.DataFrame, level: StepLevel) -> pl.DataFrame:
-    """The rows where each run first comes to a level, by linear interpolation. ``step`` is rounded up.
+    """The rows where each run first reaches a level, by linear interpolation. ``step`` is rounded up.
 
     A run that is not there, or has no records on both sides of it, has no row.
     """

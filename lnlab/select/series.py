@@ -32,7 +32,7 @@ class SeedFates:
     """How numbers came about, and what became of the seeds that have none.
 
     Attributes:
-        trained: whether anything was measured after step 0, or in training at a step that nobody knows.
+        trained: whether anything was measured after step 0, or in training at an unknown step.
         failed: seeds that diverged or have a number that is not finite, with the reason in words.
         excluded: seeds that stopped for another reason (time, memory, an error, a stop rule), with it.
         pending: seeds that have not run to their end yet.
@@ -137,7 +137,7 @@ def select_series(
 
 
 def _all_ended(runs: pl.DataFrame) -> bool:
-    """Whether all has run, and something to its end if there is anything: a number that is not there will never be."""
+    """Whether every run has ended, and one has finished if there is any. A missing number is then final."""
     return not any_unfinished(runs) and (runs.is_empty() or "finished" in runs["status"])
 
 
@@ -213,7 +213,7 @@ def varying_columns(results: Results, rows: pl.DataFrame) -> dict[str, list[str]
 def _complete_series(
     rows: pl.DataFrame, runs: pl.DataFrame, levels: int, reduce: Reduction | None, needs: str | None
 ) -> SeedSeries:
-    """Complete seeds with their numbers, the others with what became of them."""
+    """Complete seeds with their numbers, and the others with their fate."""
     finite = rows.filter(pl.col("value").is_finite())
     counts = finite.group_by("seed").agg(pl.len(), late=pl.col("step").max() > 0)
     # A number taken after step 0 of a run that its rule ended is that of a cut run.

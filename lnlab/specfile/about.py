@@ -1,7 +1,7 @@
-"""What of the distribution over seeds a claim is about, where it does not say so: mean, median or share.
+"""The property of the distribution over seeds that a claim is about by default: mean, median or share.
 
-A mean speaks for seeds that are all alike. Where a run either succeeds or fails, Student's interval of the mean is
-wrong up to half of the time, whatever the level: there the share of seeds in the region is judged, or the median.
+A mean represents seeds that are all alike. Where a run either succeeds or fails, Student's interval of the mean is
+wrong up to half of the time at any level. There the share of seeds in the region is judged, or the median.
 """
 
 from collections.abc import Collection, Iterable

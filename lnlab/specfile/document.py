@@ -1,7 +1,7 @@
 """YAML text -> plain data, the marks of every key and value, and everything that a spec may not hold.
 
-ruamel.yaml composes the nodes. It is counted while it does, so that no bomb is ever built: neither one of nesting nor,
-when aliases are unfolded into data, one of repetition.
+ruamel.yaml composes the nodes. They are counted meanwhile, so that no YAML bomb is ever built, neither by nesting nor
+by repetition when aliases are unfolded into data.
 """
 
 import re
@@ -28,7 +28,7 @@ Marks = dict[Where, tuple[Mark, Mark]]
 
 
 class UnreadableYaml(Exception):
-    """The text cannot be read on."""
+    """The rest of the text cannot be read."""
 
     def __init__(self, mark: Mark, what: str, remedy: str = "", code: Code = "syntax") -> None:
         super().__init__(what)
@@ -50,7 +50,7 @@ def read_data(text: str) -> tuple[Json, Marks, list[Issue]]:
 
 
 def compose(text: str) -> tuple[Node | None, list[Issue]]:
-    """The one document in ``text`` (None: it holds none), and the tags it should not have.
+    """The one document in ``text``, or None if it holds none, and the tags that it should not have.
 
     Raises:
         UnreadableYaml: a merge conflict, a syntax error, a directive, a second document, an unknown alias, or a limit

@@ -1,4 +1,4 @@
-"""The grammar of a spec: every key, closed and strict. What a choice may hold, the registries say."""
+"""The grammar of a spec: every key, closed and strict. The registries say what a choice may hold."""
 
 import re
 from collections.abc import Mapping
@@ -186,7 +186,7 @@ class Experiment(BaseModel):
     these fields with the types by which they are read.
 
     ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or
-    on fresh ones. Of these seeds only what the claim selects is run, and no other claim and no section reads it.
+    on fresh ones. On these seeds only what the claim selects is run, and no other claim and no section reads it.
     ``looks`` is that of every claim that does not have its own.
     """
 

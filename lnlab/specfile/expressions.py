@@ -4,7 +4,7 @@ Its text is its name wherever a quantity is named: ``LABEL = EXPRESSION [UNIT]``
 writes it as ``{expr: ..., unit: ..., label: ...}``. Brackets behind a name take those of its rows that meet a
 condition: ``hidden_norm[tensor: sum, layer: last]``.
 
-Python's own grammar reads the text. Of what it may hold, the few forms below are taken and nothing is ever executed.
+Python's own grammar reads the text. Only the few forms below are accepted, and nothing is ever executed.
 """
 
 import ast
@@ -90,7 +90,7 @@ class Expression:
     Attributes:
         root: its tree.
         operands: its quantities, each once, in their order.
-        unit: of its values, or None where nobody said.
+        unit: of its values, or None where none is given.
         label: what pages call it, or None: its formula.
     """
 

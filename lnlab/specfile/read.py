@@ -137,7 +137,7 @@ def unknown_key(path: Where) -> Issue:
 
 
 def _issues_of_claims(experiment: Experiment, positions: list[int]) -> list[Issue]:
-    """What no claim can see alone: ids given twice, too many primaries, judged seeds that set a margin."""
+    """Issues between claims: ids given twice, too many primaries, judged seeds that set a margin."""
     issues = []
     seen = set()
     ids = [claim.id for claim in experiment.claims]

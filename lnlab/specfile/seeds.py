@@ -1,4 +1,4 @@
-"""Seeds as a spec writes them: ``10`` is 1 to 10, ``"3-7"`` a range, a list holds single seeds and ranges."""
+"""Seeds as a spec writes them: ``10`` is 1 to 10, ``"3-7"`` is a range, and a list holds single seeds and ranges."""
 
 import re
 from collections import Counter

@@ -1,1 +1,1 @@
-"""Has a run converged: rules, the losses that they judge, boundaries of learning rates, and published tables."""
+"""Convergence of runs: rules, the losses that they judge, boundaries of learning rates, and published tables."""

@@ -134,7 +134,7 @@ def boundary_error(ours: _Cells, printed: _Cells) -> float:
 
 
 def boundary_errors(columns: Sequence[ReproducedColumn]) -> dict[int, float]:
-    """Each whole seed's mean boundary error over columns."""
+    """The mean boundary error over columns of each complete seed."""
     return {
         seed: fmean(boundary_error(column.seeds[seed], column.printed.cells) for column in columns)
         for seed in complete_seeds(columns)
@@ -142,7 +142,7 @@ def boundary_errors(columns: Sequence[ReproducedColumn]) -> dict[int, float]:
 
 
 def equal_cell_shares(columns: Sequence[ReproducedColumn]) -> dict[int, float]:
-    """Each whole seed's share of cells that are as printed."""
+    """The share of cells that are as printed, for each complete seed."""
     printed = _flatten(column.printed.cells for column in columns)
     return {seed: _equal_share(_cells(columns, seed), printed) for seed in complete_seeds(columns)}
 

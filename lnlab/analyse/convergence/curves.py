@@ -60,7 +60,7 @@ class LossRecord:
 
 
 def decisive_losses(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that decide convergence: of runs with means over epochs no finite loss of a single training batch."""
+    """The rows that decide convergence, without finite losses of single batches where a run has epoch means."""
     recorded = rows.filter(pl.col("quantity") == "epoch_loss")["run"].unique().implode()
     batches = (pl.col("quantity") == "loss") & (pl.col("split") == "train") & pl.col("run").is_in(recorded)
     return rows.filter(~batches | ~pl.col("value").is_finite())
@@ -119,7 +119,7 @@ def time_to_drop(course: LossRecord) -> float:
 def loss_records(results: Results) -> Sequence[LossRecord]:
     """Every loss of every run that has finished or diverged, in the order of the plan.
 
-    Of a run that diverged before a loss was recorded that others have, nothing but that it diverged.
+    A run that diverged before a loss was recorded that others have is listed as diverged, without a curve.
     """
     ended = results.runs.filter(pl.col("steps") > 0, pl.col("status").is_in(ENDED_STATUSES))
     entropy = {run: points[0][1] for run, points in _points(results, "unigram_entropy", "train").items()}
@@ -156,7 +156,7 @@ def loss_records(results: Results) -> Sequence[LossRecord]:
 
 
 def judgements(results: Results) -> Iterator[tuple[LossRecord, str, Judgement]]:
-    """Every loss of every run by every rule that can tell: none can of a loss that was measured once."""
+    """The judgement of every loss of every run by every rule. No rule can judge a loss that was measured once."""
     rules = {entry.name: convergences.builder(convergences.resolve(entry.name)) for entry in convergences}
     for course in loss_records(results):
         for name, rule in rules.items():
@@ -200,7 +200,7 @@ def _losses(results: Results) -> Iterator[tuple[str, str, _Loss]]:
 
 
 def _batch_losses(results: Results) -> _Loss:
-    """Of training batches: the means over epochs that training recorded, else made of its losses."""
+    """Epoch means of the losses of training batches, as training recorded them or else from its single losses."""
     losses = _points(results, "loss", "train")
     recorded = _points(results, "epoch_loss", "train")
     # The loss before any update: of a whole split, or else the entropy of the labels.

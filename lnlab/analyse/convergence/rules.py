@@ -47,7 +47,7 @@ class LossCurve:
         means: over each epoch in turn, or at each evaluation after the start, in nats.
         entropy: of the labels, in nats. None where it is not known.
         divergence: how the run diverged, in words. Empty where it did not.
-        censored: whether a rule ended it while its loss was finite, so that nobody knows where it would have ended.
+        censored: whether a rule ended it while its loss was finite, so that its end is unknown.
     """
 
     start: float

@@ -1,4 +1,4 @@
-"""What of attention tells of its collapse: the largest logit of all heads, and the layer of the lowest entropy."""
+"""Signs of a collapse of attention: the largest logit of all heads, and the layer of the lowest entropy."""
 
 import polars as pl
 

@@ -1,8 +1,8 @@
 """Quantities of a spectrum of curvature: its ends, its moments, its negative part. They have an operator and a scope.
 
 A raw eigenvalue depends on how a model is parametrized: halve a weight and double the one behind it, and the function
-is the same and its Hessian is not. Multiplied by ‖θ‖² of the scope it is a curvature per relative step. Where models
-differ in their number of parameters P, what is compared is ‖H‖_F² = P E λ², not E λ².
+is the same and its Hessian is not. Multiplied by ‖θ‖² of the scope it is a curvature per relative step. Models that
+differ in their number of parameters P are compared by ‖H‖_F² = P E λ², not by E λ².
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
 """What follows from the dependencies β_ii of sublayers on their own branches (Liu et al., 2020, Section 4).
 
-When every branch changes a little, ``E‖ΔF‖² ≈ C Σ_i β_ii²``, with C what one normalized branch changes by. In Post-LN
-β_ii² is a constant of the sublayer's type, ``c/(1 + c)`` with c the variance that the branch adds to a stream of 1. In
-Pre-LN the stream is all there is so far, so that ``1/β_ii² = (Var x_0 + Σ_{j<=i} Var f_j) / Var f_i`` is linear in i.
+When every branch changes a little, ``E‖ΔF‖² ≈ C Σ_i β_ii²``, where C is the change of one normalized branch. In Post-LN
+β_ii² is a constant of the sublayer's type, ``c/(1 + c)``, where c is the variance that the branch adds to a stream of
+variance 1. In Pre-LN the stream is the sum of everything so far, so that
+``1/β_ii² = (Var x_0 + Σ_{j<=i} Var f_j) / Var f_i`` is linear in i.
 """
 
 import polars as pl

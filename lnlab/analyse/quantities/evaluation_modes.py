@@ -1,4 +1,4 @@
-"""``L_run - L_batch``: what it costs that batch norms use running statistics where training used those of batches."""
+"""``L_run - L_batch``: the cost of running statistics in batch norms, where training used those of batches."""
 
 import polars as pl
 

@@ -5,7 +5,7 @@ the slope of the loss, and has eigenvalues of both signs. All spectra of a run h
 their norms therefore err together, and quotients err less.
 
 The share of the *extra* curvature is over the runs of a seed that differ in their placement alone: what Post-LN has
-more than Pre-LN in G, over what it has more in H. Below 1/2 the extra is mostly not G's. It is no number where Post-LN
+more than Pre-LN in G, over what it has more in H. Below 1/2 the extra is mostly not G's. It is undefined where Post-LN
 has no more than Pre-LN.
 """
 

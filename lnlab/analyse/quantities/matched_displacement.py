@@ -1,9 +1,9 @@
 """``q where ‖θ_t - θ_0‖ = D*``: states of two runs that are equally far from where they began.
 
-At the same step a run with warm-up has moved less than one without, so that whatever differs may be of the distance
-alone. So at every step D* is the displacement of that of the compared variants which has moved least, in each seed, and
-the others are looked at where they were first as far. Between the two states around it log q is taken as linear in the
-displacement, which is 0 at step 0. A run whose first state lies beyond D* has no number.
+At the same step a run with warm-up has moved less than one without, so a difference may come from the distance alone.
+At every step D* is therefore the smallest displacement among the compared variants, within each seed. The others are
+measured where they first reached it. Between the two states around D* log q is taken as linear in the displacement,
+which is 0 at step 0. A run whose first state lies beyond D* has no number.
 """
 
 import polars as pl
@@ -52,7 +52,7 @@ _QUANTITIES = (
 
 
 def _at_matched_displacement(name: str, quantity: str, results: Results, reference: Json = None) -> pl.DataFrame:
-    """A stored quantity of each run, at every site, where the run was first as far as the least moved is at a step."""
+    """A stored quantity of each run, at every site, where the run first reached the D* of each step."""
     moved = _displacements(results)
     states = stored_rows(results, quantity)
     # Its logarithm is interpolated.

@@ -27,7 +27,7 @@ def full_batch_spectra(results: Results) -> pl.DataFrame:
 
 
 def part_spectra(results: Results) -> pl.DataFrame:
-    """Those of a part of the batches."""
+    """The rows of the table ``spectra`` that are of a part of the batches."""
     return spectra_table(results).filter(pl.col("part").is_not_null())
 
 

@@ -1,10 +1,10 @@
-"""``min {t : L_t <= 1.02 L*}``: how long runs take to a loss that all variants reach which are compared.
+"""``min {t : L_t <= 1.02 L*}``: how long runs take to a loss that all compared variants reach.
 
-L* is the last validation nll of the worst of these: the highest median over seeds among the variants that ``reference``
-names, but for those that failed to train (median phi below 0.25 of what the best of them has learned), which would set
-no target at all. Where nothing is named they are the variants that a claim compares, or a selection takes. Between two
-evaluations the loss is a straight line. A run that never gets to the target takes infinitely long, and so does one that
-diverged: it has failed, and ranks worst.
+L* is the highest median over seeds of the last validation nll, among the variants that ``reference`` names. Variants
+that failed to train (median phi below 0.25 of what the best of them has learned) are left out, as they would set no
+target at all. Without ``reference`` the variants are those that a claim compares, or a selection takes. Between two
+evaluations the loss is a straight line. A run that never reaches the target takes infinitely long. So does a run that
+diverged, which has failed and ranks worst.
 """
 
 import math

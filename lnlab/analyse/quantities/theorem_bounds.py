@@ -1,6 +1,6 @@
 """What theorems say of a number, as its divisor: Lemma 2 and Theorem 1 of Xiong et al. (2020), 3.1 of Xu et al. (2021).
 
-Of a stack of L layers of width d, for inputs of variance 1 and r = d_ff / d = 1:
+For a stack of L layers of width d, with inputs of variance 1 and r = d_ff / d = 1:
 
     Lemma 2      Post-LN  E‖x_l‖²/d = 3/2            Pre-LN  1 + l/2 <= E‖x_l‖²/d <= 1 + 3l/2
     Theorem 1    Post-LN  ‖dL/dW2‖ <= O(d √ln d)     Pre-LN  ‖dL/dW2‖ <= O(d √(ln d / L))
@@ -10,7 +10,7 @@ The proof of Theorem 1 bounds each of d² entries by norms of whole vectors. But
 one, the outer product of two vectors whose norms are known, which saves a factor √(d ln d). Constants are left out. The
 statements are about layers of self-attention and a feed-forward network: a stack with cross-attention has no row here.
 
-Of N layers without norms, whose longest input is mu, v, o, w1 and w2 begin as Xavier's matrices times
+In N layers without norms, whose longest input is mu, v, o, w1 and w2 begin as Xavier's matrices times
 
     Theorem 3.1  N^(-1/2) / (2 mu)                 relation-aware  (N (4 mu² + 2 mu + 2))^(-1/2)
 """

@@ -23,7 +23,7 @@ class HistogramBins:
 
     @property
     def width(self) -> float:
-        """Of each bin."""
+        """The width of each bin."""
         return float(self.edges[1] - self.edges[0])
 
     @property

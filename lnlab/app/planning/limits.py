@@ -1,4 +1,4 @@
-"""A run within a number of minutes: as many whole seeds as fit, so that what is left is a plan that can be judged."""
+"""A run within a number of minutes: as many whole seeds as fit, so that the remaining plan can be judged."""
 
 import json
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Build the models of plans without memory, and what acts on them, like ones once.
+"""Build the models of plans without memory, and what acts on them, once for each distinct model.
 
-A model is built whole for every structure: kinds, depths, heads, and whatever acts on it. Models of one structure that
-differ in width, feed-forward width, dropout or task have the same sites, and of each further size one layer a stack is
-built: a number that does not fit, such as heads that do not divide the width, shows there already.
+A model is built whole for every structure: kinds, depths, heads, and everything that acts on it. Models of one
+structure that differ in width, feed-forward width, dropout or task have the same sites. For each further size only one
+layer a stack is built. It already shows a number that does not fit, such as heads that do not divide the width.
 """
 
 from collections.abc import Iterator, Sequence

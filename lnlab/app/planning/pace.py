@@ -64,8 +64,8 @@ def no_pace(plan: Plan) -> str:
 def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace | None:
     """The pace of this machine, corrected where enough units of the plan have ended.
 
-    None where units run on another device than the processor and too few have ended: its speed is not that of the
-    processor, and nothing else was measured.
+    It is None where units run on a device other than the CPU and too few have ended. Only the speed of the CPU was
+    measured.
     """
     elsewhere = any(unit.setting["train"]["device"] != "cpu" for unit in plan.trajectories)
     speed = REFERENCE_SPEED if elsewhere else machine_speed()

@@ -1,4 +1,4 @@
-"""Schedules and optimizers that do something else at first than their names say: notes, no mistakes."""
+"""Notes on schedules and optimizers that at first do something other than their names say. They are no mistakes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

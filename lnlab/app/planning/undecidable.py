@@ -1,4 +1,4 @@
-"""Claims that the declared seeds can never decide, as the rules of their kinds say: a note, no mistake."""
+"""Claims that the declared seeds can never decide, by the rules of their kinds. This is a note, no mistake."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

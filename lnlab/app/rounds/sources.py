@@ -1,4 +1,4 @@
-"""Before the units of a round: the runs of other specs whose states they begin with, as far as the store lacks them."""
+"""Runs of other specs with whose states the units of a round begin. Those that the store lacks are computed first."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Compute the units of a plan: who works on them, within how much memory, and what is shown of them."""
+"""Compute the units of a plan: the workers, the memory that they may use, and the display of progress."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace

@@ -205,7 +205,7 @@ def _pull_stage(
 
 @contextmanager
 def _arrivals(store: "Store") -> Iterator[Path]:
-    """The folder for what arrives. It is gone afterwards, but where the way was cut off, so that it can be gone on."""
+    """The folder for what arrives. It is removed afterwards, unless the transfer was cut off and can be resumed."""
     folder = store.root / ARRIVALS_FOLDER
     files.make_folder(folder)
     with files.locked(folder / _LOCK_FILE, wait=False) as acquired:

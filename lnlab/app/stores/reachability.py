@@ -94,7 +94,7 @@ def find_garbage(store: "Store", anchors: Anchors, older_than: float = 0.0) -> G
     days.
 
     Raises:
-        LabError: the store cannot be read, or a plan in it is damaged, so that nobody knows what it needs.
+        LabError: the store cannot be read, or a plan in it is damaged, so that what it needs is unknown.
     """
     if damaged := damaged_plans(store.root):
         raise LabError(*map(_damaged, damaged))

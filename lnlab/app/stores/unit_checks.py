@@ -1,4 +1,4 @@
-"""Whether a stretch of work from elsewhere is what it says: its rows are those that its record names."""
+"""Whether a stretch of work from elsewhere matches its record: its rows are those that the record names."""
 
 import re
 from collections.abc import Mapping

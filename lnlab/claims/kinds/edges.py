@@ -1,7 +1,7 @@
 """Edges of a causal graph, each with a claim by observation and one by intervention: do the two agree?
 
-An arrow that is seen need not be one that acts. An edge counts where one of its two claims is supported and the other
-is contradicted.
+An observed association need not be causal. An edge counts where one of its two claims is supported and the other is
+contradicted.
 """
 
 from collections.abc import Sequence

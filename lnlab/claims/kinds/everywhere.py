@@ -2,8 +2,8 @@
 
     share of seeds on which every number (every difference of a pair) lies in the region     (Clopper & Pearson, 1934)
 
-So a table is judged for its pattern: closed downwards, nested, unmoved by depth. One exception undoes a seed, as in a
-printed table one cell would.
+It judges the pattern of a table: closed downwards, nested, unmoved by depth. One exception makes a seed fail, as one
+cell would in a printed table.
 """
 
 import json

@@ -1,11 +1,11 @@
 """The exponent of y ~ x^e: the least-squares slope of log y on log x within each seed, an interval over seeds.
 
-Never one line through pooled points: the levels of a seed share weights and batches, so they are no replicates. Lack
-of fit: if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves the line by more
-than 10 %, there is no power law here and that slope decides nothing. Then the local exponents between neighbouring
-levels decide, ``log(y_(i+1) / y_i) / log(x_(i+1) / x_i)``: supported if the interval of each lies in the region, and
-contradicted if each lies beyond the same edge (``local_exponents``). Except where growth was declared and every seed
-falls from each level to the next, or the reverse: no curve of that kind has an exponent of the declared sign, so the
+No line is fitted through pooled points: the levels of a seed share weights and batches, so they are no replicates.
+There is a lack of fit if the interval of the per-seed quadratic coefficient excludes 0 *and* the mean profile leaves
+the line by more than 10 %. Then the slope decides nothing, and the local exponents between neighbouring levels decide,
+``log(y_(i+1) / y_i) / log(x_(i+1) / x_i)``. The claim is supported if the interval of each lies in the region, and
+contradicted if each lies beyond the same edge (``local_exponents``). The exception is a declared growth where every
+seed falls from each level to the next, or the reverse. No such curve has an exponent of the declared sign, so the
 interval of the slope (a weighted mean of the local exponents) decides as usual.
 """
 

@@ -3,9 +3,9 @@
     share of seeds: B⁻¹(a; k, n-k+1) to B⁻¹(1-a; k+1, n-k), a half the level            (Clopper & Pearson, 1934)
     two settings: the same of b among the b + c seeds on which only one of them trains          (McNemar, 1947)
 
-Every seed counts: one that diverged or has no finite number has not trained, and where it cannot be known (time, memory
-or an error ended the run, or a rule before there was a number) it counts against either verdict. At a level of 5 % 6
-of 6 decide, 5 of 5 do not. This is the one kind of claim that reads runs which a stop rule ended.
+Every seed counts. A seed that diverged or has no finite number has not trained. A seed whose outcome is unknown (time,
+memory or an error ended the run, or a rule before there was a number) counts against either verdict. At a level of 5 %
+6 of 6 decide, and 5 of 5 do not. No other kind of claim reads runs that a stop rule ended.
 """
 
 from collections import Counter
@@ -152,9 +152,9 @@ def share_finding(tally: SeedTally, statement: str, half: Region, criterion: Cri
 def mcnemar_finding(
     a: SeedTally, b: SeedTally, statement: str, half: Region, criterion: Criterion = ONE_LOOK
 ) -> Finding:
-    """Of the seeds on which only one of two does it, whether that is more, or less, often the first.
+    """Whether the first of two settings does it more, or less, often than the second, on seeds where only one does.
 
-    Each seed is 1 if it is the first, 0 if it is the second, and a half where they do not differ.
+    A seed counts 1 if only the first does it, 0 if only the second does, and a half where they do not differ.
     """
     both = sorted(a.met.keys() & b.met.keys())
     seeds = {seed: (1 + a.met[seed] - b.met[seed]) / 2 for seed in both}

@@ -2,7 +2,7 @@
 
     theta_s = mean over columns of |b - b'|, in steps of the grid of learning rates
 
-Supported where the interval of theta over seeds lies at or below half a step, contradicted where it lies
+It is supported where the interval of theta over seeds lies at or below half a step, and contradicted where it lies
 above a whole one. The share of equal cells is reported with those of trivial rules, Cohen's kappa, and the ceiling: how
 far our own seeds agree among themselves.
 """
@@ -115,7 +115,7 @@ def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: 
 
 
 def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:
-    """How many cells agree, how well boundaries are ranked, and how far our own seeds agree, as far as it is known."""
+    """How many cells agree, how well boundaries are ranked, and how far our own seeds agree, where known."""
     pairs = [
         pair
         for column in columns

@@ -2,7 +2,7 @@
 
 Supported iff p is at most half the level of the look, the median τ over seeds is at least 0.8 and the interval of
 log(last/first) lies beyond the declared minimum. Contradicted iff Page's test says the opposite at half the level, or
-that interval lies wholly short of the minimum. Never judged from the mean over seeds.
+that interval lies wholly short of the minimum. The mean over seeds is never used.
 """
 
 from dataclasses import replace

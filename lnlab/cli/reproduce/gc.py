@@ -35,8 +35,8 @@ def gc(
 
     An experiment stays where the text of its spec is that of a spec in PLACE or of the file that it was run from, where
     it was used within --older-than days, or where a lock names its spec or one of its variants. All others go, with the
-    runs that no remaining experiment needs. A run on which another lnlab works stays. Kill it at any instant: the store
-    is intact, and the same command goes on.
+    runs that no remaining experiment needs. A run on which another lnlab works stays. The command can be killed at any
+    time: the store stays intact, and the same command resumes.
 
     Exit codes: 0 done; 2 the command is wrong, or another lnlab works on this store.
     """

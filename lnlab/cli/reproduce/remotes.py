@@ -110,8 +110,8 @@ def _place(spec: Path, named: str | None) -> str:
 def _bytes_shown(what: str, *, quiet: bool) -> Iterator[Callable[[int, int | None], None]]:
     """A line that counts bytes, on a terminal.
 
-    It is called with a number of them, and those of all if that is known: then the number is of all so far, else of
-    those that are new.
+    It is called with a number of bytes, and with the total or None. With a total the number counts all bytes so far,
+    and otherwise the new ones.
     """
     # Late: no other command counts bytes.
     from rich.progress import DownloadColumn, Progress, TextColumn, TransferSpeedColumn

@@ -1,7 +1,7 @@
 """Mistakes in values that no run has, because every point of the sweep replaces them.
 
-They move nothing, and are mistakes all the same: of the base, of a profile's line or of a method that sets more than
-the axis which replaces a part of it.
+They change no number, and are mistakes all the same. They stand in the base, in a profile, or in a method that sets
+more than the axis which replaces a part of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ Paths = set[tuple[str, ...]]
 def replaced_value_issues(merged: MergedSpec, sweep_grids: Sequence[SweepGrid], registries: Registries) -> list[Issue]:
     """What is wrong with the values that an axis replaces at every point.
 
-    A change of the value that an axis sets is not looked at: it is reported as one without effect, or is the axis's.
+    A change of the value that an axis sets is not checked here. It is reported as one without effect, or is the axis's.
     """
     resolver = Resolver(registries)
     base = {key: merged.data[key] for key in SETTING if key in merged.data}

@@ -1,6 +1,6 @@
 """A plan in words: what is run, by axis, and how much of it is shared.
 
-Keys and digests are left out, so that the same spec prints the same text whatever the version.
+Keys and digests are left out, so that the same spec prints the same text in every version.
 """
 
 from collections import Counter

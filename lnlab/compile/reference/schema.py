@@ -37,7 +37,7 @@ _NOT_YET: Json = {"not": {}, "description": "none is known yet"}
 
 
 class EditorSchema(GenerateJsonSchema):
-    """pydantic's generator: null is told apart by ``if``, and what stands where nothing was given is no default."""
+    """pydantic's generator, which tells null apart by ``if`` and states no default for values that were not given."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         """Null, or what has a definition."""
@@ -45,7 +45,7 @@ class EditorSchema(GenerateJsonSchema):
         return dict(nullable(inner)) if "$ref" in inner else super().nullable_schema(schema)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """A value that need not be given. Of none an empty list is shown, or a null that may not be written."""
+        """The schema of an optional value, without a default that is an empty list or a null that is no valid value."""
         made = super().default_schema(schema)
         if made.get("default", "") in (None, []) and schema["schema"]["type"] != "nullable":
             del made["default"]

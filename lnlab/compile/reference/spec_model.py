@@ -260,7 +260,7 @@ def spec_model(registries: Registries) -> type[SpecModel]:
 
 
 def _unset(description: str | None = None) -> Any:
-    """A field that need not be given. Its None says that it was not, and may not be written in a spec."""
+    """An optional field. None means that it was not given, and may not be written in a spec."""
     return Field(None, validate_default=False, description=description)
 
 

@@ -1,7 +1,7 @@
-"""Passes over the training data as updates: the task says how many an epoch has, and reads its corpus for it.
+"""Passes over the training data as updates: the task reads its corpus and says how many updates an epoch has.
 
-A spec that counts nothing in epochs needs none. One that does can be checked where its corpus is absent: an epoch is
-then taken for a thousand batches, and ``absent`` has the error that running it would raise.
+A spec that counts nothing in epochs needs no corpus. Any other can be checked where its corpus is absent. An epoch then
+counts as a thousand batches, and ``absent`` has the error that running it would raise.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """``train``: what moves a run and has no registry.
 
 The length of a run is in updates (``steps``) or in passes over the training data (``epochs``), which become updates
-once the task has said how many an epoch has. What cannot be chosen yet has one value, and the key says so.
+once the task has said how many an epoch has. A key that offers no choice yet, such as ``threads``, accepts a single
+value.
 """
 
 import json

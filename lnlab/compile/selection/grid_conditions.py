@@ -74,7 +74,7 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
 def replace_grids(requests: ResolvedRequests, grids: Grids, merged: MergedSpec) -> tuple[ResolvedRequests, list[Issue]]:
     """The requests with conditions in place of ``grid`` in every selection, and what is wrong with its names.
 
-    Those that name a grid wrongly are left out, as whatever else their selections lack follows from it.
+    Those that name a grid wrongly are left out, as other issues of their selections follow from it.
     """
     issues: list[Issue] = []
 

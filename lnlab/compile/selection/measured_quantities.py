@@ -43,7 +43,7 @@ def measured_steps(
 ) -> dict[str, tuple[int, ...]]:
     """Quantity -> the steps at which the shortest run has it.
 
-    Left out are curves, which a selection reads at their last step, what is derived from several states, and probes
+    It leaves out curves, which a selection reads at their last step, quantities derived from several states, and probes
     that count epochs, whose steps depend on the corpus.
     """
     shortest = min(run_lengths, default=0)

@@ -1,6 +1,6 @@
 """Is a published table plausible? Its paths stand in a setting, and every value that it names is one of the spec's.
 
-A word that no run has would be compared with nothing, in silence.
+A word that no run has would silently be compared with nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ def _flaws_of_cells(cells: Mapping[str, Json], context: PlannedRuns) -> Iterator
 
 
 def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) -> Iterator[Issue]:
-    """A trivial rule is about columns of the tables, and names what they name."""
+    """Flaws of trivial rules, which must be about columns of the tables and name what these name."""
     known: dict[str, list[Json]] = {cells["across"]: [word for table in cells["tables"] for word in table["columns"]]}
     for table in cells["tables"]:
         for path, value in table["where"].items():

@@ -1,7 +1,7 @@
 """grids -> points: the union of the grids, each the product of its axes without its exceptions.
 
-A point is not a whole setting but, for each top-level key, one part that many points share, so that a hundred
-thousand points cost a hundred thousand small lookups.
+A point has, for each top-level key, one part that many points share, in place of a whole setting. A hundred thousand
+points therefore cost a hundred thousand small lookups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -235,7 +235,7 @@ def _shared_problems(
 def _flaws(
     select: ResolvedSelect, problems: Sequence[TuningProblem], sweep: ResolvedSweep, resolver: Resolver
 ) -> Iterator[Issue]:
-    """Candidates without an order or multiples, runs that learn nothing, and what may be judged and is no setting."""
+    """Issues of a choice: candidates without an order or multiples, untrained runs, and invalid settings to judge."""
     candidates = [(value, number) for problem in problems for value, number in problem.candidates]
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
