@@ -22,7 +22,7 @@ WHOLE, BATCH, LENGTH = 1_000, 25, 20
 
 
 def prefixes_read(params: dict[str, Any]) -> float:
-    """The fact ``passes``: at each token of a sentence the decoder reads every prefix again."""
+    """The fact ``passes``: at each token of a sentence the decoder reads all earlier tokens of every prefix again."""
     return float((params["sentences"] or WHOLE) / BATCH * params["beam"] * LENGTH / 2)
 
 
