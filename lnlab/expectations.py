@@ -51,7 +51,7 @@ _WORD = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NAME = "^[A-Za-z][A-Za-z0-9_]*"
 _ABSENT = object()
 FLAWED = "flawed"
-"""The type of the error of a value that told its issues itself; its context has them as ``issues``."""
+"""The type of the error of a value that reported its issues itself. Its context has them as ``issues``."""
 MOST_ISSUES = 100
 """Issues of one value that are told apart."""
 _CODES: Mapping[str, Code] = {

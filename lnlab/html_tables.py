@@ -6,7 +6,7 @@ from html import escape
 from lnlab.printable import printable_line
 
 MOST_SHOWN = 20
-"""Rows of a table; how many more there are stands below it."""
+"""The most rows of a table. The number of further rows stands below it."""
 _CELL = "padding: 0.1em 0.8em 0.1em 0; border: 0; background: none; color: inherit; text-align: {}"
 
 

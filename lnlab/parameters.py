@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 LARGEST_INTEGER = 2**53
 """The largest count of any parameter: beyond it a float, and JSON, cannot tell neighbours apart."""
 UNKNOWN_KEY = "unknown_key"
-"""The type of a validator's error about a key of a mapping; its context has the ``key`` and the ``known`` ones."""
+"""The type of a validator's error about a key of a mapping. Its context has the ``key`` and the ``known`` ones."""
 
 
 class Parameters(BaseModel):

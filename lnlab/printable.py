@@ -16,7 +16,7 @@ def printable(text: str) -> str:
     r"""The text with what a terminal would obey written as its escape. Tabs and line ends stay.
 
     It escapes control characters (C0, DEL, C1), marks that change the direction of text, other characters without a
-    shape, and lone surrogates. A half that stands for a byte of a path is written as that byte, ``\xe9``.
+    shape, and lone surrogates. A surrogate that stands for a byte of a path is written as that byte, ``\xe9``.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -11,7 +11,7 @@ smallest value, that of ρ_∞, over this one. Times r_t, the adaptive rate has 
 from typing import NamedTuple
 
 ADAPTIVE_ABOVE = 5
-"""The ρ_t above which torch's RAdam divides by sqrt(v̂); the paper has 4, the authors' code 5 and its own."""
+"""The ρ_t above which torch's RAdam divides by sqrt(v̂). The paper has > 4, and the authors' code >= 5."""
 
 
 class Rectification(NamedTuple):

@@ -24,7 +24,7 @@ AXIS_PREFIX = "axis."
 """How a column is called that has the value of an axis at the run of each row."""
 
 ENDED_STATUSES = ("finished", "diverged")
-"""The statuses of runs that ended by themselves, which is a result; any other is no result."""
+"""The statuses of runs that ended by themselves, which is a result. Any other status is no result."""
 
 TRAINED_ELSEWHERE = "trained_elsewhere"
 """What the setting of a run says whose numbers are those of training though nobody knows after how many updates."""

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 MOST_TASKS = 16
 """Tasks where nobody says how many."""
 ROOM = 3
-"""A task asks for so many times the time that its share of the units is estimated to take; what is not done by then is
-done by the task queued again."""
+"""A task asks for so many times the estimated time of its share of the units. The requeued task does what is left."""
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 _LOOK_EVERY = 5.0
 """Seconds between two looks at the store and at the queue."""

@@ -159,7 +159,7 @@ class ClaimFacts(Facts):
 
 
 claims: Registry[Callable[..., Finding]] = Registry("claim", ClaimFacts)
-"""Builders ``(results: Results, *, of, over, ...) -> Finding``; ``judge`` adds the common fields.
+"""Builders ``(results: Results, *, of, over, ...) -> Finding``. ``judge`` adds the common fields.
 
 A claim about other claims is supplied with ``verdicts``, a sequence, in place of ``results``.
 """
@@ -167,7 +167,7 @@ _COMMON_FIELDS = (
     *("id", "says", "primary", "requires", "source", "published", "role", "because", "calibration", "seeds"),
     *("looks", "law", *CRITERION_FIELDS),
 )
-"""Fields of every claim, except where its kind has a parameter of that name; the others are parameters of its kind."""
+"""Fields of every claim, except where its kind has a parameter of that name. All others are parameters of its kind."""
 
 
 def judge_all(

@@ -10,7 +10,7 @@ from lnlab.tables import Results
 
 _Column = Literal["stack", "layer", "sublayer", "tensor", "index"]
 SiteColumns = list[_Column] | None
-"""Columns; the claim must hold at every combination of their values."""
+"""Columns at whose every combination of values the claim must hold."""
 
 
 def site_conditions(results: Results, of: Conditions, columns: Sequence[str] | None) -> list[dict[str, Json]]:

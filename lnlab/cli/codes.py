@@ -1,7 +1,7 @@
 """The exit codes of commands. 0 means done."""
 
 FAILED = 1
-"""Some runs failed, a section of a report could not be made, or what was compared differs; the rest stands."""
+"""Some runs failed, a section of a report could not be made, or what was compared differs. The rest stands."""
 WRONG = 2
 """The spec or the command is wrong."""
 CONTRADICTED = 3

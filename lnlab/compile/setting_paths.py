@@ -7,7 +7,7 @@ from lnlab.setting import STACKS, path_words, positions_of_kind
 from lnlab.specfile.values import NONE
 
 STACK_CHOICES = ("norm", "placement", "attention")
-"""Choices that may be given once for all stacks; so may ``layers``, under ``model``."""
+"""Choices that may be given once for all stacks, as may ``layers`` under ``model``."""
 INTERVENTIONS = "interventions"
 """The key that holds a list of choices."""
 

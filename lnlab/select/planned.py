@@ -22,7 +22,7 @@ from lnlab.specfile.step_levels import step_level
 from lnlab.specfile.values import kind_label
 
 NO_VALUE = Issue("wrong-type", (), "found []", "give at least one value, or leave the key out")
-"""Of a condition that nothing meets; nothing would be selected, in silence."""
+"""The issue of a condition that nothing meets, which would silently select nothing."""
 
 
 @dataclass(frozen=True)

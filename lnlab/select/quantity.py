@@ -116,7 +116,7 @@ class _Quantities(Registry[Callable[..., pl.DataFrame]]):
 
 
 quantities: Registry[Callable[..., pl.DataFrame]] = _Quantities()
-"""Builders ``(results: Results) -> rows``; an expression is built by its name, and registered nowhere."""
+"""Builders ``(results: Results) -> rows``. An expression is built by its name, and registered nowhere."""
 
 
 def register_alike(

@@ -58,7 +58,7 @@ GRID = "grid"
 """The key of a selection that takes the runs of one grid of the sweep, or of several, by name."""
 
 EVALUATION = "evaluation"
-"""The probe that scores a split; it scores the validation split at the steps of ``train.evaluate``."""
+"""The probe that scores a split. It scores the validation split at the steps of ``train.evaluate``."""
 RECORDED = ("loss", "epoch_loss", "global_gradient_norm", "learning_rate", "tokens", "unigram_entropy", "epoch")
 """What training itself puts on the curve, on the split ``train``."""
 NEXT_UPDATE_CURVES = ("loss", "global_gradient_norm")
@@ -69,7 +69,7 @@ EVALUATED: dict[str, tuple[str, ...]] = {
     "nll": ("train", "validation", "test"),
     "accuracy": ("train", "validation", "test"),
 }
-"""What evaluations put there, with the splits on which they may; the loss on ``train`` is that of training batches."""
+"""What evaluations put there, with the splits on which they may. The loss on ``train`` is that of training batches."""
 EVALUATIONS: dict[str, tuple[str, ...]] = {
     EVALUATION: tuple(EVALUATED),
     "batch_evaluation": ("batch_nll", "batch_accuracy"),

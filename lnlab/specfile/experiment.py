@@ -37,11 +37,11 @@ REPLACEABLE = ("seeds", "claim_seeds", "methods", "sweep", "select", "probes", "
 _Sentence = Annotated[str, Field(min_length=1)]
 _Identifier = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=60)]
 _ClaimId = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\[[^\[\]]{1,100}\])?$", max_length=160)]
-"""An identifier; one of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
+"""An identifier. One of several that ``for_each`` makes has its values behind it, as in ``grows[Post-LN]``."""
 Role = Literal["source", "alternative", "prediction", "control"]
-"""Whose sentence a claim is: the source's, a competing reading's, our own; or what must hold for others to count."""
+"""Whose sentence a claim is: the source's, a competing reading's, our own, or a control that the others depend on."""
 VerdictWord = Literal["supported", "contradicted", "smaller", "undecided", "not testable here", "ill-posed"]
-"""``smaller``: the effect is smaller than the margin, which is ours; the sentence itself is not contradicted."""
+"""``smaller``: the effect is smaller than a margin of ours, and the sentence itself is not contradicted."""
 MarginOwner = Literal["source", "ours"]
 """Who named the accepted range: the sentence itself, or this spec."""
 About = Literal["mean", "median", "share"]

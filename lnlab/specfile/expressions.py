@@ -22,7 +22,7 @@ from lnlab.keys import Json
 
 LONGEST, DEEPEST, LARGEST_POWER = 400, 24, 64
 FUNCTIONS = {"sqrt": 1, "log": 1, "exp": 1, "abs": 1, "min": 2, "max": 2}
-"""The functions, with the number of their arguments; of ``min`` and ``max`` the least number."""
+"""The functions, with the number of their arguments. For ``min`` and ``max`` it is the least number."""
 PINNED = ("step", "split", "stack", "layer", "sublayer", "tensor", "index", "x")
 """The columns on which brackets may put a condition."""
 UNREADABLE = "unreadable expression ="

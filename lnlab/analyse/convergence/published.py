@@ -55,7 +55,7 @@ class Guess(BaseModel):
 
 
 Guesses = dict[str, tuple[Guess, ...]]
-"""By name a trivial rule; of its guesses the first that fits a column speaks."""
+"""Trivial rules by name. The first guess of a rule that fits a column counts."""
 
 
 @dataclass(frozen=True)

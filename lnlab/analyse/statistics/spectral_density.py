@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 GRID_REACH = 5.0
-"""A grid goes so many σ beyond the outermost nodes; less than 1e-6 of the weight lies farther."""
+"""A grid goes so many σ beyond the outermost nodes. Less than 1e-6 of the weight lies farther."""
 
 
 def density_on_grid(grid: np.ndarray, nodes: ArrayLike, weights: ArrayLike, width: float) -> np.ndarray:

@@ -71,7 +71,7 @@ class RuleFacts(Facts):
 
 
 rules: Registry[Callable[..., ChosenCandidate]] = Registry("rule", RuleFacts)
-"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``; the reference is L_ref."""
+"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``. The reference is L_ref."""
 
 
 @rules.register("best")

@@ -32,7 +32,7 @@ RULE_PARTS = ("task", "schedule", "train")
 SIZES = ("d_model", "d_ff", "dropout")
 """The parameters of a model on which its sites do not depend."""
 MOST_HELD = 64
-"""Models that are held at once; they have no values, and a thousand modules each."""
+"""The number of models that are held at once. Each has no values and a thousand modules."""
 
 
 def variants_by_parts(plan: "Plan", part_names: Sequence[str] = MODEL_PARTS) -> list[list[str]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lnlab.store.store import Store
 
 ARRIVALS_FOLDER = "arrivals"
-"""Where segments of a pull lie until all of them are checked; one that was ended goes on from there."""
+"""Where segments of a pull lie until all of them are checked. An interrupted pull resumes from there."""
 _LOCK_FILE = "lock"
 
 

@@ -31,7 +31,7 @@ TRANSFER_THREADS = 8
 BATCH_BYTES = 32 * 1024 * 1024
 """Bytes of segments in memory at once, about."""
 MANIFEST_UNITS = 2_000
-"""Units of one manifest; what was sent before is listed even if the push is ended then."""
+"""Units of one manifest. Manifests that were sent stay valid if the push is interrupted later."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lnlab.store.store import Store
 
 COMPLETE, FAILED_RUNS, PARTIAL, MISSING_RUNS = "complete", "failed", "partial", "missing"
-"""How a run stands: it came to its own end; it failed; something of it is there; nothing is."""
+"""The state of a run: it ended by itself, it failed, a part of it is there, or nothing is."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from lnlab.compile.work import Measurement, Trajectory
 SHARE = 0.85
 """Of a machine's memory that workers may fill, as estimates err and others want some."""
 LIBRARIES = 450 * 2**20
-"""Bytes of a worker that has torch, the pieces and a small corpus, and no run yet; or of its context on a GPU."""
+"""Bytes of a worker that has torch, the pieces and a small corpus, and no run yet, or of its context on a GPU."""
 OF_GPU_WORKER = 2 * 2**30
 """Bytes that a worker whose units are on a GPU takes of the machine's own memory."""
 
@@ -37,7 +37,7 @@ class MemoryPlan:
         frugal: how many of their measurements take the parameters that need less memory.
         could: how many of them have such parameters.
         devices: by worker the number of the device that it uses.
-        on_gpus: whether these devices are GPUs; else there is one, the machine.
+        on_gpus: whether these devices are GPUs. Otherwise there is one, the machine.
     """
 
     memory: int

@@ -15,7 +15,7 @@ from lnlab.specfile.values import NONE, is_choices, kind_label, site_label
 
 MOST_LINES = 40
 MOST_STEPS = 8
-"""Steps of a probe that get a line each; more of them share one."""
+"""The most steps of a probe that get a line each. More of them share one."""
 
 
 def explain(plan: Plan) -> list[str]:

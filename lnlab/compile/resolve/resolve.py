@@ -20,7 +20,7 @@ NULLABLE = ("optimizer", "schedule")
 """Choices that may be null: there is none."""
 DEFAULT_INIT = "xavier_normal"
 _DEFAULTS: Mapping[str, Json] = {"init": DEFAULT_INIT, "train": {}}
-"""What stands where a key is left out; of the others nothing."""
+"""Defaults of keys that may be left out. Other keys have none."""
 
 
 def resolve_setting(raw_parts: Mapping[str, Json], registries: Registries) -> InternedSetting:
