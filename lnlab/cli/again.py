@@ -47,16 +47,19 @@ class RedrawRequest:
         cited: dict[Path, list[Path]] = {folder: [] for folder in folders}
         for folder in folders:
             try:
-                evidence = pl.read_parquet(folder / "data" / "evidence.parquet", columns=["spec", "profile"])
+                # Read here, as polars opens no path of another encoding.
+                content = (folder / "data" / "evidence.parquet").read_bytes()
+                evidence = pl.read_parquet(content, columns=["spec", "profile"])
             except (OSError, pl.exceptions.PolarsError):
                 continue  # it cites nothing, or cannot be read, which is told when it is drawn
             for spec, profile in evidence.unique(maintain_order=True).iter_rows():
                 places = (parts for parts in by_place if parts[-2:] == (spec, profile))
                 cited[folder] += (by_place[parts] for parts in places if by_place[parts] != folder)
         try:
-            return tuple(TopologicalSorter(cited).static_order())
+            order = {folder: place for place, folder in enumerate(TopologicalSorter(cited).static_order())}
         except CycleError:
             return folders  # of two that cite each other, neither can come first
+        return tuple(sorted(folders, key=order.__getitem__))
 
     @property
     def spec(self) -> Path | None:

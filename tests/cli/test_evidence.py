@@ -195,6 +195,7 @@ def test_reports_are_made_again_after_those_that_they_cite(tmp_path):
     assert RedrawRequest((a, b, c), None).folders == (c, b, a)
     assert RedrawRequest((c, b, a), None).folders == (c, b, a)
     assert RedrawRequest((a, c), None).folders == (c, a)
+    assert RedrawRequest((a, c, a), None).folders == (c, a, a), "one that is named twice is not lost: it is refused"
     circle = cites(tmp_path, "d", "e"), cites(tmp_path, "e", "d")
     assert RedrawRequest(circle, None).folders == circle
     (c / "data" / "evidence.parquet").write_text("no table")
