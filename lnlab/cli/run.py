@@ -122,13 +122,14 @@ def run_spec(
         sbatch=sbatch,
         wait=wait,
     )
+    stored = outcome.summary.stored
+    decisions = stored.facts["report"]["decisions"]
     if as_json:
-        stored = outcome.summary.stored
         print_json(
             {
                 "plan": outcome.plan,
                 "undecided": stored.undecided,
-                "decisions": list(stored.decisions),
+                "decisions": list(decisions),
                 "tuned": outcome.summary.tuned,
                 "computed": outcome.computed,
                 "reused": outcome.reused,
@@ -139,7 +140,7 @@ def run_spec(
         )
     else:
         verdicts = outcome.verdicts
-        if decisions := outcome.summary.stored.decisions:
+        if decisions:
             from lnlab.compile.decisions import decision_from_json
             from lnlab.compile.reference.explain import decision_line  # late: few specs tune, and it takes a while
 

@@ -21,7 +21,11 @@ _OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "
 
 @dataclass(frozen=True)
 class ReportFacts:
-    """Plain values only, so that they survive a JSON file unchanged.
+    """What a page says beside its rows, as ``data/experiment.json`` keeps it.
+
+    It is a value of its own, as no ``Plan`` can be made of a report's folder: that needs the code of its day. A report
+    on an own model or an own table never had a plan. ``app.plan_facts`` makes the facts of a plan. The values are
+    plain, so that they survive a JSON file unchanged.
 
     Attributes:
         name: the spec's file stem, which also names the folder of the report.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from lnlab.compile.decisions import decisions_to_json
 from lnlab.compile.digests import Input, PlanIdentity
 from lnlab.errors import LabError, StoreError
 from lnlab.issues import Issue
@@ -40,14 +39,17 @@ _TABLES = ("runs", "axes", "needs")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredPlan(PlanIdentity):
-    """A plan that the store remembers, without its compiler: its runs lie in tables beside it.
+    """What the store remembers of a plan. Its runs, axes and needs lie in tables beside it.
+
+    It is a value of its own, as no ``Plan`` can be made of it: that needs the code, the plug-ins and the corpora of the
+    day, and a store is read years later, or by a command that must not wait for a compiler. It therefore holds the
+    identity of the plan and nothing else of its fields. ``facts`` are what the commands derived from the plan by then.
 
     Attributes:
         spec: the spec's absolute path.
         text: the SHA-256 of the spec's file.
         facts: whatever else the command line wants to find again.
         files: table file -> SHA-256.
-        decisions: what was chosen on tuning seeds before this plan, with its evidence, as plain values.
         undecided: whether its runs are still to choose, and other runs will be judged.
     """
 
@@ -55,7 +57,6 @@ class StoredPlan(PlanIdentity):
     text: str
     facts: Json
     files: Mapping[str, str]
-    decisions: tuple[Json, ...] = ()
     undecided: bool = False
 
     def asks_the_same(self, other: "StoredPlan") -> bool:
@@ -117,7 +118,6 @@ def _as_stored(plan: "Plan", spec: Path, facts: Json, content: bytes | None, dig
         text=digest_bytes(read_user_file(spec, "spec", LARGEST_SPEC) if content is None else content),
         facts=facts,
         files=digests,
-        decisions=tuple(decisions_to_json(plan.decisions)),
         undecided=bool(plan.undecided),
     )
 
@@ -135,7 +135,7 @@ def load_plan(root: Path, digest: str) -> StoredPlan:
             raise CorruptFile(f"{path} belongs to another plan")
         stored["overrides"] = tuple(stored["overrides"])
         stored["inputs"] = tuple(Input(**entry) for entry in stored["inputs"])
-        stored["decisions"] = tuple(stored.get("decisions", ()))  # earlier versions wrote none
+        stored.pop("decisions", None)  # earlier versions wrote what the facts say a second time
         return StoredPlan(**stored)
 
 

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_toys import plan_of
 
-from lnlab.compile.decisions import Decision, TuningCandidate, Undecided, decision_from_json
+from lnlab.compile.decisions import Decision, TuningCandidate, Undecided, decision_from_json, decisions_to_json
 from lnlab.compile.digests import input_of
 from lnlab.keys import canonical
 from lnlab.specfile.values import value_label
@@ -139,20 +139,25 @@ def test_a_plan_moved_to_another_name_does_not_count(store, root, plan, spec):
 def test_decisions_are_kept_with_their_evidence(store, plan, spec):
     tried = (TuningCandidate(0.1, 2.5, (2.0, 3.0)), TuningCandidate(0.2, None, (None, None)))
     made = Decision("k", "lr", {"norm": "rms"}, {"kind": "best"}, (7, 8), 0.1, True, "NLL", "the best", tried, "rows")
-    kept = store.save_plan(replace(plan, decisions=(made,)), spec)
-    (again,) = load_plan(store.root, plan.digest).decisions
-    assert decision_from_json(again) == made == decision_from_json(kept.decisions[0])
+    kept = store.save_plan(replace(plan, decisions=(made,)), spec, {"decisions": decisions_to_json([made])})
+    for facts in (kept.facts, load_plan(store.root, plan.digest).facts):
+        (again,) = facts["decisions"]
+        assert decision_from_json(again) == made
     assert not kept.undecided
     question = Undecided("k", "lr", {}, {"kind": "best"}, (7, 8), ((0.1, "variant"),))
     assert store.save_plan(replace(plan, undecided=(question,)), spec).undecided
 
 
-def test_a_plan_kept_before_there_were_decisions_is_read(store, full, plan):
+def test_plans_kept_by_earlier_versions_are_read(store, full, plan):
     path = plan_folder(store.root, plan.digest) / "plan.json"
+    now = load_plan(store.root, plan.digest)
     held = from_checksummed_json(path.read_bytes(), path)
-    del held["decisions"], held["undecided"]
+    path.write_bytes(to_checksummed_json({**held, "decisions": []}))
+    assert load_plan(store.root, plan.digest) == now
+    del held["undecided"]
     path.write_bytes(to_checksummed_json(held))
-    assert (load_plan(store.root, plan.digest).decisions, load_plan(store.root, plan.digest).undecided) == ((), False)
+    assert load_plan(store.root, plan.digest) == now
+    assert not now.undecided
 
 
 def test_what_is_found_of_a_plan_need_not_be_kept(full, plan):
