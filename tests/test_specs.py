@@ -84,10 +84,20 @@ def test_every_spec_leads_to_others_and_to_nothing_else():
 def test_numbers_in_its_sentences_have_their_zero(path):
     """A page writes 0.05 beside every sentence of a spec; names of methods are names."""
     data = document_of(path).data
-    texts = [data["title"], data.get("question", ""), *data.get("differs", ())]
+    texts = [data["title"], data.get("question", ""), *(cell for one in data.get("differs", ()) for cell in cells(one))]
     texts += [claim[word] for claim in stated_claims(data) for word in ("says", "source") if word in claim]
     texts += [section.get(word, "") for section in data["report"] for word in ("title", "heading")]
     assert [text for text in texts if re.search(r"(?<![\w.)])-?\.\d", text)] == []
+
+
+def cells(difference):
+    return [difference] if isinstance(difference, str) else list(difference.values())
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_difference_is_a_row_of_short_cells(path):
+    rows = [one for one in document_of(path).data.get("differs", ()) if not isinstance(one, str)]
+    assert [cell for row in rows for cell in cells(row) if len(cell.split()) > 14] == []
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
             title: str = "Untitled",
             question: str | None = None,
             source: Values | BaseModel | None = None,
-            differs: Sequence[str] = (),
+            differs: Sequence[str | Values] = (),
             related: Mapping[str, str] = {},
             note: str | None = None,
             answer: Values | Sequence[Values] = (),

@@ -32,7 +32,8 @@ class ReportFacts:
         title: of the experiment.
         question: what it asks, or nothing.
         source: ``cite`` and ``figure`` of the paper, or nothing.
-        differs: sentences that say where this departs from the paper.
+        differs: differences from the paper: each a sentence, or ``what`` and ``ours`` with ``source`` and ``matters``
+            where they are stated.
         related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
         path: the spec as the command line names it, with forward slashes. Empty if measured from Python.
@@ -65,7 +66,7 @@ class ReportFacts:
     version: str
     question: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
-    differs: tuple[str, ...] = ()
+    differs: tuple[str | Mapping[str, str], ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
     profile: str | None = None
     overrides: tuple[str, ...] = ()

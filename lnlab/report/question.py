@@ -53,7 +53,9 @@ def question_fields(
         "title": experiment.title,
         "question": experiment.question or "",
         "source": (experiment.source.model_dump(exclude_none=True) if experiment.source else {}),
-        "differs": experiment.differs,
+        "differs": tuple(
+            one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs
+        ),
         "related": dict(experiment.related),
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
         "sections": tuple(

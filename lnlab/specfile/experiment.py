@@ -89,6 +89,16 @@ class Source(BaseModel):
     url: str | None = None
 
 
+class Difference(BaseModel):
+    """One difference from the source: what differs, in the source and here, and what it means for the verdicts."""
+
+    model_config = _CLOSED
+    what: Annotated[_Sentence, Field(description="what differs, such as data, width or criterion")]
+    source: Annotated[_Sentence | None, Field(description="what the source has; left out if it does not say")] = None
+    ours: Annotated[_Sentence, Field(description="what this spec has in its place")]
+    matters: Annotated[_Sentence | None, Field(description="what it means for the verdicts")] = None
+
+
 class Calibration(BaseModel):
     """The pilot seeds on which a margin was set; they are not judged."""
 
@@ -195,7 +205,7 @@ class Experiment(BaseModel):
     title: _Sentence
     question: _Sentence | None = None
     source: Source | None = None
-    differs: tuple[_Sentence, ...] = ()
+    differs: tuple[_Sentence | Difference, ...] = ()
     related: Mapping[_Identifier, _Sentence] = {}
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()

@@ -5,6 +5,7 @@ import hashlib
 import html
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -69,13 +70,40 @@ LANDMARKS = (
     "All claims side by side",
     'aria-label="Contents"',
     'id="figure-2"',
-    "Where this differs from the paper",
+    "Differences from the paper",
     'id="methods"',
     'id="statistics"',
     "lnlab run specs/xiong_fig3.yaml",
     "# yaml-language-server",
     'class="provenance"',
 )
+
+
+def test_differences_from_the_source_are_rows_of_one_table_and_sentences_follow_it(small, tmp_path):
+    facts, *rest = small
+    rows = (
+        {"what": "data", "source": "WMT14, as in arXiv 1706.03762", "ours": "Multi30k", "matters": "levels move"},
+        "Nothing <else> differs.",
+        {"what": "width", "ours": "64"},
+    )
+
+    def section(name, differs):
+        write_report(tmp_path / name, replace(facts, differs=differs), *rest)
+        page = (tmp_path / name / "index.html").read_text()
+        (found,) = re.findall(r'<section class="part" id="differs">(.*?)</section>', page, re.DOTALL)
+        return found
+
+    def texts(tag, page):
+        return [re.sub("<[^>]*>", "", cell) for cell in re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page)]
+
+    page = section("all", rows)
+    assert texts("th", page) == ["Setting", "Paper", "Here", "Does it matter?"]
+    cells = ["data", "WMT14, as in arXiv 1706.03762", "Multi30k", "levels move", "width", "–", "64", "–"]
+    assert texts("td", page) == cells
+    assert 'href="https://arxiv.org/abs/1706.03762"' in page
+    assert texts("li", page) == ["Nothing &lt;else&gt; differs."]
+    assert texts("th", section("ours", rows[2:])) == ["Setting", "Here"], "no column is empty"
+    assert "<table>" not in section("sentences", rows[1:2])
 
 
 def test_templates_are_found_beside_the_package_and_render_strictly():

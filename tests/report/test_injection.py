@@ -117,7 +117,10 @@ def spoiled(strings, small, out, *, broken=True):
         title="title " + next(take),
         question="question " + next(take),
         source={"cite": "cite " + next(take), "figure": "f " + next(take), "url": next(take)},
-        differs=tuple("differs " + text for text in strings),
+        differs=(
+            *("differs " + text for text in strings),
+            *({"what": "w " + text, "source": "s " + text, "ours": "o " + text, "matters": text} for text in strings),
+        ),
         spec="\n".join(strings),
         path="specs/" + next(take),
         overrides=tuple("a=" + text for text in strings),

@@ -8,6 +8,7 @@ from lnlab.expectations import MOST_ISSUES
 from lnlab.specfile.experiment import Experiment, kind_and_parameters
 from lnlab.specfile.read import read_experiment
 
+DIFFERENCE = {"what": "data", "ours": "Multi30k"}
 CLAIM = {"id": "a", "says": "b", "kind": "trend"}
 GOOD = {"lnlab": 2, "title": "x", "task": "t", "model": "m"}
 
@@ -26,7 +27,7 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         **GOOD,
         "question": "why?",
         "source": {"cite": "c", "figure": "3"},
-        "differs": ["a", "b"],
+        "differs": ["a", {"what": "data", "source": "s", "ours": "o", "matters": "m"}, {"what": "w", "ours": "o"}],
         "note": "n",
         "seeds": "2-4",
         "sweep": [{"norm": ["layer"], "except": [{"norm": "layer"}]}],
@@ -57,6 +58,11 @@ def test_a_sound_spec_has_no_flaws_and_survives_being_stored():
         ({"title": 3}, ("title",), "found 3", "put quotes"),
         ({"source": {"cite": "c", "figur": "3"}}, ("source", "figur"), "unknown key 'figur'", "did you mean 'figure'"),
         ({"source": {}}, ("source",), "'cite' is required", "add"),
+        ({"differs": [3]}, ("differs", 0), "found 3", "put quotes"),
+        ({"differs": ["a", {"what": "data"}]}, ("differs", 1), "'ours' is required", "add"),
+        ({"differs": [{**DIFFERENCE, "mater": "x"}]}, ("differs", 0, "mater"), "unknown key", "did you mean 'matters'"),
+        ({"differs": [{**DIFFERENCE, "ours": ""}]}, ("differs", 0, "ours"), 'found ""', "at least 1 character"),
+        ({"differs": [{**DIFFERENCE, "source": 3}]}, ("differs", 0, "source"), "found 3", "put quotes"),
         ({"seeds": 0}, ("seeds",), "found 0", "at least one seed"),
         ({"seeds": "a"}, ("seeds",), 'found "a"', "write a number"),
         ({"sweep": None}, ("sweep",), "is empty", "leave the key out"),

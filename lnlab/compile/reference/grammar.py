@@ -14,7 +14,8 @@ lnlab: 2                                  # version of the language; required
 title: Gradient norms at initialization   # required
 question: Does the gradient grow?         # optional
 source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, section, url
-differs: [where this differs from it]     # optional list of sentences
+differs:                                  # optional: differences from the source; an entry may be a plain sentence
+  - {what: data, source: WMT14, ours: Multi30k, matters: Directions carry over.}
 related: {xiong_fig2: whether it trains}  # optional: other specs by name, and what each adds; the page links to them
 note: anything else                       # optional
 

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -205,7 +205,8 @@ def render_page(
         if root is not None and is_there(f"{root}/index.html")
         else None,
         related=related,
-        differs=[linked_citations(sentence) for sentence in facts.differs],
+        differs=[linked_citations(one) for one in facts.differs if isinstance(one, str)],
+        differences=_difference_table([one for one in facts.differs if not isinstance(one, str)]),
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
         decisions=provenance.decision_grid(facts),
@@ -215,6 +216,16 @@ def render_page(
         provenance=provenance.provenance_pairs(facts, results),
         commands=provenance.command_lines(facts),
     )
+
+
+def _difference_table(
+    differences: Sequence[Mapping[str, str]],
+) -> tuple[list[str], list[list[list[tuple[str, str | None]]]]] | None:
+    """Headings and rows with linked citations, without a column that no difference fills. None without differences."""
+    headings = {"what": "Setting", "source": "Paper", "ours": "Here", "matters": "Does it matter?"}
+    kept = [key for key in headings if any(key in one for one in differences)]
+    rows = [[linked_citations(one.get(key, "–")) for key in kept] for one in differences]
+    return ([headings[key] for key in kept], rows) if rows else None
 
 
 def policy(style: str | None, inline: str | None, images: str | None = None) -> str:
