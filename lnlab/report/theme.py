@@ -2,10 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from lnlab.keys import Json
 
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00", "#882255")
+"""Seven of Okabe and Ito (2008), and a wine red of Tol (2021) in place of their yellow, which paper swallows."""
+_SHADES: Mapping[str, tuple[str, ...]] = {
+    "#D55E00": ("#D55E00", "#7A3300", "#F7A775"),
+    "#0072B2": ("#0072B2", "#003250", "#8FAEE0"),
+    "#009E73": ("#009E73", "#004D38", "#7ED0B4"),
+    "#CC79A7": ("#CC79A7", "#7D3E61", "#EDBBD6"),
+    "#000000": ("#000000", "#6B6B6B", "#A8A8A8"),
+    "#56B4E9": ("#56B4E9", "#1F6A8C", "#B4DDF3"),
+    "#E69F00": ("#E69F00", "#6E5A00", "#F5D58A"),
+    "#882255": ("#882255", "#430A25", "#BC6A90"),
+}
+"""Each colour, darker, and paler: for series of one family."""
+MOST_TOLD_APART = 8
+"""The most series of one panel: each has a hue of its own where no family shares one."""
 _RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
 """Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
 HEATMAP_COLOURS = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")
@@ -16,17 +31,24 @@ SERIES_COLOURS: Mapping[str, str] = {
     "Post-LN": "#D55E00",
     "Pre-LN": "#0072B2",
     "ReZero": "#009E73",
+    "Peri-LN": "#009E73",
     "DeepNorm": "#CC79A7",
     "T-Fixup": "#56B4E9",
     "Admin": "#E69F00",
+    "DT-Fixup": "#E69F00",
+    "Fixup": "#CC79A7",
     "LayerNorm": "#009E73",
     "BatchNorm": "#CC79A7",
     "RMSNorm": "#56B4E9",
-    "instance": "#E69F00",
+    "InstanceNorm": "#E69F00",
+    "GroupNorm": "#0072B2",
     "frozen BatchNorm": "#D55E00",
     "no norm": "#000000",
+    "no warm-up": "#D55E00",
+    "warm-up": "#0072B2",
+    "RAdam": "#009E73",
 }
-"""What has the same colour in every figure: each placement, and each norm (no figure mixes the two)."""
+"""What has the same colour in every figure. Of two that would share one in a figure, the first here has it."""
 TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
 PAPER_COLOUR = "#fdfcf8"
 """Background of a page, used around words that lie on lines. Drawings themselves are transparent."""
@@ -89,26 +111,40 @@ class SeriesStyle:
 
 
 def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
-    """Choose colours by ``SERIES_COLOURS``, else by family. Dashes and shapes go by place in the list.
+    """Choose a hue for each family and a shade for each of its members. Dashes and shapes go by place in the list.
 
-    A family is a value of the first axis that varies. Those without a colour of their own share what is left in order.
+    A family is what begins with a name of ``SERIES_COLOURS``, else a value of the first axis that varies. Of a family
+    with more than three members, two share its hue and the others have hues that are left.
 
     Args:
         series: the names, in the order of the legend.
-        families: for each series, the index of its family. Equal families share a colour.
+        families: for each series, the index of its family.
     """
-    own_colours = []
-    for name in series:  # "Post-LN after warm-up" has the colour of Post-LN
+    keys: list[str | int] = []
+    for name, family in zip(series, families, strict=True):  # "Post-LN after warm-up" is of Post-LN
         words = name.partition(",")[0].casefold() + " "
-        own = (colour for known, colour in SERIES_COLOURS.items() if words.startswith(f"{known.casefold()} "))
-        own_colours.append(next(own, None))
-    free = [colour for colour in COLOURS if colour not in own_colours] or COLOURS
-    unnamed = sorted({family for family, colour in zip(families, own_colours, strict=True) if colour is None})
-    places = dict(zip(unnamed, range(len(unnamed)), strict=True)) if any(own_colours) else {f: f for f in unnamed}
+        keys.append(next((known for known in SERIES_COLOURS if words.startswith(f"{known.casefold()} ")), family))
+    beyond = [n for n, key in enumerate(keys) if keys.count(key) > 3 and keys[:n].count(key) > 1]
+    if len({*keys}) + len(beyond) <= len(COLOURS):
+        for n in beyond:
+            keys[n] = f"{n} alone"
+    hues: dict[str | int, str] = {}
+    for name, colour in SERIES_COLOURS.items():
+        if name in keys and colour not in hues.values():
+            hues[name] = colour
+    if not hues:  # a value has its colour also where its neighbours are left out
+        for number in sorted({key for key in keys if isinstance(key, int)}):
+            if COLOURS[number % len(COLOURS)] not in hues.values():
+                hues[number] = COLOURS[number % len(COLOURS)]
+    for key in dict.fromkeys(sorted(keys, key=lambda key: (isinstance(key, str), isinstance(key, int) and key))):
+        if key not in hues:  # with more families than hues, some share one
+            given = list(hues.values())
+            hues[key] = min(COLOURS, key=given.count)
+    shades = {colour: cycle(_SHADES[colour]) for colour in COLOURS}
     positions = range(len(series))
     return SeriesStyle(
         tuple(series),
-        tuple(own or free[places[family] % len(free)] for own, family in zip(own_colours, families, strict=True)),
+        tuple(next(shades[hues[key]]) for key in keys),
         tuple(DASHES[position % len(DASHES)] for position in positions),
         tuple(SHAPES[position % len(SHAPES)] for position in positions),
     )

@@ -157,7 +157,42 @@ def test_no_two_series_share_dash_and_shape():
     given = series_style(names, [0] * len(names))
     assert len(set(zip(given.dashes, given.shapes, strict=True))) == len(names)
     assert len(set(DASHES)) == len(DASHES)
-    assert set(given.colours) == {COLOURS[0]}
+    assert len(set(given.colours)) == len(names), "a family of eight has eight colours"
+
+
+DRAWN_TOGETHER = [
+    # Names of committed figures, with the families they are of.
+    (("Post-LN", "Post-LN, warm-up", "Pre-LN", "Pre-LN, warm-up", "Admin", "Admin, warm-up", "Post-LN, SGD"), range(7)),
+    (("Post-LN", "Warm-up", "Short warm-up", "RAdam", "GI-Adam", "Clipping", "Pre-LN", "T-Fixup"), range(8)),
+    (("Post-LN", "Post-LN, warm-up", "T-Fixup", "Post-LN, GI-Adam", "Post-LN, slow q and k"), range(5)),
+    (("Post-LN", "Pre-LN", "Admin", "DeepNorm", "Admin, log form", "Admin, constant form"), range(6)),
+    (("Post-LN, 3 layers", "Post-LN, 6 layers", "Post-LN, 12 layers", "Admin, 3 layers", "Admin, 6 layers"), range(5)),
+    (("All four", "No residual", "No residual, no warm-up", "No norm, no warm-up", "No norm, no Adam"), range(5)),
+    (("Text", "Padded", "Buckets", "Words", "One length", "momentum 0.05", "shuffled", "LayerNorm"), range(3, 11)),
+    (("no warm-up, 128", "no warm-up, 512", "no warm-up, 1024", "warm-up, 128", "warm-up, 512"), (0, 0, 0, 1, 1)),
+    (tuple(f"variant {n}" for n in range(8)), (0, 0, 0, 0, 0, 0, 1, 9)),
+]
+
+
+@pytest.mark.parametrize(("names", "families"), DRAWN_TOGETHER)
+def test_series_of_one_figure_differ_in_colour(names, families):
+    colours = series_style(names, list(families)).colours
+    for (a, one), (b, other) in itertools.combinations(zip(names, colours, strict=True), 2):
+        assert np.linalg.norm(lab(one, np.eye(3)) - lab(other, np.eye(3))) >= 10, (a, b)
+
+
+def test_a_family_shares_a_hue_unless_it_is_large():
+    pair = series_style(["Post-LN", "Post-LN, warm-up", "Pre-LN", "Pre-LN, warm-up"], range(4)).colours
+    assert [colour in ("#D55E00", "#7A3300") for colour in pair] == [True, True, False, False]
+    five = series_style(["Post-LN", *(f"Post-LN, {word}" for word in "abcd"), "Pre-LN"], range(6)).colours
+    assert len({*five} & {"#D55E00", "#7A3300", "#F7A775"}) == 2
+    assert five[-1] == "#0072B2"
+
+
+def test_up_to_24_series_have_24_colours():
+    names = [f"variant {n}" for n in range(24)]
+    assert len(set(series_style(names, range(24)).colours)) == 24
+    assert series_style(names[:1], [30]).colours == (COLOURS[30 % len(COLOURS)],)
 
 
 def test_a_panel_has_its_own_points_also_where_laws_are_drawn():

@@ -66,4 +66,8 @@ def test_a_placement_and_a_norm_have_one_colour_wherever_they_stand():
     assert mixed[1] == SERIES_COLOURS["Post-LN"]
     assert len(set(mixed)) == 4, "what has no colour of its own takes one that is left"
     assert series_style(["no warm-up", "warm-up"], [0, 1]).colours == COLOURS[:2]
+    assert series_style(["warm-up", "no warm-up"], [0, 1]).colours == (COLOURS[1], COLOURS[0])
     assert series_style(["No norm", "LayerNorm"], [0, 1]).colours == ("#000000", "#009E73")
+    both = series_style(["warm-up 300", "Pre-LN", "Post-LN", "no warm-up"], range(4)).colours
+    assert both[1:3] == (SERIES_COLOURS["Pre-LN"], SERIES_COLOURS["Post-LN"])
+    assert len(set(both)) == 4

@@ -96,13 +96,13 @@ def test_two_numbers_of_a_seed_at_one_place_are_refused_not_averaged(results):
         depth_profile(results, quantity="gradient_norm", where={"model.layers": 6, **FULL})
 
 
-def test_variants_share_the_colour_of_their_family_and_differ_in_shape(results):
+def test_variants_share_the_hue_of_their_family_and_differ_in_shade_and_shape(results):
     where = {"stack": "decoder", "tensor": "w2", "model.layers": 6, "model.tied": "target"}
     (chart,) = depth_profile(results, quantity="gradient_norm", where=where).charts
     names = [f"{p}-LN {w} cross-attention" for p in ("Post", "Pre") for w in ("with", "without")]
     assert chart.points["series"].unique(maintain_order=True).to_list() == names
     marks = chart.spec["layer"][-1]["encoding"]
-    assert len(set(marks["color"]["scale"]["range"])) == 2
+    assert marks["color"]["scale"]["range"] == ["#D55E00", "#7A3300", "#0072B2", "#003250"]
     assert len({case["value"] for case in marks["shape"]["condition"]}) == 4
 
 

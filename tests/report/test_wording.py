@@ -258,3 +258,21 @@ def test_level_is_an_interval_and_not_an_estimate():
 )
 def test_numbers_that_are_compared_have_digits_enough_to_differ(values, texts):
     assert format_apart(values) == texts
+
+
+@pytest.mark.parametrize(
+    ("axis", "kind", "name"),
+    [
+        ("norm", "instance", "InstanceNorm"),
+        ("norm", "group", "GroupNorm"),
+        ("norm", "scale", "ScaleNorm"),
+        ("norm", "dyt", "DyT"),
+        ("model.placement", "sandwich", "Peri-LN"),
+        ("placement", "rezero", "ReZero"),
+        ("encoder.placement", "deepnorm", "DeepNorm"),
+        ("placement", "mix", "Mix-LN"),
+    ],
+)
+def test_norms_and_placements_have_the_names_of_their_papers(axis, kind, name):
+    assert axis_value_name(axis, kind, kind) == name
+    assert axis_value_name(axis, {"kind": kind, "a": 1}, f"{kind} (a 1)") == f"{name} (a 1)"
