@@ -6,13 +6,15 @@ const cards = [...document.querySelectorAll(".card")].map((element) => ({
   element,
   text: normalized(element.textContent),
   details: element.querySelector("details"),
-  summary: element.querySelector("summary")?.textContent,
+  label: element.querySelector("summary .count"),
+  counted: element.querySelector("summary .count")?.textContent,
   claims: [...element.querySelectorAll("details li")].map((claim) => [claim, normalized(claim.textContent)]),
 }));
+const groups = document.querySelectorAll(".group");
 const search = () => {
   const words = normalized(field.value).split(" ").filter(Boolean);
   const matches = (text) => words.every((word) => text.includes(word));
-  for (const { element, text, details, summary, claims } of cards) {
+  for (const { element, text, details, label, counted, claims } of cards) {
     element.hidden = !matches(text);
     let hits = 0;
     for (const [claim, sentence] of claims) {
@@ -23,8 +25,9 @@ const search = () => {
     if (!details) continue;
     details.open = hits > 0;
     details.classList.toggle("searched", hits > 0);
-    details.querySelector("summary").textContent = hits ? `${hits} of ${claims.length} claims` : summary;
+    label.textContent = hits ? `${hits} of ${claims.length} claims` : counted;
   }
+  for (const group of groups) group.hidden = !group.querySelector(".card:not([hidden])");
   const shown = cards.filter(({ element }) => !element.hidden).length;
   count.textContent = words.length ? `${shown} of ${cards.length} questions` : "";
 };

@@ -21,7 +21,7 @@ from sphinx.cmd.build import build_main
 from lnlab.catalogue import REGISTRIES
 from lnlab.compile.reference.examples import shortest_examples
 from lnlab.compile.reference.reference import reference
-from lnlab.report.index import Card, read_cards
+from lnlab.report.index import Card, grouped_cards, read_cards
 from lnlab.report.registries import FRAME_REGISTRIES
 
 HERE = Path(__file__).parent
@@ -119,7 +119,7 @@ def promise(path: Path) -> str:
 
 
 def gallery(cards: list[Card]) -> str:
-    """Return the page of all questions with their answers, which the search of the site reads."""
+    """Return the page of all questions with their answers by source and theme, which the search of the site reads."""
     lines = [
         "# Gallery",
         "[All reports](reports:index.html) has the same questions with figures, every claim and a search of its own. "
@@ -127,13 +127,16 @@ def gallery(cards: list[Card]) -> str:
         "Two things in the sources are not run: WMT14, whose models train for days on many GPUs, and a convolutional "
         "network as the tutorial's control.",
     ]
-    for card in cards:
-        answers = " ".join(answer.text for answer in card.answers)
-        lines += [f"## {plain(card.title or card.name)}", f"*{plain(card.question)}*", plain(answers)]
-        if card.thumbnail:
-            image = f'<img loading="lazy" width="480" src="reports/{card.thumbnail.path}" alt="">'
-            lines.append(f'<a href="reports/{card.page}">{image}</a>')
-        lines.append(f"[The report](reports:{card.page}) and its spec, `{card.spec}`.")
+    for group in grouped_cards(cards):
+        paper = plain("".join(text for text, _ in group.paper))
+        lines += [f"## {plain(group.heading)}", f"{paper}." if paper else ""]
+        for card in group.cards:
+            answers = " ".join(answer.text for answer in card.answers)
+            lines += [f"### {plain(card.title or card.name)}", f"*{plain(card.question)}*", plain(answers)]
+            if card.figure:
+                image = f'<img loading="lazy" width="480" src="reports/{card.figure}" alt="">'
+                lines.append(f'<a href="reports/{card.page}">{image}</a>')
+            lines.append(f"[The report](reports:{card.page}) and its spec, `{card.spec}`.")
     return "\n\n".join(line for line in lines if line.strip("*")) + "\n"
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
             source: Values | BaseModel | None = None,
             differs: Sequence[str | Values] = (),
             related: Mapping[str, str] = {},
+            theme: str | None = None,
             note: str | None = None,
             answer: Values | Sequence[Values] = (),
             task: Piece | None = None,

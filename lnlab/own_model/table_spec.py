@@ -35,7 +35,10 @@ from lnlab.report.write import Report
 from lnlab.specfile.load import SpecDocument, parse_leniently, read_spec_text
 
 _Done = TypeVar("_Done")
-KEYS = ("lnlab", "title", "question", "source", "differs", "related", "note", "answer", "results", "report", "claims")
+KEYS = (
+    *("lnlab", "title", "question", "source", "differs", "related", "theme", "note", "answer", "results", "report"),
+    "claims",
+)
 """What such a spec may say."""
 
 

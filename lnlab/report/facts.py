@@ -15,7 +15,7 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
-_OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "looks": {}, "origin": ""}
+_OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "looks": {}, "origin": "", "theme": ""}
 """Fields that are written only if they are not empty, and what they are if absent."""
 
 
@@ -56,6 +56,7 @@ class ReportFacts:
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
+        theme: heading under which an index lists the question. Empty: that of its source.
     """
 
     name: str
@@ -85,6 +86,7 @@ class ReportFacts:
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
     origin: str = ""
+    theme: str = ""
 
     @property
     def has_source(self) -> bool:

@@ -38,6 +38,8 @@ from lnlab.userfiles import parse_json
 
 EVIDENCE_TABLE = "evidence"
 NOTEBOOK_FILE = "notebook.ipynb"
+THUMBNAIL_FILE = "figures/thumbnail.svg"
+"""The first figure as the index shows it."""
 _OWN_FOLDERS = ("data", "figures", "tables")
 _WRITE_AGAIN = "write the report again"
 _UNSTABLE_COLUMNS = ("seconds",)

@@ -1,10 +1,12 @@
 """The index of a folder of reports: a card for each question, from the tables that its report was drawn from.
 
-Nothing of it depends on the day or on the order in which a file system lists its folders.
+Cards stand under the source of their question, or under the theme that their spec gives. A page that only redirects to
+another has no card. Nothing of it depends on the day or on the order in which a file system lists its folders.
 """
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,13 +22,13 @@ from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
-from lnlab.report.folder import read_folder
+from lnlab.report.folder import THUMBNAIL_FILE, read_folder
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
 from lnlab.report.words.quantity_words import quantity_name, using_words
-from lnlab.report.words.sentence_owners import Sentence, sentences_of, tally_by_owner
+from lnlab.report.words.sentence_owners import PAPERS, Sentence, sentences_of, source_of, verdict_tally
 from lnlab.report.words.verdict_words import VERDICT_CLASSES
 from lnlab.report.words.wording import axis_value_name, count_noun, format_value, join_words
 from lnlab.tables import Results
@@ -36,6 +38,8 @@ _COMPARED_AXES = ("method", "placement", "norm", "init", "optimizer")
 _UNREADABLE = (LabError, ValueError, TypeError, KeyError, AttributeError, pl.exceptions.PolarsError)
 _ORDER = ("contradicted", "ill-posed", "smaller", "supported", "undecided", "not testable here")
 """Order of the verdicts of a card: what a reader must not miss comes first."""
+_OTHER_PAPERS, _NO_SOURCE, _UNREADABLE_REPORTS = "Other papers", "Questions of our own", "Reports that cannot be shown"
+_REDIRECT = re.compile(rb"<meta[^>]*http-equiv=[\"']?refresh", re.IGNORECASE)
 _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 
@@ -57,7 +61,7 @@ class VerdictGroup:
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A figure of a report: its path from the index, and its size in pixels."""
+    """A small drawing of the first figure of a report: its path from the index, and its size in pixels."""
 
     path: str
     width: int
@@ -79,8 +83,11 @@ class Card:
         answers: of this profile.
         verdicts: all claims, grouped by their verdict.
         sentences: whose each claim is, with its verdict.
-        thumbnail: its first figure, or None.
+        figure: path from the index to its first drawing. Empty if the report has tables only.
+        thumbnail: a small drawing of its first figure, or None.
         paper: the citation in pieces, each with its address or None.
+        source: what several questions call their source, or nothing.
+        theme: under which the spec wants the question to stand, or nothing.
         methods: what is compared, in words.
         topics: the kind of task and the quantities that claims are about, in words.
         related: what other experiments add, by the name of their folder. Such an experiment may have no card.
@@ -97,8 +104,11 @@ class Card:
     answers: tuple[CardAnswer, ...] = ()
     verdicts: tuple[VerdictGroup, ...] = ()
     sentences: tuple[Sentence, ...] = ()
+    figure: str = ""
     thumbnail: Thumbnail | None = None
     paper: tuple[tuple[str, str | None], ...] = ()
+    source: str = ""
+    theme: str = ""
     methods: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +118,38 @@ class Card:
     def n_claims(self) -> int:
         """How many claims were judged."""
         return sum(len(group.claims) for group in self.verdicts)
+
+    @property
+    def first_citation(self) -> tuple[tuple[str, str | None], ...]:
+        """The first of its papers, in pieces with their addresses."""
+        first = "".join(text for text, _ in self.paper).partition(";")[0].strip()
+        return tuple(linked_citations(first))
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """The questions of a source or of a theme.
+
+    Attributes:
+        heading: the source or the theme.
+        cards: the questions, by name.
+        paper: what a source with a name is, in pieces with their addresses.
+        whose: whose sentences are counted, in words.
+        own: how many of these got each verdict on the margin that the sentence has itself.
+        ours: the same on margins of ours.
+    """
+
+    heading: str
+    cards: tuple[Card, ...]
+    paper: tuple[tuple[str, str | None], ...] = ()
+    whose: str = ""
+    own: tuple[tuple[str, int], ...] = ()
+    ours: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def n_claims(self) -> int:
+        """How many claims were judged on its pages."""
+        return sum(card.n_claims for card in self.cards)
 
 
 def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
@@ -127,11 +169,20 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
         folders = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
         folders += () if profiles else (question, *subfolders.values())
         # one that lost its tables or its page is a report, too, and its card says so
-        chosen += [f for f in folders if (f / "data").is_dir() or (f / "index.html").is_file()][:1]
+        chosen += [f for f in folders if (f / "data").is_dir() or _has_page(f)][:1]
     if not chosen:
         of_profile = f" of profile {join_words(profiles, 'or')}" if profiles else ""
         raise ReportError(Issue("not-found", str(root), f"holds no report{of_profile}", "write one with lnlab report"))
     return [_card(root, folder) for folder in chosen]
+
+
+def _has_page(folder: Path) -> bool:
+    """Whether a folder has a page that is one of a report, and does not lead on to another page."""
+    try:
+        page = read_file(folder, "index.html")
+    except ReportError:
+        return True  # its card says what is wrong with it
+    return page is not None and not _REDIRECT.search(page[:2048])
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -172,8 +223,11 @@ def _card(root: Path, folder: Path) -> Card:
                 for word in _sorted_words({v.verdict for v in verdicts})
             ),
             sentences=sentences_of(facts, verdicts),
+            figure=_first_figure(root, folder),
             thumbnail=_thumbnail(root, folder),
             paper=tuple(paper),
+            source=facts.source.get("name", ""),
+            theme=facts.theme,
             methods=_methods(results),
             topics=tuple(topics),
             related=facts.related,
@@ -193,16 +247,27 @@ def _sorted_words(words: Iterable[str]) -> list[str]:
     return sorted(words, key=lambda word: (_ORDER.index(word) if word in _ORDER else len(_ORDER), word))
 
 
-def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
-    """The first drawing beside the page, or None if the report has tables only."""
+def _first_figure(root: Path, folder: Path) -> str:
+    """The address of the first drawing beside the page, or nothing if the report has tables only."""
     # by number, as figure-10 would come before figure-2 by name
     numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
-    for path in (folder / "figures" / f"figure-{number}.svg" for number in numbers):
-        with suppress(ReportError):
-            drawing = read_file(folder, f"figures/{path.name}") or b""
-            # the size stands in the first tag, before any data
-            if size := _SIZE.search(drawing[:2048]):
-                return Thumbnail(_address(path.relative_to(root)), int(size[1]), int(size[2]))
+    paths = (folder / "figures" / f"figure-{number}.svg" for number in numbers)
+    return next((_address(path.relative_to(root)) for path in paths if _size(folder, path)), "")
+
+
+def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
+    path = folder / THUMBNAIL_FILE
+    size = _size(folder, path)
+    return Thumbnail(_address(path.relative_to(root)), *size) if size else None
+
+
+def _size(folder: Path, path: Path) -> tuple[int, int] | None:
+    """Width and height of a drawing in pixels, or None if the file is no drawing."""
+    with suppress(ReportError):
+        drawing = read_file(folder, path.relative_to(folder).as_posix()) or b""
+        # the size stands in the first tag, before any data
+        if size := _SIZE.search(drawing[:2048]):
+            return int(size[1]), int(size[2])
     return None
 
 
@@ -233,9 +298,52 @@ def tally_of(cards: Sequence[Card]) -> list[tuple[str, int]]:
     return [(word, counts[word]) for word in _sorted_words(counts)]
 
 
-def owners_of(cards: Sequence[Card]) -> list[tuple[str, list[tuple[str, int]]]]:
-    """How many claims of all these cards got each verdict, by the owner of the sentence."""
-    return tally_by_owner([sentence for card in cards for sentence in card.sentences])
+def grouped_cards(cards: Sequence[Card]) -> list[CardGroup]:
+    """The cards by source or theme: sources with a name, themes, papers, and what is of no source.
+
+    The theme of a spec decides, then the name of its source. Of the others, questions on the same first paper stand
+    together. The sentences of a source with a name are counted over all cards.
+    """
+    names = sorted({card.source for card in cards if card.source})
+    papers = Counter(card.first_citation for card in cards if not (card.theme or card.source))
+
+    def place(card: Card) -> tuple[int, str]:
+        if card.error:
+            return 5, _UNREADABLE_REPORTS
+        if card.theme:
+            return 1, card.theme
+        if card.source:
+            return 0, card.source
+        if not card.paper:
+            return 4, _NO_SOURCE
+        if papers[card.first_citation] > 1:
+            return 2, "".join(text for text, _ in card.first_citation)
+        return 3, _OTHER_PAPERS
+
+    placed: dict[tuple[int, str], list[Card]] = {}
+    for card in cards:
+        placed.setdefault(place(card), []).append(card)
+    owned = [(source_of(sentence, names), sentence) for card in cards for sentence in card.sentences]
+    groups = []
+    # of each kind the one with most questions comes first
+    for (kind, heading), members in sorted(placed.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])):
+        if kind == 0:
+            sentences = [sentence for owner, sentence in owned if owner == heading]
+        else:
+            sentences = [s for card in members for s in card.sentences if source_of(s, names) == PAPERS]
+        own, ours = ([s for s in sentences if (s.margin == "ours") is are_ours] for are_ours in (False, True))
+        citations = Counter(card.first_citation for card in members)
+        groups.append(
+            CardGroup(
+                heading=f"The {heading}" if kind == 0 else heading,
+                cards=tuple(members),
+                paper=max(citations, key=lambda citation: citations[citation]) if kind == 0 else (),
+                whose=f"the {heading}" if kind == 0 else "the paper" if kind == 2 else "the papers",
+                own=tuple(verdict_tally(own)),
+                ours=tuple(verdict_tally(ours)),
+            )
+        )
+    return groups
 
 
 def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
@@ -250,10 +358,10 @@ def render_index(cards: Sequence[Card], templates: Path | None = None) -> str:
     script = html.template(folders, "index.js") or ""
     return jinja.get_template("index.html.j2").render(
         cards=cards,
+        groups=grouped_cards(cards),
         n_claims=count_noun(sum(card.n_claims for card in cards), "claim"),
         n_questions=count_noun(len(cards), "question"),
         tally=tally_of(cards),
-        owners=owners_of(cards),
         symbols=VERDICT_SYMBOLS,
         classes=VERDICT_CLASSES,
         policy=html.policy(style, script, images="'self'"),

@@ -57,6 +57,7 @@ def question_fields(
             one if isinstance(one, str) else one.model_dump(exclude_none=True) for one in experiment.differs
         ),
         "related": dict(experiment.related),
+        "theme": experiment.theme or "",
         "answers": tuple(answer.model_dump(by_alias=True) for answer in experiment.answer),
         "sections": tuple(
             {**choice, "title": text.title, "heading": text.heading, "claims": list(text.claims)}

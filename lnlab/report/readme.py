@@ -62,17 +62,17 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
         ReportError: a picture is named like no question that has a figure.
     """
     folders = {card.name: root / card.folder for card in cards}
-    thumbnails = {card.name: root / unquote(card.thumbnail.path) for card in cards if card.thumbnail}
+    figures = {card.name: root / unquote(card.figure) for card in cards if card.figure}
     drawn = {}
     for target in dict.fromkeys(_PICTURE.findall(text)):
         path = Path(os.path.normpath(readme.parent / unquote(target)))
         if _place(path.parent) != _place(root / "assets"):
             continue
-        if path.stem not in thumbnails:
+        if path.stem not in figures:
             what = f"shows {target}, but no question {path.stem!r} has a figure"
-            remedy = f"name one of {', '.join(thumbnails)}" if thumbnails else f"draw the reports of {root}"
+            remedy = f"name one of {', '.join(figures)}" if figures else f"draw the reports of {root}"
             raise ReportError(Issue("damaged", str(readme), what, remedy))
-        source = thumbnails[path.stem]
+        source = figures[path.stem]
         try:
             drawn[path] = svg_to_png(source.read_text(encoding="utf-8"))
         except (OSError, ValueError, RuntimeError) as error:  # the last is what the converter raises of no SVG

@@ -17,11 +17,13 @@ from lnlab.errors import ReportError
 from lnlab.files import replacing
 from lnlab.issues import Issue
 from lnlab.keys import digest_bytes
+from lnlab.report.charts.render import to_svg
+from lnlab.report.charts.thumbnail import thumbnail_spec
 from lnlab.report.compose import ReportPart, build_all_parts, numbered_parts
 from lnlab.report.contents import read_file
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
-from lnlab.report.folder import NOTEBOOK_FILE, parse_report, read_folder, report_data, write_files
+from lnlab.report.folder import NOTEBOOK_FILE, THUMBNAIL_FILE, parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import figures, html
 from lnlab.report.page.forest_plot import forest_section
@@ -194,6 +196,8 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
     )
     files = {"index.html": page.encode()}
     numbered = list(chain.from_iterable(drawn.figures for drawn in drawn_parts))
+    if numbered and not (drawing.lean and drawing.single_file):
+        files[THUMBNAIL_FILE] = to_svg(thumbnail_spec(numbered[0].spec)).encode()
     if drawing.lean:
         files |= {
             f"figures/{figure.stem}.svg": figure.svg.encode() for figure in numbered[:1] if not drawing.single_file

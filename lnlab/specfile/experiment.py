@@ -207,6 +207,7 @@ class Experiment(BaseModel):
     source: Source | None = None
     differs: tuple[_Sentence | Difference, ...] = ()
     related: Mapping[_Identifier, _Sentence] = {}
+    theme: _Sentence | None = None
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     seeds: Seeds = (1,)

@@ -11,8 +11,10 @@ from test_injection import STRINGS, Parsed
 
 from lnlab.errors import ReportError
 from lnlab.report.folder import read_folder, save_folder
-from lnlab.report.index import CardAnswer, read_cards, render_index, tally_of
+from lnlab.report.index import Card, CardAnswer, Thumbnail, grouped_cards, read_cards, render_index, tally_of
+from lnlab.report.page.citation_links import linked_citations
 from lnlab.report.readme import pictures, with_answers
+from lnlab.report.words.sentence_owners import Sentence
 
 ROOT = Path(__file__).parents[2]
 SVG = b'<svg class="marks" width="700" height="301.5" viewBox="0 0 700 301"></svg>'
@@ -37,6 +39,7 @@ def reports(tmp_path, small):
     (root / "grows" / "real" / "figures").mkdir()
     for name in ("figure-10.svg", "figure-2.svg"):
         (root / "grows" / "real" / "figures" / name).write_bytes(SVG)
+    (root / "grows" / "real" / "figures" / "thumbnail.svg").write_bytes(SVG.replace(b"700", b"172", 1))
     save_folder(root / "first", replace(facts, name="first", title="First", source={}), results, [])
     (root / "assets").mkdir()
     (root / "assets" / "vega.js").write_bytes(b"")
@@ -60,15 +63,64 @@ def test_a_card_has_what_the_report_says(reports):
     ]
     assert grows.answers[0].text == "It grows 6.3 [5.2,\u00a07.6]-fold on 10 seeds."
     assert grows.answers[0].outdated == ("B & C fall.",)
-    assert (grows.thumbnail.path, grows.thumbnail.width, grows.thumbnail.height) == (
-        "grows/real/figures/figure-2.svg",
-        700,
-        301,
-    )
+    assert grows.figure == "grows/real/figures/figure-2.svg"
+    assert grows.thumbnail == Thumbnail("grows/real/figures/thumbnail.svg", 172, 301)
     assert ("arXiv 2002.04745", "https://arxiv.org/abs/2002.04745") in grows.paper
     assert set(grows.methods) == {"Post-LN", "Pre-LN"}
     assert grows.topics == ("translation", "gradient norm", "squared hidden norm")
     assert tally_of([first, grows]) == [("contradicted", 1), ("supported", 1), ("undecided", 1)]
+
+
+def card(name, cite="", **fields):
+    return Card(name, name, title=name, paper=tuple(linked_citations(cite)), **fields)
+
+
+def test_cards_stand_under_their_theme_their_source_or_their_paper():
+    of_talk = Sentence("source", "talk", "Figure 3", "supported")
+    cards = [
+        card("a", "Liu et al. 2020, Admin (arXiv 2004.08249); its code"),
+        card("b", "A talk", source="talk", sentences=(of_talk, replace(of_talk, verdict="undecided", margin="ours"))),
+        card("c", "Xu 2021", theme="Depth", sentences=(replace(of_talk, name="", source="Xu 2021"),)),
+        card("d", "Liu et al. 2020, Admin (arXiv 2004.08249)"),
+        card("e", "Huang 2020"),
+        card("f"),
+        card("g", error="unreadable"),
+        # a sentence of the talk is one wherever it is judged
+        card("h", "Xu 2021", theme="Depth", sentences=(replace(of_talk, name="", source="the talk, equation 2"),)),
+    ]
+    groups = grouped_cards(cards)
+    assert [(group.heading, [card.name for card in group.cards]) for group in groups] == [
+        ("The talk", ["b"]),
+        ("Depth", ["c", "h"]),
+        ("Liu et al. 2020, Admin (arXiv 2004.08249)", ["a", "d"]),
+        ("Other papers", ["e"]),
+        ("Questions of our own", ["f"]),
+        ("Reports that cannot be shown", ["g"]),
+    ]
+    assert (groups[0].own, groups[0].ours) == ((("supported", 2),), (("undecided", 1),))
+    assert (groups[1].own, groups[1].ours) == ((("supported", 1),), ())
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", render_index(cards)))
+    assert (
+        "A talk. One question, 0 claims. Sentences of the talk: ✓ 2 supported · on margins of ours: ? 1 undecided"
+        in page
+    )
+
+
+def test_a_folder_of_one_kind_of_questions_is_one_list_without_headings(reports):
+    page = render_index([card("a"), card("b")])
+    assert "<h2>" not in page
+    assert "<nav" not in page
+    assert re.findall(r'id="question-(\w+)"', page) == ["a", "b"]
+
+
+def test_a_page_that_leads_on_to_another_has_no_card(reports):
+    (reports / "moved" / "real").mkdir(parents=True)
+    link = '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=../../grows/real/index.html">'
+    (reports / "moved" / "real" / "index.html").write_text(f"<!doctype html>{link}")
+    assert [card.name for card in read_cards(reports)] == ["first", "grows"]
+    # a page that lost its tables is still told of
+    (reports / "moved" / "real" / "index.html").write_text("<!doctype html><p>http-equiv refresh")
+    assert [card.name for card in read_cards(reports)] == ["first", "grows", "moved"]
 
 
 def test_profiles_are_chosen_by_name(reports):
@@ -115,7 +167,7 @@ def test_the_page_is_the_same_wherever_it_is_made_and_leads_to_files_that_are_th
     (moved / "index.html").write_text(page)
     parsed = Parsed(page)
     local = {url.partition("#")[0] for url in parsed.urls if not url.startswith(("https://", "#"))}
-    assert local == {"grows/real/index.html", "grows/real/figures/figure-2.svg"}
+    assert local == {"grows/real/index.html", "grows/real/figures/thumbnail.svg"}
     assert all((moved / url).is_file() for url in local)
     assert "2 questions and 3 claims" in page
     assert [(name, value) for tag, name, value in parsed.attributes if tag == "img" and name == "loading"] == [
@@ -139,7 +191,8 @@ def test_no_text_of_a_report_becomes_markup(reports, small):
     assert parsed.texts == plain.texts, "scripts and styles are ours"
     assert not [name for _, names in parsed.elements for name in names if name.startswith("on")]
     assert all(
-        re.match(r"(https?://|hostile\d+/index\.html|grows/|first/|figures/|#question-)", url) for url in parsed.urls
+        re.match(r"(https?://|hostile\d+/index\.html|grows/|first/|figures/|#question-|#group-)", url)
+        for url in parsed.urls
     )
 
 
@@ -205,6 +258,6 @@ def test_every_committed_claim_stands_in_the_index():
     page = (ROOT / "reports" / "index.html").read_text()
     names = [json.loads(path.read_text())["name"] for path in sorted(ROOT.glob("reports/*/real/data/experiment.json"))]
     claims = sum(pl.read_parquet(path).height for path in ROOT.glob("reports/*/real/data/verdicts.parquet"))
-    assert re.findall(r'id="question-(\w+)"', page) == names
+    assert sorted(re.findall(r'id="question-(\w+)"', page)) == names
     assert len(re.findall(r'<li><a href="[^"]*#claim-\d+">', page)) == claims
     assert len(page.encode()) < 400 * claims

@@ -30,6 +30,7 @@ def index(tmp_path_factory):
     root = tmp_path_factory.mktemp("published")
     for name in QUESTIONS:
         shutil.copytree(ROOT / "reports" / name, root / name)
+    shutil.copy(root / "depth_zoo/real/figures/figure-1.svg", root / "depth_zoo/real/figures/thumbnail.svg")
     (root / "broken" / "real" / "data").mkdir(parents=True)
     path = root / "index.html"
     path.write_text(render_index(read_cards(root)))
@@ -57,8 +58,8 @@ def is_silent_accessible_and_fits(visit, path, width, scheme):
     page.evaluate("document.querySelectorAll('img').forEach(image => image.loading = 'eager')")
     loaded = "Promise.all([...document.images].map(i => i.complete || new Promise(r => { i.onload = i.onerror = r })))"
     page.evaluate(f"{loaded}.then(() => true)")  # the page's policy forbids what wait_for_function evaluates
-    figures = len(list(path.parent.glob("*/real/figures/figure-1.svg")))
-    assert page.evaluate("[...document.images].filter(i => i.naturalWidth > 0).length") == figures > 0
+    thumbnails = len(list(path.parent.glob("*/real/figures/thumbnail.svg")))
+    assert page.evaluate("[...document.images].filter(i => i.naturalWidth > 0).length") == thumbnails > 0
     assert said == []
     assert all(url.startswith(path.parent.as_uri()) for url in asked)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -69,7 +70,7 @@ def is_silent_accessible_and_fits(visit, path, width, scheme):
 def test_a_search_by_claim_paper_method_and_quantity_finds_its_cards(visit, index):
     page, said, _ = visit(index)
     field = page.get_by_role("searchbox")
-    all_cards = [f"question-{name}" for name in ("broken", "depth_zoo", "xiong_fig3", "yu_convergence")]
+    all_cards = [f"question-{name}" for name in ("yu_convergence", "xiong_fig3", "depth_zoo", "broken")]
     assert visible_cards(page) == all_cards
     _, _, verdicts = read_folder(index.parent / "xiong_fig3" / "real")
     for words, expected in [
@@ -77,22 +78,24 @@ def test_a_search_by_claim_paper_method_and_quantity_finds_its_cards(visit, inde
         ("  yu   2024 ", ["question-yu_convergence"]),
         ("deepnorm", ["question-depth_zoo"]),
         ("convergence boundary", ["question-yu_convergence"]),
-        ("2002.04745", ["question-depth_zoo", "question-xiong_fig3"]),
+        ("2002.04745", ["question-xiong_fig3", "question-depth_zoo"]),
         ("cannot be read", ["question-broken"]),
         ("no such words", []),
     ]:
         field.fill(words)
         assert visible_cards(page) == expected, words
+        groups = [group for group in page.locator(".group").all() if group.is_visible()]
+        assert all(any(card.is_visible() for card in group.locator(".card").all()) for group in groups)
         assert page.get_by_role("status").inner_text() == f"{len(expected)} of 4 questions"
     field.fill(verdicts[0].says)
     claims = page.locator("#question-xiong_fig3 details li").all()
     assert [claim.inner_text() for claim in claims if claim.is_visible()] == [verdicts[0].says]
-    assert page.locator("#question-xiong_fig3 summary").text_content() == f"1 of {len(verdicts)} claims"
+    assert page.locator("#question-xiong_fig3 summary .count").text_content() == f"1 of {len(verdicts)} claims"
     field.press("Enter")
     field.fill("")
     assert visible_cards(page) == all_cards
     assert page.locator(".searched").count() == page.locator("details[open]").count() == 0
-    assert page.locator("#question-xiong_fig3 summary").text_content() == f"All {len(verdicts)} claims"
+    assert page.locator("#question-xiong_fig3 summary .count").text_content() == f"All {len(verdicts)} claims"
     assert said == []
 
 
@@ -107,7 +110,7 @@ def test_without_a_script_it_is_a_list_of_all_questions(visit, index):
 
 def test_a_card_and_a_claim_lead_to_the_page(visit, index):
     page, _, _ = visit(index)
-    page.locator("#question-xiong_fig3 h2 a").press("Enter")
+    page.locator("#question-xiong_fig3 h3 a").press("Enter")
     assert page.url == (index.parent / "xiong_fig3" / "real" / "index.html").as_uri()
     page.go_back()
     page.locator("#question-xiong_fig3 summary").click()

@@ -36,7 +36,7 @@ WRITINGS, OF_THE_SUITE = 12, 4
 SETTINGS = 4
 """Of each spec, in whose values something is changed."""
 ELSEWHERE = (("PYTHONHASHSEED=1", "LC_ALL=C"), ("PYTHONHASHSEED=2", "LC_ALL=de_DE.UTF-8", "TZ=Asia/Tokyo"))
-SENTENCES = ("title", "question", "note", "differs", "related", "source")
+SENTENCES = ("title", "question", "note", "differs", "related", "theme", "source")
 """Top-level keys all of whose texts are for readers."""
 OF_PARTS = ("says", "source", "title", "heading")
 """The same of claims and sections."""

@@ -17,6 +17,7 @@ source: {cite: a paper, figure: "3"}      # optional: cite, figure, table, secti
 differs:                                  # optional: differences from the source; an entry may be a plain sentence
   - {what: data, source: WMT14, ours: Multi30k, matters: Directions carry over.}
 related: {xiong_fig2: whether it trains}  # optional: other specs by name, and what each adds; the page links to them
+theme: warm-up                            # optional: where an index lists it, in place of under its source
 note: anything else                       # optional
 
 task: {kind: translation, corpus: ...}    # required

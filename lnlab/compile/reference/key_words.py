@@ -78,6 +78,7 @@ KEY_WORDS: Mapping[str, str] = {
     "table": "the table that is meant",
     "task": "the data and what is learned from them",
     "tensor": "weight, bias or activation at that place",
+    "theme": "heading under which an index lists the question, in place of its source",
     "threads": "threads of one run",
     "times": "multiples of the chosen value at which is judged",
     "title": "what it is about",

@@ -18,43 +18,53 @@ from lnlab.specfile.experiment import Role
 
 _PAPER = re.compile(r"\b(?:et al\.|[A-Z]\w+ (?:and [A-Z]\w+ )?)\s*\(?(?:19|20)\d\d\b")
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six")
-_NAMED, _PAPERS, _OWN = "named", "papers", "own"
+PAPERS = "papers"
+"""The owner of a sentence of a paper that no spec gives a name."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A judged claim: whose role it has, what its spec and it itself say of their source, and its verdict."""
+    """A judged claim: its role, what its spec and it itself say of their source, its verdict, and its margin's owner."""
 
     role: Role
     name: str
     source: str
     verdict: str
+    margin: str = "source"
 
 
 def sentences_of(facts: ReportFacts, verdicts: Iterable[Verdict]) -> tuple[Sentence, ...]:
     """The claims of a report as sentences of somebody."""
     name = facts.source.get("name", "")
-    return tuple(Sentence(v.role, name, facts.sources.get(v.claim, ""), v.verdict) for v in verdicts)
+    return tuple(Sentence(v.role, name, facts.sources.get(v.claim, ""), v.verdict, v.margin) for v in verdicts)
+
+
+def source_of(sentence: Sentence, names: Sequence[str]) -> str | None:
+    """Whose sentence it is: one of the named sources, ``PAPERS`` for another paper, or None for our own."""
+    cites_paper = _PAPER.search(sentence.source)
+    if sentence.role != "source":
+        return PAPERS if sentence.role == "alternative" and cites_paper else None
+    for name in names:
+        if re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE):
+            return name
+    # without a source of its own it is the sentence of the named source, if the spec names one
+    return sentence.name if sentence.name and not cites_paper else PAPERS
 
 
 def tally_by_owner(sentences: Sequence[Sentence]) -> list[tuple[str, list[tuple[str, int]]]]:
     """How many sentences of each owner got each verdict, the named sources first. Owners without any are left out."""
     names = sorted({sentence.name for sentence in sentences if sentence.name})
-    counts: dict[str, Counter[str]] = {owner: Counter() for owner in (_NAMED, _PAPERS, _OWN)}
-    for sentence in sentences:
-        cites_paper = _PAPER.search(sentence.source)
-        if sentence.role != "source":
-            owner = _PAPERS if sentence.role == "alternative" and cites_paper else _OWN
-        elif any(re.search(rf"\b{re.escape(name)}\b", sentence.source, re.IGNORECASE) for name in names):
-            owner = _NAMED
-        else:  # without a source of its own it is the sentence of the named source, if the spec names one
-            owner = _NAMED if sentence.name and not cites_paper else _PAPERS
-        counts[owner][sentence.verdict] += 1
     number = _NUMBER_WORDS[len(names)] if len(names) < len(_NUMBER_WORDS) else str(len(names))
     named = f"the {names[0]}" if len(names) == 1 else f"the {number} sources ({join_words(names)})"
-    labels = {_NAMED: named, _PAPERS: "other papers" if names else "the papers cited", _OWN: "our own"}
-    return [
-        (labels[owner], [(word, counted[word]) for word in VERDICT_CLASSES if counted[word]])
-        for owner, counted in counts.items()
-        if counted
-    ]
+    papers = "other papers" if names else "the papers cited"
+    counts: dict[str, list[Sentence]] = {named: [], papers: [], "our own": []}
+    for sentence in sentences:
+        source = source_of(sentence, names)
+        counts["our own" if source is None else papers if source == PAPERS else named].append(sentence)
+    return [(owner, verdict_tally(theirs)) for owner, theirs in counts.items() if theirs]
+
+
+def verdict_tally(sentences: Iterable[Sentence]) -> list[tuple[str, int]]:
+    """How many of the sentences got each verdict, in the order of ``VERDICT_CLASSES``."""
+    counted = Counter(sentence.verdict for sentence in sentences)
+    return [(word, counted[word]) for word in VERDICT_CLASSES if counted[word]]
