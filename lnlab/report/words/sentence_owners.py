@@ -24,7 +24,7 @@ PAPERS = "papers"
 
 @dataclass(frozen=True)
 class Sentence:
-    """A judged claim: its role, what its spec and it itself say of their source, its verdict, and its margin's owner."""
+    """A judged claim: its role, what its spec and it itself say of their source, its verdict, and whose margin."""
 
     role: Role
     name: str
