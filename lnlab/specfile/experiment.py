@@ -93,10 +93,10 @@ class Difference(BaseModel):
     """One difference from the source: what differs, in the source and here, and what it means for the verdicts."""
 
     model_config = _CLOSED
-    what: Annotated[_Sentence, Field(description="what differs, such as data, width or criterion")]
+    what: _Sentence
     source: Annotated[_Sentence | None, Field(description="what the source has; left out if it does not say")] = None
-    ours: Annotated[_Sentence, Field(description="what this spec has in its place")]
-    matters: Annotated[_Sentence | None, Field(description="what it means for the verdicts")] = None
+    ours: _Sentence
+    matters: _Sentence | None = None
 
 
 class Calibration(BaseModel):

@@ -70,7 +70,7 @@ LANDMARKS = (
     "All claims side by side",
     'aria-label="Contents"',
     'id="figure-2"',
-    "Differences from the paper",
+    "Differences from the source",
     'id="methods"',
     'id="statistics"',
     "lnlab run specs/xiong_fig3.yaml",
@@ -97,7 +97,7 @@ def test_differences_from_the_source_are_rows_of_one_table_and_sentences_follow_
         return [re.sub("<[^>]*>", "", cell) for cell in re.findall(f"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page)]
 
     page = section("all", rows)
-    assert texts("th", page) == ["Setting", "Paper", "Here", "Does it matter?"]
+    assert texts("th", page) == ["Setting", "Source", "Here", "Consequence"]
     cells = ["data", "WMT14, as in arXiv 1706.03762", "Multi30k", "levels move", "width", "–", "64", "–"]
     assert texts("td", page) == cells
     assert 'href="https://arxiv.org/abs/1706.03762"' in page

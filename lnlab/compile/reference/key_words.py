@@ -47,7 +47,7 @@ KEY_WORDS: Mapping[str, str] = {
     "no_effect": "value of the statistic without an effect, from which a margin of ours is measured",
     "norm": "the norm of every stack",
     "note": "anything else",
-    "ours": "what this spec has where its source has something else",
+    "ours": "what this spec has in place of what its source has",
     "optimizer": "what updates the weights; null: nothing is trained",
     "placement": "where the norm stands on the residual branch",
     "precision": "floating-point type of the computation",

@@ -222,7 +222,7 @@ def _difference_table(
     differences: Sequence[Mapping[str, str]],
 ) -> tuple[list[str], list[list[list[tuple[str, str | None]]]]] | None:
     """Headings and rows with linked citations, without a column that no difference fills. None without differences."""
-    headings = {"what": "Setting", "source": "Paper", "ours": "Here", "matters": "Does it matter?"}
+    headings = {"what": "Setting", "source": "Source", "ours": "Here", "matters": "Consequence"}
     kept = [key for key in headings if any(key in one for one in differences)]
     rows = [[linked_citations(one.get(key, "–")) for key in kept] for one in differences]
     return ([headings[key] for key in kept], rows) if rows else None
