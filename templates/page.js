@@ -62,7 +62,7 @@ const draw = (figure) => {
   }
   if (spec.vconcat) {
     // beside the numbers of the axis; below each other they are equally wide
-    for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60;
+    for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60 - (spec.usermeta?.beside ?? 0);
   } else if (!spec.facet) {
     spec.width = "container";
     spec.autosize = { type: "fit-x", contains: "padding" };

@@ -49,6 +49,7 @@ SERIES_COLOURS: Mapping[str, str] = {
     "RAdam": "#009E73",
 }
 """What has the same colour in every figure. Of two that would share one in a figure, the first here has it."""
+_SCHEDULES = ("no warm-up", "warm-up")
 TEXT_COLOUR, MUTED_COLOUR, _RULE, REGION_COLOUR = "#222222", "#555555", "#dedede", "#cfe6d6"
 PAPER_COLOUR = "#fdfcf8"
 """Background of a page, used around words that lie on lines. Drawings themselves are transparent."""
@@ -121,9 +122,15 @@ def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
         families: for each series, the index of its family.
     """
     keys: list[str | int] = []
-    for name, family in zip(series, families, strict=True):  # "Post-LN after warm-up" is of Post-LN
+    for name, family in zip(series, families, strict=True):
         words = name.partition(",")[0].casefold() + " "
-        keys.append(next((known for known in SERIES_COLOURS if words.startswith(f"{known.casefold()} ")), family))
+        # "Post-LN after warm-up" is of Post-LN, but "warm-up 40" and "warm-up 300" are two
+        own = (
+            word
+            for word in SERIES_COLOURS
+            if words.startswith(f"{word.casefold()} ") and (word not in _SCHEDULES or words.strip() == word)
+        )
+        keys.append(next(own, family))
     beyond = [n for n, key in enumerate(keys) if keys.count(key) > 3 and keys[:n].count(key) > 1]
     if len({*keys}) + len(beyond) <= len(COLOURS):
         for n in beyond:
@@ -139,7 +146,8 @@ def series_style(series: Sequence[str], families: Sequence[int]) -> SeriesStyle:
     for key in dict.fromkeys(sorted(keys, key=lambda key: (isinstance(key, str), isinstance(key, int) and key))):
         if key not in hues:  # with more families than hues, some share one
             given = list(hues.values())
-            hues[key] = min(COLOURS, key=given.count)
+            # beside one placement, what is no placement has not the colour of the other
+            hues[key] = min(COLOURS[2:] + COLOURS[:2] if {"Post-LN", "Pre-LN"} & {*keys} else COLOURS, key=given.count)
     shades = {colour: cycle(_SHADES[colour]) for colour in COLOURS}
     positions = range(len(series))
     return SeriesStyle(

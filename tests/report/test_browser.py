@@ -4,14 +4,17 @@ import json
 import shutil
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 from lnlab.report.charts import axes, line_charts
+from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
@@ -140,6 +143,40 @@ def test_no_name_of_a_legend_is_cut_off_by_the_edge(visit, tmp_path, start, long
         assert len(beyond) == 3
         assert max(beyond) <= 0
     assert page.get_by_role("button", name="Save as SVG").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 400, 360])
+def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(visit, tmp_path, width):
+    ends = {"Post-LN": 5.7, "Clipping": 5.7, "AdamW, cosine": 5.69, "Short warm-up": 4.4, "RAdam": 3.8, "T-Fixup": 3.1}
+    style = series_style(list(ends), range(6))
+    x, y = axes.linear_axis("x", [0.0, 3.0]), axes.linear_axis("y", [3.0, 6.0])
+    rows = [
+        {"series": s, "line": k, "x": float(n), "estimate": end, "low": end, "high": end, "n": 5}
+        for k, (s, end) in enumerate(ends.items())
+        for n in (1, 2, 3)
+    ]
+    names = end_names(pl.DataFrame(rows), style, x, y)
+    spec = line_charts.lines_chart([], x, y, style, names=names)
+    spec["datasets"]["points"] = rows
+    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><meta charset=utf-8><body><figure id=f data-spec=s><div><div class=live></div></div>"
+        "<figcaption>lines</figcaption></figure><script type=application/json id=theme>{}</script>"
+        f"<script type=application/json id=s>{json.dumps(spec)}</script><script type=module>{script}</script>",
+        encoding="utf-8",
+    )
+    page, said, _ = visit(tmp_path / "page.html", width)
+    assert said == []
+    words = page.locator(".live svg .mark-text.role-mark text").evaluate_all(
+        "all => all.map(t => t.getBoundingClientRect()).map(r => [r.left, r.right, r.top, r.bottom])"
+    )
+    assert len(words) == 6
+    tops = sorted((top, bottom) for _, _, top, bottom in words)
+    assert all(bottom <= top + 3 for (_, bottom), (top, _) in pairwise(tops))  # boxes of letters have some air
+    place = page.locator(".live").bounding_box()
+    assert max(right for _, right, _, _ in words) <= place["x"] + place["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".role-legend").count() == 0
 
 
 def test_every_folded_part_fits_a_phone_too(visit, folder):

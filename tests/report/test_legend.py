@@ -68,6 +68,9 @@ def test_a_placement_and_a_norm_have_one_colour_wherever_they_stand():
     assert series_style(["no warm-up", "warm-up"], [0, 1]).colours == COLOURS[:2]
     assert series_style(["warm-up", "no warm-up"], [0, 1]).colours == (COLOURS[1], COLOURS[0])
     assert series_style(["No norm", "LayerNorm"], [0, 1]).colours == ("#000000", "#009E73")
+    assert series_style(["no warm-up", "warm-up 40", "warm-up 300"], range(3)).colours == COLOURS[:3]
+    other = series_style(["Post-LN", *(f"Post-LN, {word}" for word in "abc"), "T-Fixup"], range(5)).colours
+    assert SERIES_COLOURS["Pre-LN"] not in other, "what is no placement has not the colour of one"
     both = series_style(["warm-up 300", "Pre-LN", "Post-LN", "no warm-up"], range(4)).colours
     assert both[1:3] == (SERIES_COLOURS["Pre-LN"], SERIES_COLOURS["Post-LN"])
     assert len(set(both)) == 4

@@ -48,10 +48,10 @@ def series_legend(style: SeriesStyle) -> dict[str, Any] | None:
     }
 
 
-def series_colour(style: SeriesStyle) -> "alt.Color":
-    """The colour of each series, with the legend."""
+def series_colour(style: SeriesStyle, *, legend: bool = True) -> "alt.Color":
+    """The colour of each series, with the legend unless lines are named at their ends."""
     scale = {"domain": list(style.series), "range": list(style.colours)}
-    return alt.Color("series:N", scale=scale, legend=series_legend(style))
+    return alt.Color("series:N", scale=scale, legend=series_legend(style) if legend else None)
 
 
 def legend_shape(style: SeriesStyle, *, dashes: bool = True, marks: bool = True) -> "alt.Shape":

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from lnlab.keys import Json
 from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.end_names import EndNames, name_layers
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.vega_lite import vega_lite
@@ -30,6 +31,7 @@ def lines_chart(
     laws: Rows = (),
     fits: Rows = (),
     fitted: Sequence[str] = (),
+    names: EndNames | None = None,
 ) -> dict[str, Json]:
     """Numbers over a numeric axis with their intervals, as a line or a row of marks for each series.
 
@@ -47,8 +49,10 @@ def lines_chart(
         fits: laws as fitted to a series, ``series law x y``: thin lines in its colour in place of a line through its
             marks.
         fitted: the names of these laws, which their dashes tell apart.
+        names: of the lines, at their ends. None means a legend.
     """
-    base = _coloured(None if len(panels) > 1 else "points", x, style)
+    legend = names is None
+    base = _coloured(None if len(panels) > 1 else "points", x, style, legend=legend)
     if outlines:
         band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
         tips = _tips(x, "estimate", "low", "high", "n")
@@ -65,7 +69,7 @@ def lines_chart(
             _line(base, style),
         ]
     if dots:
-        points = _coloured("seeds", x, style).mark_point(size=16, opacity=0.35)
+        points = _coloured("seeds", x, style, legend=legend).mark_point(size=16, opacity=0.35)
         layers = [points.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value")), *layers]
     if fitted:
         curves = alt.Chart(alt.InlineData(list(fits))).encode(
@@ -81,15 +85,22 @@ def lines_chart(
         layers = [curves.mark_line(strokeWidth=1.2, clip=True), *layers]
     if laws:
         reference = alt.Chart(alt.InlineData(list(laws))).encode(x=_x("x", x), y=_y("y", y), detail=alt.Detail("law:N"))
-        names = reference.transform_filter("datum.last").mark_text(align="left", dx=8, color=MUTED_COLOUR, fontSize=11)
+        law_names = reference.transform_filter("datum.last").mark_text(
+            align="left", dx=8, color=MUTED_COLOUR, fontSize=11
+        )
         grey = reference.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3])
-        layers = [grey, names.encode(text=alt.Text("label:N")), *layers]
+        layers = [grey, law_names.encode(text=alt.Text("label:N")), *layers]
     if not outlines:
         marks = base.mark_point().encode(
             y=_y("estimate", y), shape=mark_shape(style), tooltip=_tips(x, "estimate", "low", "high", "n")
         )
-        layers = [*layers, *_legend_layer(base, style), marks]  # the pointer meets the marks first
+        named = name_layers(names, x, y, series_colour(style, legend=False)) if names else _legend_layer(base, style)
+        layers = [*layers, *named, marks]  # the pointer meets the marks first
     drawn = alt.layer(*layers)
+    if names is not None:
+        # what stands beside the panel, for the script of the page, which sets its width
+        usermeta = {"usermeta": {"beside": names.width}}
+        return vega_lite(drawn.properties(width=_WIDTH - names.width, height=_HEIGHT)) | usermeta
     if len(panels) < 2:
         return vega_lite(drawn.properties(width=_WIDTH, height=_HEIGHT))
     # each panel has its share of ``points``; a layer with data of its own would have all of them in every panel
@@ -184,10 +195,10 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
     return vega_lite(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
-def _coloured(data: str | None, x: Axis, style: SeriesStyle) -> Any:
+def _coloured(data: str | None, x: Axis, style: SeriesStyle, *, legend: bool) -> Any:
     """Start a chart of a named data set. None means the share of the rows that a panel has."""
     named = alt.Undefined if data is None else alt.NamedData(data)
-    return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style))
+    return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style, legend=legend))
 
 
 def _x(field: str, x: Axis) -> "alt.X":

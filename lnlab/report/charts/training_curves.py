@@ -11,6 +11,7 @@ from typing import Any
 from lnlab.keys import Json
 from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.end_names import EndNames, name_layers
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
@@ -60,6 +61,7 @@ def training_curve_chart(
     hover: bool,
     clip: bool,
     single_seeds: bool = False,
+    names: EndNames | None = None,
 ) -> dict[str, Json]:
     """Lines over training. ``points`` holds ``panel series line x estimate low high n``, ``panel`` being the split.
 
@@ -72,10 +74,12 @@ def training_curve_chart(
         hover: whether every point tells its numbers.
         clip: whether lines leave the axis. Clipping many lines takes as long as the rest of the drawing.
         single_seeds: whether each seed has a thin line: where there are too few for bands.
+        names: of the lines, at their ends. None means a legend.
     """
     # above a strip, which has its title and the epochs for both, the axis has neither
     upper_x = replace(x, title="", epoch=0.0) if overlays.rates else x
-    base = _base(alt.NamedData("points"), upper_x, style)
+    legend = names is None
+    base = _base(alt.NamedData("points"), upper_x, style, legend=legend)
     layers: list[Any] = []
     if overlays.rules:
         levels = alt.Chart(alt.InlineData([{"y": rule["y"]} for rule in overlays.rules])).encode(y=_y("y", y))
@@ -87,7 +91,9 @@ def training_curve_chart(
         band = base.mark_area(fillOpacity=0.16, opacity=1, clip=True)
         layers.append(band.encode(y=_y("low", y), y2=alt.Y2("high:Q")))
     if single_seeds:
-        seeds = _base(alt.NamedData("seeds"), upper_x, style).mark_line(strokeWidth=0.9, opacity=0.5, clip=clip)
+        seeds = _base(alt.NamedData("seeds"), upper_x, style, legend=legend).mark_line(
+            strokeWidth=0.9, opacity=0.5, clip=clip
+        )
         layers.append(seeds.encode(y=_y("value", y), detail=[alt.Detail("seed:N"), alt.Detail("panel:N")]))
     layers.append(base.mark_line(clip=clip).encode(y=_y("estimate", y), strokeDash=_dashes(splits, style)))
     cut_tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
@@ -98,11 +104,11 @@ def training_curve_chart(
             layers.append(arrows.encode(y=_y("value", y), tooltip=cut_tips))
     for runs, dash in ((overlays.diverged, alt.Undefined), (overlays.survivors, [4, 3])):
         if runs:
-            alone = _base(alt.InlineData(list(runs)), upper_x, style)
+            alone = _base(alt.InlineData(list(runs)), upper_x, style, legend=legend)
             thin_line = alone.mark_line(strokeWidth=1, strokeOpacity=0.75, strokeDash=dash)
             layers.append(thin_line.encode(y=_y("value", y), detail=[alt.Detail("run:N"), alt.Detail("panel:N")]))
     if overlays.crosses:
-        ends = _base(alt.InlineData(list(overlays.crosses)), upper_x, style)
+        ends = _base(alt.InlineData(list(overlays.crosses)), upper_x, style, legend=legend)
         cross = ends.mark_point(shape=CROSS_PATH, filled=False, size=90)
         tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("told:N", title="run")]
         layers.append(cross.encode(y=_y("value", y), strokeWidth=alt.value(2), tooltip=tips))
@@ -127,7 +133,9 @@ def training_curve_chart(
     last = base.transform_joinaggregate(last="max(x)", groupby=["panel", "series"]).transform_filter(
         "datum.x === datum.last"
     )
-    if len(style.series) > 1:  # a layer that nobody sees, which the legend reads
+    if names is not None:
+        layers += name_layers(names, upper_x, y, series_colour(style, legend=False))
+    elif len(style.series) > 1:  # a layer that nobody sees, which the legend reads
         legend_marks = last.mark_point(opacity=0, size=1)
         layers.append(legend_marks.encode(y=_y("estimate", y), shape=legend_shape(style, dashes=not splits)))
     end_marks = last.mark_point(clip=True)
@@ -135,13 +143,17 @@ def training_curve_chart(
     if hover:  # the pointer meets the marks that come last
         hover_points = base.mark_point(size=120, opacity=0, clip=True)
         layers.append(hover_points.encode(y=_y("estimate", y), tooltip=tooltips))
-    main = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
+    beside = 0 if names is None else names.width
+    main = alt.layer(*layers).properties(width=_WIDTH - beside, height=_HEIGHT)
+    # what stands beside the panels, for the script of the page, which sets their width
+    usermeta = {"usermeta": {"beside": beside}} if beside else {}
     if not overlays.rates:
-        return vega_lite(main)
-    chart = alt.vconcat(main, _strip(overlays.rates, x, style), spacing=_GAP, bounds="flush")
+        return vega_lite(main) | usermeta
+    strip = _strip(overlays.rates, x, style, legend=legend).properties(width=_WIDTH - beside, height=_STRIP_HEIGHT)
+    chart = alt.vconcat(main, strip, spacing=_GAP, bounds="flush")
     # the room for the axis's title is there already, and the legend needs less
-    legend = {**THEME["legend"], "offset": _LEGEND_OFFSET}
-    return vega_lite(chart.resolve_scale(strokeDash="independent"), legend=legend)
+    config = {**THEME["legend"], "offset": _LEGEND_OFFSET}
+    return vega_lite(chart.resolve_scale(strokeDash="independent"), legend=config) | usermeta
 
 
 def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:
@@ -149,8 +161,9 @@ def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:
     return n_series * max(1, len(splits)) <= (_MAX_BANDS // 4 if windowed else _MAX_BANDS)
 
 
-def _base(data: Any, x: Axis, style: SeriesStyle) -> Any:
-    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=series_colour(style))
+def _base(data: Any, x: Axis, style: SeriesStyle, *, legend: bool) -> Any:
+    colour = series_colour(style, legend=legend)
+    return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), color=colour)
 
 
 def _dashes(splits: Sequence[str], style: SeriesStyle) -> "alt.StrokeDash":
@@ -167,7 +180,7 @@ def _y(field: str, y: Axis) -> "alt.Y":
     return alt.Y(f"{field}:Q", scale=y.scale, axis=y.axis)
 
 
-def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
+def _strip(rates: _Rows, x: Axis, style: SeriesStyle, *, legend: bool) -> Any:
     """Learning rates from 0 on, below the lines and on their axis."""
     top = max(float(row["estimate"]) for row in rates) or 1.0
     scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
@@ -179,6 +192,5 @@ def _strip(rates: _Rows, x: Axis, style: SeriesStyle) -> Any:
     # reversed, as the last entry of a key stays
     drawn = {tuple((row["x"], row["estimate"]) for row in line): line for line in reversed(lines.values())}
     distinct = [row for line in reversed(drawn.values()) for row in line]
-    line = _base(alt.InlineData(distinct), x, style).mark_line(strokeWidth=1.6)
-    encoded = line.encode(y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style))
-    return encoded.properties(width=_WIDTH, height=_STRIP_HEIGHT)
+    line = _base(alt.InlineData(distinct), x, style, legend=legend).mark_line(strokeWidth=1.6)
+    return line.encode(y=alt.Y("estimate:Q", scale=scale, axis=axis), strokeDash=_dashes((), style))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
+from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.line_charts import Rows, lines_chart
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.section import Figure
@@ -39,7 +40,8 @@ class Lines(Figure):
         return "Marks" if self.seeds_drawn or self.fitted else "Lines", self.spread
 
     def drawing(self) -> dict[str, Json]:
-        """As ``charts.line_charts.lines_chart``."""
+        """As ``charts.line_charts.lines_chart``. Laws have their names where lines would have theirs."""
+        beside = len(self.data.panels) < 2 and not (self.laws or self.fits or self.outlines)
         return lines_chart(
             self.data.panels,
             self.x,
@@ -51,6 +53,7 @@ class Lines(Figure):
             laws=self.laws,
             fits=self.fits,
             fitted=self.fitted,
+            names=end_names(self.points, self.data.style, self.x, self.y) if beside else None,
         )
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
+from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.training_curves import MAX_HOVER_POINTS, Overlays, has_bands, training_curve_chart
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS
@@ -57,6 +58,7 @@ class TrainingFigure(Figure):
             hover=self.points.height <= MAX_HOVER_POINTS,
             clip=self.clip,
             single_seeds=has_single_seeds(self.data),
+            names=None if self.data.panels else end_names(self.points, self.data.style, self.x, self.y),
         )
 
 
