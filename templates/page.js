@@ -107,6 +107,9 @@ const openTarget = () => {
   const target = document.getElementById(location.hash.slice(1));
   const folded = target?.matches("details") ? target : target?.querySelector(":scope > .claim");
   if (folded) folded.open = true;
+  for (let around = target?.parentElement?.closest("details"); around; around = around.parentElement.closest("details")) {
+    around.open = true;
+  }
 };
 addEventListener("hashchange", openTarget);
 openTarget();

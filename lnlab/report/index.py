@@ -27,6 +27,7 @@ from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.sentence_owners import PAPERS, Sentence, sentences_of, source_of, verdict_tally
 from lnlab.report.words.verdict_words import VERDICT_CLASSES
@@ -197,7 +198,8 @@ def _card(root: Path, folder: Path) -> Card:
     try:
         facts, results, verdicts = read_folder(folder)
         says = {verdict.claim: verdict.says for verdict in verdicts}
-        numbered = list(enumerate(verdicts, 1))
+        arrows = cited_by_arrows(facts.sections, verdicts)
+        numbered = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.claim not in arrows]
         paper = linked_citations(facts.source.get("cite", ""))
         address = web_address(facts.source.get("url", ""))
         if address and address not in {known for _, known in paper}:
@@ -220,9 +222,9 @@ def _card(root: Path, folder: Path) -> Card:
             ),
             verdicts=tuple(
                 VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word))
-                for word in _sorted_words({v.verdict for v in verdicts})
+                for word in _sorted_words({v.verdict for _, v in numbered})
             ),
-            sentences=sentences_of(facts, verdicts),
+            sentences=sentences_of(facts, (v for _, v in numbered)),
             figure=_first_figure(root, folder),
             thumbnail=_thumbnail(root, folder),
             paper=tuple(paper),

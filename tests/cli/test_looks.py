@@ -93,6 +93,24 @@ def test_past_looks_enter_a_report_once_and_stay():
 
 
 @pytest.mark.usefixtures("root")
+def test_a_claim_that_leaves_the_spec_keeps_its_looks_and_those_of_the_others():
+    spec = Path("tiny.yaml").read_text()
+    start, end = spec.index("  - id: far_above"), spec.index("profiles:")
+    Path("tiny.yaml").write_text(spec[:start] + spec[end:])
+    assert main(["report", "--from", str(FOLDER), "tiny.yaml", "-q"]) == 0
+    assert verdicts() == {"post_above_pre": (2, 0.0125)}
+    assert {claim: len(entries) for claim, entries in looks().items()} == {"post_above_pre": 2, "far_above": 2}
+    assert main(["lock", "tiny.yaml", "-q"]) == 0
+    assert main(["verify", "tiny.lock", "-q"]) == 0
+    Path("tiny.yaml").write_text(spec)
+    shutil.rmtree(".lnlab/looks")
+    shutil.rmtree("reports")  # the lock alone remembers the claim that comes back
+    assert main(["run", "tiny.yaml", "-q"]) == 0
+    assert main(["report", "tiny.yaml", "-q"]) == 0
+    assert verdicts()["far_above"] == (2, 0.0125)
+
+
+@pytest.mark.usefixtures("root")
 def test_a_store_that_cannot_be_written_still_judges_at_the_level_of_the_look(monkeypatch):
     shutil.rmtree("reports")
     Path("tiny.lock").unlink()

@@ -1,5 +1,7 @@
 """Arrows with two verdicts: their symbols, colours, addresses, and what they come to."""
 
+import re
+from dataclasses import replace
 from itertools import product
 
 import polars as pl
@@ -10,9 +12,13 @@ from lnlab.claims.verdict_text import VERDICT_SYMBOLS
 from lnlab.registry import Flawed
 from lnlab.report.charts.causal_graph import OUTCOMES, VERDICT_COLOURS
 from lnlab.report.charts.render import to_svg
+from lnlab.report.folder import read_folder
+from lnlab.report.index import read_cards
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.section import sections
 from lnlab.report.sections.diagrams.causal_graph import edge_outcome
+from lnlab.report.words.cited_claims import cited_by_arrows
+from lnlab.report.write import write_report
 from lnlab.tables import Results, frame
 
 NODES = {
@@ -107,3 +113,37 @@ def test_the_points_are_the_edges():
 def test_a_graph_needs_nodes_with_places():
     with pytest.raises(Flawed):
         sections.resolve({"kind": "causal_graph", "nodes": {"a": {"label": "A"}}, "edges": EDGES})
+
+
+GRAPH = {"kind": "causal_graph", "nodes": NODES, "edges": EDGES, "claims": ["agree", "seen", "cut"]}
+JUDGED = [verdict("agree", "supported"), verdict("seen", "contradicted", "cited"), verdict("cut", "supported")]
+
+
+@pytest.mark.parametrize(
+    ("graph", "arrows"),
+    [
+        (GRAPH, {"seen"}),
+        ({**GRAPH, "claims": ["agree"]}, set()),
+        ({**GRAPH, "kind": "evidence"}, set()),
+        ({**GRAPH, "edges": [{"arrow": ["a", "b"], "observed": "agree", "cut": "cut"}]}, set()),
+    ],
+    ids=["cited", "not in its section", "no graph", "no arrow cites"],
+)
+def test_claims_that_an_arrow_cites_stand_with_the_graph_alone(graph, arrows):
+    assert cited_by_arrows([{"kind": "curves"}, graph], JUDGED) == arrows
+
+
+def test_a_page_lists_and_counts_cited_arrows_once(small, tmp_path):
+    facts, results, verdicts = small
+    asked = replace(facts, sections=(*facts.sections, GRAPH))
+    page = write_report(tmp_path / "graph", asked, results, [*verdicts, *JUDGED]).files[0].read_text()
+    claims, sections = page[: page.index('aria-label="Contents"')], page[page.index('<div class="parts">') :]
+    rows = re.compile('id="claim-([0-9]+)"><details class="claim">')
+    assert sorted(rows.findall(claims)) == ["1", "2", "3", "5"]
+    assert rows.findall(sections) == ["4"]
+    assert "What its arrows cite from other pages (1 claim)" in sections
+    counts = re.search('<p class="tested counts">.*', claims)
+    assert sum(int(n) for n in re.findall("</span> ([0-9]+) ", counts.group())) == 4
+    assert len(read_folder(tmp_path / "graph")[2]) == 5
+    (card,) = read_cards(tmp_path)
+    assert (card.n_claims, len(card.sentences)) == (4, 4)

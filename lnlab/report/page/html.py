@@ -26,6 +26,7 @@ from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
+from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
@@ -174,8 +175,13 @@ def render_page(
     for name, adds in facts.related.items():
         address = "/".join((root or "", name, *((facts.profile,) if facts.profile else ()), "index.html"))
         related.append((adds, address if root is not None and is_there(address) else None))
+    arrows = cited_by_arrows(facts.sections, verdicts)
+    listed = [verdict for verdict in verdicts if verdict.claim not in arrows]
+    groups = [(name, [row for row in group if row.verdict.claim not in arrows]) for name, group in groups]
     for part in parts:
-        part["verdicts"] = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
+        ordered = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
+        part["verdicts"] = [row for row in ordered if row.verdict.claim not in arrows]
+        part["arrows"] = [row for row in ordered if row.verdict.claim in arrows]
     return jinja.get_template("page.html.j2").render(
         facts=facts,
         theme=dict(THEME),
@@ -186,15 +192,15 @@ def render_page(
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
         answers=answers,
         made=made,
-        tally=verdict_words.verdict_count_sentence(verdicts),
-        counts=verdict_words.verdict_counts(verdicts),
-        owners=tally_by_owner(sentences_of(facts, verdicts)) if facts.has_source else [],
+        tally=verdict_words.verdict_count_sentence(listed),
+        counts=verdict_words.verdict_counts(listed),
+        owners=tally_by_owner(sentences_of(facts, listed)) if facts.has_source else [],
         symbols=VERDICT_SYMBOLS,
         classes=verdict_words.VERDICT_CLASSES,
         missing_runs=provenance.partial_report_sentence(results),
         paper=linked_citations(provenance.cited_source(facts)),
         paper_address=web_address(facts.source.get("url", "")),
-        groups=groups,
+        groups=[(name, group) for name, group in groups if group],
         intervals=verdict_words.intervals_sentence(verdicts),
         roles=roles_sentence(facts, verdicts),
         scope=verdict_words.common_scope(verdicts),

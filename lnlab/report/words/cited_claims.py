@@ -1,5 +1,6 @@
-"""Where claims of other experiments stand: addresses on their pages."""
+"""Where claims of other experiments stand: addresses on their pages, and the arrows of a graph that cite them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -36,3 +37,23 @@ def claim_address(verdict: Verdict, number: int, results: Results, root: str | N
     readable = [row for row in rows if cited_address(row, root)]
     readable.sort(key=lambda row: _LEAST_SUPPORTIVE.index(row["verdict"]))
     return cited_address(readable[0], root) if readable else f"#claim-{number}"
+
+
+def cited_by_arrows(sections: Iterable[Mapping[str, Any]], verdicts: Iterable[Verdict]) -> frozenset[str]:
+    """The claims for which an arrow of a causal graph cites other experiments, if they stand in its section.
+
+    The graph shows them. They are judged, listed and counted on other pages, and therefore not again on its own.
+
+    Args:
+        sections: of the report, resolved, with their claims.
+        verdicts: of all claims.
+    """
+    drawn = {
+        claim
+        for section in sections
+        if section.get("kind") == "causal_graph"
+        for edge in section["edges"]
+        for claim in (edge["observed"], edge["cut"])
+        if claim in section.get("claims", ())
+    }
+    return frozenset(v.claim for v in verdicts if v.kind == "cited" and v.claim in drawn)
