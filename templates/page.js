@@ -110,6 +110,7 @@ const openTarget = () => {
   for (let around = target?.parentElement?.closest("details"); around; around = around.parentElement.closest("details")) {
     around.open = true;
   }
+  if (target && !folded) target.scrollIntoView();
 };
 addEventListener("hashchange", openTarget);
 openTarget();

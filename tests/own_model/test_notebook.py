@@ -26,5 +26,5 @@ def test_the_notebook_measures_a_gpt2(tmp_path, monkeypatch):
     assert notebook.cells[8].outputs[0].data["text/plain"].count("verdict='supported'") == 2
     page = (tmp_path / "gpt2" / "index.html").read_text()
     assert "GPT-2 at initialization" in page
-    counts = re.search(r'<p class="tested counts">(.*?)</p>', page)[1]
+    counts = re.search(r'<p class="tested counts">(.*?)</p>', page, re.DOTALL)[1]
     assert re.sub("<[^>]+>", "", counts).split() == ["✓", "2", "supported"]  # a made answer stands in the head

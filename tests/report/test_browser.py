@@ -250,6 +250,9 @@ def test_a_link_to_what_is_folded_opens_it(visit, folder):
     for folded in ("methods", "claim-1"):
         page.evaluate("target => { location.hash = target }", folded)
         page.wait_for_function("target => document.querySelector(`#${target}[open], #${target} > [open]`)", arg=folded)
+    page, _, _ = visit(folder / "index.html")
+    page.evaluate("location.hash = 'quantity-1'")
+    page.wait_for_function("document.querySelector('#methods[open] #quantity-1')?.checkVisibility()")
 
 
 def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):

@@ -22,7 +22,7 @@ from lnlab.tables import Results
 
 STRINGS = json.loads(Path(__file__).with_name("hostile.json").read_text())
 ADDRESS = (
-    r"#[\w-]+|notebook\.ipynb|(figures|tables)/[\w.-]+|\.\./assets/vega-[0-9a-f]+\.js"
+    r"#[\w-]+|notebook\.ipynb|(data|figures|tables)/[\w.-]+|\.\./assets/vega-[0-9a-f]+\.js"
     r"|(\.\./)+index\.html(#question-[\w-]+)?|https://arxiv\.org/abs/\d{4}\.\d{4,5}"
 )
 URLS = {"src", "href", "action", "srcset", "data", "poster", "formaction", "background"}

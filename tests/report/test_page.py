@@ -10,7 +10,6 @@ from lnlab.report.page.citation_links import cited_papers, linked_citations, web
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.layout import fold_repeated_sentences
 from lnlab.report.write import render_report, report_folder, write_report
-from lnlab.tables import frame
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,9 @@ def test_an_author_s_heading_takes_the_place_of_the_finding(answered):
 
 def test_claims_stand_once_under_their_role_and_sections_link_to_them(answered, small):
     one, other = small[2]
-    assert re.findall(r"<h3>(.*?)</h3>", answered) == ["Claims of the source", "Our predictions"]
+    assert re.findall(r"<h3>(.*?)</h3>", answered) == [
+        *("What this does not show", "Claims of the source", "Our predictions")
+    ]
     assert [answered.count(f'id="claim-{n}"') for n in (1, 2, 3)] == [1, 1, 0]
     unspanned = re.sub('<span class="name">(.*?)</span>', r"\1", answered)
     rows = re.split(r'<li class="[a-z-]+" id="claim-', unspanned)[1:]
@@ -93,11 +94,11 @@ def test_the_explanation_of_the_present_verdict_is_shown_and_no_other(answered):
     assert "Too few steps." not in page
 
 
-def test_only_a_claim_of_another_setting_repeats_its_setting(facts, verdicts):
+def test_only_a_claim_of_another_setting_repeats_its_setting(facts, results, verdicts):
     judged = [verdict for verdict in verdicts if verdict.n]
     common = judged[0].scope
     given = [*(replace(v, scope=common) for v in judged[:3]), replace(judged[3], scope="64-64, 9 seeds")]
-    rows = [row for _, group in claim_groups(facts, given, {}, frame("evidence", [])) for row in group]
+    rows = [row for _, group in claim_groups(facts, given, {}, results) for row in group]
     assert [row.verdict.claim for row in rows if "64-64" in row.aside] == [judged[3].claim]
     assert not [row for row in rows if common in row.aside]
     assert sorted(row.number for row in rows) == [1, 2, 3, 4]

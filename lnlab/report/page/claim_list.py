@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from lnlab.claims.claim import Verdict
 from lnlab.claims.verdict_text import law_text, level_text, verdict_label
 from lnlab.report.facts import ReportFacts
@@ -13,8 +11,9 @@ from lnlab.report.page.verdict_strip import VerdictStrip, verdict_strip
 from lnlab.report.words.answer_text import estimate_in_words
 from lnlab.report.words.cited_claims import cited_address
 from lnlab.report.words.verdict_words import common_scope, criterion_text, look_lines
-from lnlab.report.words.wording import format_interval, nonbreaking
+from lnlab.report.words.wording import format_interval, format_value, nonbreaking
 from lnlab.specfile.experiment import Role
+from lnlab.tables import Results
 
 _ROLE_HEADINGS: Mapping[Role, str] = {
     "source": "Claims of the source",
@@ -68,6 +67,9 @@ class ClaimRow:
         source: where the claim comes from, in pieces with their links.
         sections: number and title of each section that is about it.
         cited: the claims of other experiments that it was judged from.
+        seeds: its number of each seed, in words.
+        quantity: the anchor of its quantity among the definitions of the page, and its name. None without a definition.
+        data: path from the page to the file with the rows of its quantity, or nothing.
     """
 
     number: int
@@ -84,6 +86,9 @@ class ClaimRow:
     source: tuple[tuple[str, str | None], ...]
     sections: tuple[tuple[int, str], ...]
     cited: tuple[CitedClaim, ...]
+    seeds: str
+    quantity: tuple[str, str] | None
+    data: str
 
 
 def grouped_by_role(facts: ReportFacts, verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
@@ -110,8 +115,9 @@ def claim_groups(
     facts: ReportFacts,
     verdicts: Sequence[Verdict],
     sections: Mapping[str, Sequence[tuple[int, str]]],
-    evidence: pl.DataFrame,
+    results: Results,
     root: str | None = None,
+    definitions: Mapping[str, tuple[str, str]] | None = None,
 ) -> list[tuple[str, list[ClaimRow]]]:
     """The claims of each role that has any, under the heading of the role, each in the order of the spec.
 
@@ -119,8 +125,9 @@ def claim_groups(
         facts: for sources and explanations.
         verdicts: in the order of the spec.
         sections: number and title of the sections about each claim, by id.
-        evidence: the table of what was read from other reports.
-        root: path from the page to the folder of all reports. None means that the page links to no other page.
+        results: the rows, and what was read from other reports.
+        root: path from the page to the folder of all reports. None means that the page links to no other file.
+        definitions: anchor and name of each quantity that the page defines.
     """
     scope = common_scope(verdicts)
     papers = cited_papers(facts.source.get("cite", ""))
@@ -136,7 +143,7 @@ def claim_groups(
                 else str(row["reason"]),
                 address=cited_address(row, root),
             )
-            for row in evidence.filter(citing=verdict.claim).iter_rows(named=True)
+            for row in results.evidence.filter(citing=verdict.claim).iter_rows(named=True)
         )
         if verdict.verdict == "ill-posed":  # its reason begins with the name of a file
             aside = f"{verdict.reason}."
@@ -158,6 +165,22 @@ def claim_groups(
             source=tuple(linked_citations(facts.sources.get(verdict.claim, ""), papers)),
             sections=tuple(sections.get(verdict.claim, ())),
             cited=cited,
+            seeds=seed_values(verdict),
+            quantity=(definitions or {}).get(verdict.quantity or ""),
+            data="" if root is None or not verdict.seeds else _rows_file(verdict.quantity or "", results),
         )
     groups = grouped_by_role(facts, verdicts)
     return [(heading, [by_claim[verdict.claim] for verdict in group]) for heading, group in groups.items()]
+
+
+def seed_values(verdict: Verdict) -> str:
+    """``11: 2.13, 12: 1.6``: what a claim made of each seed, to three digits."""
+    values = ((seed, float(f"{value:.3g}")) for seed, value in sorted(verdict.seeds.items()))
+    return ", ".join(f"{seed}:\u00a0{format_value(value)}" for seed, value in values)
+
+
+def _rows_file(quantity: str, results: Results) -> str:
+    """The file with the rows of a quantity. What is derived from rows stands with the verdicts, a number a seed."""
+    tables = (name for name, rows in results.tables.items() if "quantity" in rows.columns)
+    table = next((name for name in tables if (results.tables[name]["quantity"] == quantity).any()), "verdicts")
+    return f"data/{table}.parquet"

@@ -17,16 +17,19 @@ from lnlab.issues import Issue
 from lnlab.report.charts.render import vega_bundle
 from lnlab.report.data.labels import value_names
 from lnlab.report.facts import ReportFacts
+from lnlab.report.loss_units import loss_item, mean_over
 from lnlab.report.page import methods, provenance
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups, roles_sentence
 from lnlab.report.page.figures import DrawnPart
+from lnlab.report.page.first_screen import not_shown, quantity_definitions, scope_in_words
 from lnlab.report.page.layout import fold_repeated_sentences, part_of_page
 from lnlab.report.page.methods_table import method_grid
 from lnlab.report.theme import THEME
 from lnlab.report.words import verdict_words
 from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
 from lnlab.report.words.cited_claims import cited_by_arrows
+from lnlab.report.words.quantity_words import using_words
 from lnlab.report.words.sentence_owners import sentences_of, tally_by_owner
 from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
@@ -158,7 +161,10 @@ def render_page(
     for part in parts:
         for claim in part["claims"]:
             sections.setdefault(claim, []).append((part["number"], part["title"] or part["heading"]))
-    groups = claim_groups(facts, verdicts, sections, results.evidence, root)
+    with using_words(facts.words), mean_over(loss_item(results)):
+        definitions = quantity_definitions(verdicts)
+    anchors = {name: (f"quantity-{number}", words) for number, (name, words, _) in enumerate(definitions, 1)}
+    groups = claim_groups(facts, verdicts, sections, results, root, anchors)
     rows = {row.verdict.claim: row for _, group in groups for row in group}
     answers = [
         {
@@ -171,6 +177,7 @@ def render_page(
     made = "" if answers else made_answer(shown, verdicts, value_names(results), facts.question)
     if made and hero and hero["title"] and hero["heading"].rstrip(".").lower() in made.lower():
         hero["title"], hero["heading"] = "", hero["title"]  # the answer beside it says what the heading would
+    told = " ".join(str(answer["says"]) for answer in answers) or made or verdict_words.verdict_count_sentence(verdicts)
     related: list[tuple[str, str | None]] = []  # what another experiment adds, and its page in the same profile
     for name, adds in facts.related.items():
         address = "/".join((root or "", name, *((facts.profile,) if facts.profile else ()), "index.html"))
@@ -182,6 +189,7 @@ def render_page(
         ordered = sorted((rows[c] for c in part["claims"] if c in rows), key=lambda row: row.number)
         part["verdicts"] = [row for row in ordered if row.verdict.claim not in arrows]
         part["arrows"] = [row for row in ordered if row.verdict.claim in arrows]
+        part["counts"] = verdict_words.verdict_counts([row.verdict for row in part["verdicts"]])
     return jinja.get_template("page.html.j2").render(
         facts=facts,
         theme=dict(THEME),
@@ -191,6 +199,10 @@ def render_page(
         script_path=shared,
         script=None if inline is None else Markup(inline),  # noqa: S704 - our own bundle, checked for </script
         answers=answers,
+        description=told,
+        image=next((figure["source"] for part in parts for figure in part["figures"]), "") if not single else "",
+        not_shown=not_shown(facts, [rows[verdict.claim] for verdict in listed]),
+        definitions=definitions,
         made=made,
         tally=verdict_words.verdict_count_sentence(listed),
         counts=verdict_words.verdict_counts(listed),
@@ -203,7 +215,7 @@ def render_page(
         groups=[(name, group) for name, group in groups if group],
         intervals=verdict_words.intervals_sentence(verdicts),
         roles=roles_sentence(facts, verdicts),
-        scope=verdict_words.common_scope(verdicts),
+        scope=scope_in_words(verdict_words.common_scope(verdicts)),
         hero=hero,
         parts=parts,
         overview=None if overview is None or lean else part_of_page(overview, single=single),
@@ -211,7 +223,7 @@ def render_page(
         if root is not None and is_there(f"{root}/index.html")
         else None,
         related=related,
-        differs=[linked_citations(one) for one in facts.differs if isinstance(one, str)],
+        differs=[linked_citations(one) for n, one in enumerate(facts.differs) if n and isinstance(one, str)],
         differences=_difference_table([one for one in facts.differs if not isinstance(one, str)]),
         methods=methods.methods_paragraphs(facts, results),
         method_table=method_grid(results),
