@@ -33,7 +33,7 @@ MOST_TASKS = 16
 ROOM = 3
 """A task asks for so many times the estimated time of its share of the units. The requeued task does what is left."""
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-_LOOK_EVERY = 5.0
+LOOK_EVERY = 5.0
 """Seconds between two looks at the store and at the queue."""
 _ENVIRONMENT = ("LNLAB_DATA", "OMP_NUM_THREADS")
 
@@ -134,7 +134,7 @@ def _wait(store: "Store", stored: "StoredPlan", tasks: SubmittedTasks, manner: R
             if not manner.quiet and lines != shown:
                 manner.console.print("\n".join(lines), markup=False, highlight=False)
                 shown = lines
-            end = time.monotonic() + _LOOK_EVERY
+            end = time.monotonic() + LOOK_EVERY
             # Signals are counted and raise nothing: short naps see a request to stop at once.
             while time.monotonic() < end and not (stops.count and not cancelled):
                 time.sleep(0.1)

@@ -12,13 +12,9 @@ import lnlab
 from lnlab.cli import main
 from lnlab.errors import LabError, SpecError, StoreError
 from lnlab.specfile.load import load_spec
+from tests.toy_specs import UNTRAINED, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: "A tiny experiment: does it run?"
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
-placement: post
+REST = """\
 seeds: 3
 sweep:
   - {placement: [post, pre]}
@@ -36,6 +32,7 @@ claims:
 profiles:
   one: {seeds: 1}
 """
+SPEC = toy_spec(UNTRAINED, REST, title="A tiny experiment: does it run?")
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,9 @@ import pytest
 
 from lnlab.cli import main
 from tests.this_process import NO_WORKERS
+from tests.toy_specs import UNTRAINED, toy_spec
 
-TINY = """\
-lnlab: 2
-title: A tiny experiment
-question: Does it run?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
-placement: post
+REST = """\
 seeds: 3
 sweep:
   - {placement: [post, pre]}
@@ -42,6 +37,7 @@ profiles:
   one: {seeds: 1}
   real: {task.corpus: multi30k}
 """
+TINY = toy_spec(UNTRAINED, REST, question="Does it run?")
 
 
 @dataclass(frozen=True)

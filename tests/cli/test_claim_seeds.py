@@ -1,19 +1,15 @@
 """A claim with seeds of its own, from the run to the page that is made again from its folder."""
 
+from functools import partial
+
 import pytest
 
 import lnlab
 from lnlab.cli import main
 from lnlab.report.folder import read_folder
+from tests.toy_specs import UNTRAINED, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: Seeds of single claims
-question: Does the gradient grow?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-seeds: 3
+REST = """\
 sweep: [{placement: [post, pre]}]
 probes: [{kind: gradient_norm, at: init, batches: 1}]
 report:
@@ -25,7 +21,8 @@ report:
       - {id: post_grows, says: Post grows., kind: bound, of: {placement: post}, reduce: last/first, at_least: 1}
       - {id: pre_grows, says: Pre grows., kind: bound, of: {placement: pre}, reduce: last/first, at_least: 1}
 """
-FURTHER = SPEC.replace("seeds: 3\n", "seeds: 3\nclaim_seeds: {post_grows: 2-6}\n")
+SPEC = partial(toy_spec, UNTRAINED, REST, question="Does the gradient grow?", seeds=3)
+FURTHER = SPEC(claim_seeds={"post_grows": "2-6"})
 
 
 @pytest.fixture
@@ -33,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("LNLAB_DATA", "LNLAB_STORE"):
         monkeypatch.delenv(name, raising=False)
-    for name, text in (("plain", SPEC), ("further", FURTHER), ("five", SPEC.replace("seeds: 3", "seeds: 2-6"))):
+    for name, text in (("plain", SPEC()), ("further", FURTHER), ("five", SPEC(seeds="2-6"))):
         (tmp_path / f"{name}.yaml").write_text(text)
     return tmp_path
 

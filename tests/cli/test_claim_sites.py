@@ -6,6 +6,7 @@ import pytest
 
 from lnlab.execute import registry_loader
 from lnlab.probes.probe import probes
+from tests.toy_specs import LANGUAGE_MODEL, toy_spec
 
 PLUGIN = '''
 from lnlab.probes.probe import State, probes
@@ -169,14 +170,7 @@ def plugged(tiny, monkeypatch):
     tiny.with_name("pair.py").write_text(PLUGIN)
 
 
-STEPS = """lnlab: 2
-title: Sharper in training?
-task: {kind: language_modeling, corpus: toy_english, vocabulary: 200, length: 16, windows: 4}
-model: {kind: language_model, layers: 1, d_model: 8, heads: 2, d_ff: 16}
-placement: post
-seeds: 3
-optimizer: {kind: adam, lr: 3e-3}
-train: {steps: 40}
+REST = """\
 probes:
   - {kind: hessian_spectrum, at: [init, end], draws: 2, steps: 4, batches: 1}
   - {kind: parameter_size, at: {every: 20}}
@@ -184,6 +178,7 @@ probes:
 claims:
   - {id: a, says: b, kind: bound, of: OF, at_most: 3}
 """
+STEPS = toy_spec(LANGUAGE_MODEL, REST, seeds=3, optimizer={"kind": "adam", "lr": 0.003}, train={"steps": 40})
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,9 @@ import lnlab as lnlab_package
 from lnlab.cli import main
 from lnlab.errors import LabError
 from lnlab.specfile.expressions import expression_of
+from tests.toy_specs import ENCODER, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: Expressions
-task: {kind: random_tokens, vocabulary: 50, sentences: 4, length: 6}
-model: {kind: encoder, layers: 2, d_model: 8, heads: 2, d_ff: 8}
-seeds: 3
+REST = """\
 sweep: [{placement: [pre, post]}]
 probes: [{kind: gradient_norm, batches: 2}, {kind: hidden_norm}]
 report:
@@ -36,6 +32,7 @@ claims:
     to: {placement: pre}
     at_most: 9
 """
+SPEC = toy_spec(ENCODER, REST, task={"sentences": 4, "length": 6}, placement=None, seeds=3)
 NAME = "scaled gradient = gradient_norm * hidden_norm[tensor: sum] [nats per token]"
 
 

@@ -5,13 +5,9 @@ import shutil
 import polars as pl
 import pytest
 
-SPEC = """\
-lnlab: 2
-title: Named grids
-question: Do names of grids reach the verdicts?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
-seeds: 3
+from tests.toy_specs import UNTRAINED, toy_spec
+
+REST = """\
 sweep:
   tied: {placement: [post, pre]}
   untied: {placement: [post, pre], model.tied: none}
@@ -31,6 +27,7 @@ report:
         requires: {kind: bound, of: {grid: untied, quantity: gradient_norm, stack: decoder, tensor: w2, layer: last,
                    placement: post}, LIMIT}
 """
+SPEC = toy_spec(UNTRAINED, REST, question="Do names of grids reach the verdicts?", placement=None, seeds=3)
 
 
 def verdict(folder):

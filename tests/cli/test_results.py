@@ -16,19 +16,18 @@ import lnlab as package
 from lnlab.app.results_file import METADATA_KEY, write_table
 from lnlab.report.tidy import tidy_rows
 from lnlab.tables import Results, frame
+from tests.toy_specs import LANGUAGE_MODEL, toy_spec
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "reading_results.md").read_text()
 
-SPECTRA = """
-lnlab: 2
-title: Spectra alone
-task: {kind: language_modeling, corpus: toy_english, vocabulary: 40, length: 8, windows: 4}
-model: {kind: language_model, layers: 1, d_model: 8, heads: 2, d_ff: 16}
-norm: layer
-placement: pre
-seeds: 1
-probes: [{kind: hessian_spectrum, at: init, split: validation, batches: 1, draws: 1, steps: 3}]
-"""
+SPECTRA = toy_spec(
+    LANGUAGE_MODEL,
+    "probes: [{kind: hessian_spectrum, at: init, split: validation, batches: 1, draws: 1, steps: 3}]\n",
+    task={"vocabulary": 40, "length": 8},
+    norm="layer",
+    placement="pre",
+    seeds=1,
+)
 
 
 @pytest.fixture

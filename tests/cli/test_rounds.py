@@ -12,16 +12,9 @@ from lnlab.execute.progress import SweepSummary
 from lnlab.optim.optimizers import optimizers
 from lnlab.select.quantity import quantities
 from lnlab.store.store import Store
+from tests.toy_specs import toy_spec
 
-SPEC = """\
-lnlab: 2
-title: A tuned experiment
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-optimizer: {kind: descent, lr: 1}
-train: {steps: 4}
-seeds: 6
+REST = """\
 sweep:
   - {placement: [post, pre], optimizer.lr: [0.001, 0.01, 0.1]}
 select:
@@ -42,6 +35,7 @@ profiles:
   each: {select: {optimizer.lr: best, seeds: 101-102}}
   mild: {optimizer.lr: [0.001, 0.002]}
 """
+SPEC = toy_spec(rest=REST, optimizer={"kind": "descent", "lr": 1}, train={"steps": 4}, seeds=6)
 
 
 def nll(setting, seed):

@@ -12,18 +12,9 @@ import pytest
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
+from tests.toy_specs import TRAINED, toy_spec
 
-LONG = """\
-lnlab: 2
-title: Runs that take a while
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
-placement: post
-optimizer: {kind: adam, lr: 3e-3}
-schedule: {kind: inverse_sqrt, warmup_steps: 8}
-train: {steps: 60, evaluate: {every: 30}}
-seeds: 2
-"""
+LONG = toy_spec(TRAINED, title="Runs that take a while", train={"steps": 60, "evaluate": {"every": 30}}, seeds=2)
 SLEEPER = """\
 import time
 from pathlib import Path

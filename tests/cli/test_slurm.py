@@ -13,21 +13,28 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from lnlab.app import array_run
 from lnlab.app.array_run import run_as_array
 from lnlab.app.request import Request
 from lnlab.app.rounds.units import RunOptions
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
-from tests.toy_specs import toy_spec
+from tests.toy_specs import TRAINED, toy_spec
 
+# The command that hands out tasks, which looks at store and queue more often than one does with a real SLURM.
+OFTEN = """
+import sys
+from lnlab.app import array_run
+from lnlab.cli import main
+from lnlab.execute.cluster import array_tasks
+array_run.LOOK_EVERY = array_tasks.ASK_EVERY = 1.0
+sys.exit(main(sys.argv[1:]))
+"""
 FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
-TRAINED = toy_spec(
+SPEC = toy_spec(
+    TRAINED,
     title="Four runs that take a while",
-    task={"vocabulary": 120, "batch_tokens": 96},
-    model={"dropout": 0.1},
-    optimizer={"lr": 3e-3},
-    schedule={"kind": "inverse_sqrt", "warmup_steps": 8},
     train={"steps": 40, "evaluate": {"every": 20}},
     seeds=4,
     claims=[
@@ -54,19 +61,18 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
     monkeypatch.setenv("FAKE_SLURM", str(jobs))
     monkeypatch.chdir(tmp_path)
-    Path("trained.yaml").write_text(TRAINED)
+    Path("trained.yaml").write_text(SPEC)
     yield jobs
     for job in jobs.glob("*.json"):
         subprocess.run(["pkill", "-KILL", "-s", str(json.loads(job.read_text())["pid"])])
 
 
 @pytest.fixture(scope="module")
-def at_home(tmp_path_factory):
+def at_home(tmp_path_factory, lnlab_process):
     """The digest of the same rows, computed on this machine alone."""
     folder = tmp_path_factory.mktemp("home")
-    (folder / "trained.yaml").write_text(TRAINED)
-    words = [sys.executable, "-m", "lnlab", "run", "trained.yaml", "--quiet", "--workers", "1"]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    (folder / "trained.yaml").write_text(SPEC)
+    assert lnlab_process(["run", "trained.yaml", "--quiet"], folder, workers=False).returncode == 0
     return rows_of(folder / ".lnlab")
 
 
@@ -86,7 +92,7 @@ def first_steps_of(root):
 
 
 def start(*options):
-    words = [sys.executable, "-m", "lnlab", "run", "trained.yaml", "--executor", "slurm", *options]
+    words = [sys.executable, "-c", OFTEN, "run", "trained.yaml", "--executor", "slurm", *options]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(words, start_new_session=True, **pipes)
 
@@ -145,7 +151,7 @@ def test_a_task_whose_time_is_over_saves_is_queued_again_and_goes_on(slurm, at_h
     assert rows_of(Path(".lnlab")) == at_home
 
 
-def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home):
+def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home, lnlab_process):
     run = start("--tasks", "2", "--save-every", "3600")
     wait_for(lambda: training(slurm), run)
     time.sleep(1)
@@ -154,7 +160,7 @@ def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home):
     assert run.returncode == 130
     assert "interrupted: lnlab run trained.yaml goes on from here" in err
     assert len(list(slurm.glob("*.cancelled"))) == 2
-    subprocess.run([sys.executable, "-m", "lnlab", "run", "trained.yaml", "--quiet"], check=True, capture_output=True)
+    assert lnlab_process(["run", "trained.yaml", "--quiet"], Path.cwd(), workers=False).returncode == 0
     assert rows_of(Path(".lnlab")) == at_home
 
 
@@ -207,7 +213,8 @@ def test_without_slurm_the_message_says_where_to_call_it(slurm, lnlab, monkeypat
 
 # submitit leaves its processes to end by themselves
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_submitits_own_processes_stand_in_for_slurm(slurm, at_home):
+def test_submitits_own_processes_stand_in_for_slurm(slurm, at_home, monkeypatch):
+    monkeypatch.setattr(array_run, "LOOK_EVERY", 1.0)
     console = Console(file=io.StringIO())
     options = RunOptions(1, retry_failed=False, quiet=True, save_every=60, console=console, tasks=2)
     summary = run_as_array(Store(Path(".lnlab")), Request(Path("trained.yaml")), options, cluster="local")

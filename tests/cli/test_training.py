@@ -8,18 +8,14 @@ import pytest
 
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
+from tests.toy_specs import SMALLEST, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: A run that trains
-task: {kind: translation, corpus: {kind: toy_german_english, train: 60}, vocabulary: 90, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}
-placement: post
-optimizer: {kind: adam, lr: 1e-2}
-train: {steps: 12, evaluate: {every: 4}}
-seeds: 1
-probes: [{kind: update_size, at: [4, 8]}]
-"""
+SPEC = toy_spec(
+    SMALLEST,
+    train={"steps": 12, "evaluate": {"every": 4}},
+    seeds=1,
+    probes=[{"kind": "update_size", "at": [4, 8]}],
+)
 
 
 @pytest.fixture

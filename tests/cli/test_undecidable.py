@@ -2,15 +2,9 @@
 
 import pytest
 
-SPEC = """\
-lnlab: 2
-title: Too few seeds
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-train: {steps: 4}
-optimizer: {kind: adam, lr: 0.001}
-seeds: 4
+from tests.toy_specs import toy_spec
+
+REST = """\
 probes:
   - {kind: gradient_norm, at: [0, 4], batches: 1}
   - {kind: hidden_norm, at: init, batches: 1}
@@ -23,6 +17,7 @@ claims:
   - {id: ends, says: S., kind: status, of: {placement: post}, status: finished}
   - {id: exact, says: X., kind: bound, of: {quantity: gradient_norm, step: 0}, exact: true, at_least: 0}
 """
+SPEC = toy_spec(rest=REST, model={"layers": 2}, optimizer={"lr": 0.001}, train={"steps": 4}, seeds=4)
 
 
 @pytest.fixture

@@ -20,17 +20,9 @@ from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import MARGINS
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import read_folder
+from tests.toy_specs import SMALLEST, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: Gradients while training
-question: Do they grow?
-task: {kind: translation, corpus: {kind: toy_german_english, train: 60}, vocabulary: 90, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}
-placement: post
-optimizer: {kind: adam, lr: 1e-2}
-train: {steps: 8, evaluate: end}
-seeds: 2
+REST = """\
 sweep:
   - {placement: [post, pre], optimizer.lr: [0.001, 0.01]}
 select: {optimizer.lr: best, seeds: 101-102}
@@ -40,6 +32,7 @@ claims:
   - {id: stays, says: It stays., kind: bound, at_most: 9,
      of: {quantity: gradient_norm, stack: decoder, tensor: w2, step: 8, placement: post}}
 """
+SPEC = toy_spec(SMALLEST, REST, question="Do they grow?", train={"steps": 8, "evaluate": "end"}, seeds=2)
 REPORT = Path("reports/tuned")
 MANNER = RunOptions(2, retry_failed=False, quiet=True, save_every=60.0, console=stderr_console())
 

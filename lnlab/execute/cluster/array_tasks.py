@@ -24,6 +24,8 @@ GRACE = 120
 """Seconds between SLURM's signal and the end of a task: training runs are saved in that time."""
 REQUEUES = 1000
 """How often a task may run into its time limit. Each time it is queued again."""
+ASK_EVERY = 30
+"""Most seconds between two questions to SLURM. submitit waits ten minutes, which is long for a failed task."""
 _INSTALL = "pip install 'lnlab[slurm]'"
 
 
@@ -133,7 +135,7 @@ def submit_tasks(
         from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob, _get_default_parameters  # late: an extra
     except ImportError as error:
         raise LabError(Issue("not-installed", "--executor slurm", "submitit is not installed", _INSTALL)) from error
-    SlurmJob.watcher = SlurmInfoWatcher(delay_s=30)  # ten minutes by default, which is long to wait for a failed task
+    SlurmJob.watcher = SlurmInfoWatcher(delay_s=ASK_EVERY)
     try:
         executor = AutoExecutor(logs, cluster=cluster, slurm_max_num_timeout=REQUEUES)
         own: dict[str, Any] = {"timeout_min": parameters["time"], "mem_gb": parameters["mem_gb"], "name": "lnlab"}

@@ -12,6 +12,7 @@ from lnlab.app.request import compile_request
 from lnlab.compile.cost.duration import REFERENCE_SPEED
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.errors import LabError
+from tests.toy_specs import SMALLEST, toy_spec
 
 
 @pytest.fixture
@@ -97,18 +98,14 @@ def test_what_gpus_have_no_room_for_is_not_put_down_to_max_memory(store, request
     assert "--max-memory" not in console.file.getvalue()
 
 
-TUNED = """\
-lnlab: 2
-title: A chosen rate
-task: {kind: translation, corpus: {kind: toy_german_english, train: 20}, vocabulary: 90, batch_tokens: 2000}
-model: {kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}
-placement: post
-optimizer: {kind: sgd, lr: 0.5}
-train: {steps: 2, evaluate: [0, 2]}
-seeds: 1-4
-select: {optimizer.lr: best, seeds: [9]}
-sweep: {rates: {optimizer.lr: RATES}}
-"""
+TUNED = toy_spec(
+    SMALLEST,
+    task={"corpus": {"kind": "toy_german_english", "train": 20}, "batch_tokens": 2000},
+    optimizer={"kind": "sgd", "lr": 0.5},
+    train={"steps": 2, "evaluate": [0, 2]},
+    seeds="1-4",
+    select={"optimizer.lr": "best", "seeds": [9]},
+)
 
 
 @pytest.mark.usefixtures("a_minute_a_unit")
@@ -116,7 +113,7 @@ sweep: {rates: {optimizer.lr: RATES}}
 def test_what_was_chosen_and_what_is_finished_takes_no_time(store, tmp_path, rates):
     """In either order of the candidates, as the one that is assumed before the choice may be the chosen one."""
     path = tmp_path / "tuned.yaml"
-    path.write_text(TUNED.replace("RATES", rates))
+    path.write_text(f"{TUNED}sweep: {{rates: {{optimizer.lr: {rates}}}}}\n")
     first = lnlab.run(path, store=store.root, workers=1, max_minutes=4, progress=False)
     assert sorted(first.results.runs["seed"]) == [1, 2]
     second = lnlab.run(path, store=store.root, workers=1, max_minutes=2, progress=False)

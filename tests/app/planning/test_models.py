@@ -6,20 +6,18 @@ import lnlab.execute.meta as meta
 from lnlab.app.planning.checks import check_profiles
 from lnlab.app.request import Request
 from lnlab.record.registries import load_registries
+from tests.toy_specs import ENCODER, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: a toy
-task: {{kind: random_tokens, vocabulary: 30, sentences: 4, length: 6}}
-model: {{kind: encoder, layers: 1, d_model: 8, heads: 4, d_ff: 16, tied: none}}
-norm: layer
-placement: post
-init: xavier_normal
-seeds: 2
-sweep: [{sweep}]
-probes: [{{kind: gradient_norm, batches: 1}}]
-profiles: {{smoke: {{seeds: 1}}, others: {{model.d_ff: 32}}}}
-"""
+SPEC = toy_spec(
+    ENCODER,
+    task={"vocabulary": 30, "sentences": 4, "length": 6},
+    model={"layers": 1, "heads": 4, "d_ff": 16, "tied": "none"},
+    norm="layer",
+    init="xavier_normal",
+    seeds=2,
+    probes=[{"kind": "gradient_norm", "batches": 1}],
+    profiles={"smoke": {"seeds": 1}, "others": {"model.d_ff": 32}},
+)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def builds(monkeypatch):
 
 def checked(tmp_path, sweep, more="", profile=None):
     spec = tmp_path / "toy.yaml"
-    spec.write_text(SPEC.format(sweep=sweep) + more)
+    spec.write_text(f"{SPEC}sweep: [{sweep}]\n{more}")
     return check_profiles(Request(spec, profile), load_registries(()))
 
 
