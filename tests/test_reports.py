@@ -24,7 +24,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import parse_spec
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = sorted((ROOT / "reports").glob("*/real"))
+FOLDERS = [data.parent for data in sorted((ROOT / "reports").glob("*/real/data"))]
 EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 
 
@@ -50,7 +50,7 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert not matched.absent
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)
-    assert all(is_drawable(section, facts.kept, facts.seeds) for section in front.sections)
+    assert all(is_drawable(section, facts.kept, facts.seeds, results) for section in front.sections)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     pairs = [(c, v) for c, v in zip(claims, verdicts, strict=True) if are_covered(claim_selections(c), facts.kept)]
     first = {claim["kind"]: (claim, verdict) for claim, verdict in reversed(pairs)}

@@ -77,7 +77,7 @@ def main(target: Path) -> int:
     for line in broken:
         print(line, file=sys.stderr)
     pages = len(list(source.rglob("*.md")))
-    reports = len(list((html / "reports").glob("*/real/index.html")))
+    reports = len(list((html / "reports").glob("*/real/data")))
     print(
         f"{html}: {pages} pages and {reports} reports in {time.monotonic() - begin:.0f} s; "
         f"{checked:,} local links, {len(broken)} broken"

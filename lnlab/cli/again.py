@@ -1,5 +1,6 @@
 """``lnlab report --from``: a report made again from its own tables, its spec judged as it stands today."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -9,15 +10,18 @@ import polars as pl
 from lnlab.app.reporting import refuse_without_plugins
 from lnlab.cli.codes import FAILED
 from lnlab.cli.drawn import DrawingOptions, print_report
-from lnlab.cli.terminal import print_json
+from lnlab.cli.terminal import err, one_line, print_json
 from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
-from lnlab.record.redraw import find_spec, judge_tables
+from lnlab.printable import shown_path
+from lnlab.record.looks import facts_of_report
+from lnlab.record.redraw import find_spec, judge_joined_tables, judge_tables
 from lnlab.record.registries import load_registries
 from lnlab.report.folder import data_files, read_folder
+from lnlab.report.moved import new_place
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
-from lnlab.report.write import Drawing, write_drawn
+from lnlab.report.write import Drawing, report_folder, write_drawn
 from lnlab.specfile.load import text_states_results
 
 
@@ -92,6 +96,13 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     for folder in request.folders:
         into = request.target or folder
         try:
+            if not (folder / "data").is_dir() and (new := new_place(folder)) is not None:
+                if not several:
+                    what = "has moved, and holds no report"
+                    raise ReportError(Issue("not-found", str(folder), what, f"name {shown_path(new)}"))
+                if not drawing.quiet:
+                    err().print(one_line(f"{shown_path(folder)} has moved to {shown_path(new)}, and is left as it is"))
+                continue
             facts, results, verdicts = read_folder(folder)
             refuse_without_plugins(facts.plugins, request.plugins)
             # Called for its refusal: a folder that is absent is said before anything is judged.
@@ -121,3 +132,30 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
     if problems:
         raise LabError(*problems)
     return FAILED if unmade else 0
+
+
+def draw_joined(
+    spec: Path,
+    folders: Sequence[Path],
+    target: Path | None,
+    plugins: Sequence[Path],
+    drawing: DrawingOptions,
+    *,
+    replace: bool,
+) -> int:
+    """Draw a spec from the tables of several reports, and return the exit code.
+
+    Raises:
+        LabError: what is wrong with the spec, the reports, or the folder.
+    """
+    facts = [facts_of_report(folder) for folder in folders]
+    for each in facts:
+        refuse_without_plugins(each.plugins, plugins)
+    template_folders(drawing.templates)  # for its refusal, before anything is judged
+    into = target or report_folder(Path("reports"), spec.stem, facts[0].profile)
+    data, judged = judge_joined_tables(spec, folders, into, load_registries(plugins), replacing=replace)
+    report = write_drawn(into, data, Drawing(**drawing.options))
+    print_report(report, into, judged.path, drawing, judged.summary)
+    if drawing.as_json:
+        print_json([file.as_posix() for file in report.files])
+    return FAILED if report.failed else 0

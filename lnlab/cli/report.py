@@ -41,6 +41,14 @@ def report_run(
         Path | None,
         typer.Option("--from", metavar="FOLDER", help="A report to redraw from its own tables; several may follow."),
     ] = None,
+    rows_from: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--rows-from",
+            metavar="FOLDER",
+            help="A report with rows of SPEC, in place of a store; once for each report that has some.",
+        ),
+    ] = None,
     as_judged: Annotated[bool, typer.Option("--as-judged", help="With --from: keep spec and verdicts.")] = False,
     target: Annotated[
         Path | None,
@@ -71,6 +79,9 @@ def report_run(
     the claims of its spec as it is today are judged and its sections drawn. The spec is SPEC, or the file that the
     report names, below the working folder or a folder that holds the report, or the text that the report keeps.
 
+    With --rows-from, SPEC is drawn from the tables of several reports, as if one store had the runs of all: each run
+    with the rows that any of them has of it. Claims keep their looks and verdicts, whatever they were called there.
+
     Exit codes: 0 done; 1 a section could not be made, and the page says why in its place; 2 the command is wrong.
     """
     if lean and png:
@@ -80,6 +91,16 @@ def report_run(
     drawing = DrawingOptions(
         single_file=single_file, lean=lean, png=png, templates=templates, as_json=as_json, quiet=quiet
     )
+    if rows_from:
+        if source is not None or as_judged or profile or overrides:
+            what = "--rows-from goes without --from and --as-judged, and --profile and -s are those of the reports"
+            raise ReportError(Issue("wrong-option", "lnlab report --rows-from", what, "leave them out"))
+        if paths is None or len(paths) != 1:
+            what = "the reports have the rows, and the spec says what is asked of them"
+            raise ReportError(Issue("wrong-option", "lnlab report --rows-from", what, "name one spec"))
+        from lnlab.cli.again import draw_joined  # late, as below
+
+        raise typer.Exit(draw_joined(paths[0], rows_from, target, tuple(plugins), drawing, replace=replace))
     if source is not None:
         if profile or overrides:
             what = "--profile and -s are those of the report"

@@ -15,9 +15,14 @@ from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.kept_rows import has_quantities, quantities_of_section
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.seeds import results_of_seeds
+from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, value_list
+from lnlab.select.settings import NothingSelected
+from lnlab.tables import Results
 
 _Section = Mapping[str, Json]
+_Entry = Mapping[str, Json]
 COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection. Others thin lines or keep last numbers only."""
 ROWLESS_SECTIONS = ("architecture", "causal_graph", "evidence")
@@ -69,6 +74,27 @@ def complete_selections(entries: Iterable[Mapping[str, Json]]) -> list[Condition
     return complete
 
 
+def entries_of_runs(
+    entries: Sequence[_Entry], results: Results, selections: Iterable[Conditions]
+) -> list[Sequence[_Entry]]:
+    """The record of kept rows as it holds for each of the selected runs, each different one once.
+
+    A report that was drawn from the tables of several says which rows it has of which runs: ``runs``, from variants to
+    seeds, with ``rows``, the entries that hold for these runs.
+    """
+    parts = [entry for entry in entries if "runs" in entry]
+    common = [entry for entry in entries if "runs" not in entry]
+    if not parts:
+        return [common]
+    of_parts = [{(variant, seed) for variant, seeds in part["runs"].items() for seed in seeds} for part in parts]
+    selected: set[tuple[str, int]] = set()
+    for selection in selections:
+        with suppress(NothingSelected):
+            selected |= set(runs_with(results, selection).select("variant", "seed").iter_rows())
+    groups = {tuple(place for place, runs in enumerate(of_parts) if run in runs) for run in selected}
+    return [common + [entry for place in group for entry in parts[place]["rows"]] for group in sorted(groups) or [()]]
+
+
 def are_covered(required: Iterable[Conditions], entries: Sequence[Mapping[str, Json]]) -> bool:
     """Whether the data contain every row of these selections.
 
@@ -93,14 +119,21 @@ def narrows(selection: Conditions, other: Conditions) -> bool:
     )
 
 
-def is_drawable(section: _Section, entries: Sequence[Mapping[str, Json]], seeds: Sequence[int] = ()) -> bool:
+def is_drawable(
+    section: _Section, entries: Sequence[_Entry], seeds: Sequence[int] = (), results: Results | None = None
+) -> bool:
     """Whether the data contain the rows of a section, if it reads any: those of an earlier one, or whole selections.
 
     Args:
         section: resolved.
         entries: the record of kept rows.
         seeds: that sections draw, where single claims are judged on others.
+        results: needed where the record tells runs apart.
     """
+    if results is not None:
+        selected = section_selections(section) or [section.get("where") or {}]
+        own_results = results_of_seeds(results, seeds)
+        return all(is_drawable(section, kept, seeds) for kept in entries_of_runs(entries, own_results, selected))
     kept = kept_quantities(entries)
     sections = [entry["section"] for entry in entries if "section" in entry]
     named = quantities_of_section(section, kept)

@@ -12,7 +12,7 @@ from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
-from lnlab.record.held_rows import are_covered, missing_rows_sentence
+from lnlab.record.held_rows import are_covered, entries_of_runs, missing_rows_sentence
 from lnlab.record.matching import MatchedRuns
 from lnlab.report.kept_rows import claim_selections
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -53,7 +53,7 @@ class JudgedReport:
 
 
 @dataclass(frozen=True)
-class _JudgedClaims:
+class JudgedClaims:
     """Verdicts of the present claims.
 
     Attributes:
@@ -71,7 +71,7 @@ def judge_again(
     before: JudgedReport,
     located: Callable[[Issue], Issue],
     looks: LookBook | None = None,
-) -> _JudgedClaims:
+) -> JudgedClaims:
     """Judge every claim whose rows are complete. Others keep their verdict, or are not testable if they changed.
 
     Each is judged at the level of its look. New looks are added to ``looks``.
@@ -85,13 +85,17 @@ def judge_again(
         name: str = claim["id"]
         required = claim_selections(claim)
         last_verdict = before.verdicts.get(claim["id"])
+        of_claim = results_of_claim(claim, matched.results)
         absent: list[Conditions] = []  # selections of which the data lack runs
         if matched.absent:
-            of_claim = results_of_claim(claim, matched.results)
             absent = [selection for selection in required if _runs(of_claim, selection) & matched.absent]
         if absent:
             verdicts[name] = _untestable(claim, missing_rows_sentence(absent))
-        elif are_covered(required, before.kept_rows):
+        elif all(
+            are_covered([selection], kept)
+            for selection in required
+            for kept in entries_of_runs(before.kept_rows, of_claim, [selection])
+        ):
             (verdict,) = judge_all([claim], matched.results, located, verdicts.values(), looks)
             if last_verdict is not None and equal_verdicts(last_verdict, verdict):  # only rounding is new
                 verdict = replace(last_verdict, measure=verdict.measure, quantity=verdict.quantity)
@@ -116,7 +120,7 @@ def judge_again(
                 verdicts[name] = replace(same, measure=measure, quantity=quantity)
             else:
                 verdicts[name] = kept or _untestable(claim, missing_rows_sentence(required))
-    return _JudgedClaims(tuple(verdicts[claim["id"]] for claim in claims), tuple(carried))
+    return JudgedClaims(tuple(verdicts[claim["id"]] for claim in claims), tuple(carried))
 
 
 def _described_anew(last: Verdict, claim: Claim) -> Verdict:

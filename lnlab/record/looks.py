@@ -28,7 +28,7 @@ def known_looks(folder: Path, spec: Path, profile: str | None) -> tuple[LooksByC
     """
     of_report: LooksByClaim = {}
     with suppress(LabError):
-        facts = _facts(folder)
+        facts = facts_of_report(folder)
         of_report = facts.looks if (facts.name, facts.profile) == (spec.stem, profile) else {}
     lock = spec.with_suffix(".lock")
     of_lock: LooksByClaim = {}
@@ -50,7 +50,7 @@ def add_past_looks(folder: Path, past: LooksByClaim) -> None:
         ReportError: the report cannot be read.
         OSError: it cannot be written.
     """
-    facts = _facts(folder)
+    facts = facts_of_report(folder)
     book = LookBook.from_json(past, facts.looks)
     with replacing(folder / EXPERIMENT_FILE) as file:
         file.write(facts_text(replace(facts, looks=book.to_json())).encode())
@@ -61,6 +61,11 @@ def locked_looks(looks: LooksByClaim) -> dict[str, Json]:
     return {claim: json.dumps([dict(look) for look in entries], sort_keys=True) for claim, entries in looks.items()}
 
 
-def _facts(folder: Path) -> ReportFacts:
+def facts_of_report(folder: Path) -> ReportFacts:
+    """The facts of a report alone, without its tables.
+
+    Raises:
+        ReportError: they cannot be read.
+    """
     content = read_file(folder, EXPERIMENT_FILE)
     return facts_from_json(read_facts(folder, content), str(folder / EXPERIMENT_FILE))

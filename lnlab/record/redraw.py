@@ -1,13 +1,18 @@
 """The claims of a spec as it stands today, judged on the tables of a report."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from lnlab.claims.claim import Claim
 from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json as decision
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer
+from lnlab.compile.stages import ResolvedStage
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import digest
@@ -15,19 +20,24 @@ from lnlab.printable import path_as_shown, shown_path
 from lnlab.record.commits import head_commit
 from lnlab.record.evidence import renewed_evidence
 from lnlab.record.held_rows import is_drawable, missing_rows_sentence, section_selections
-from lnlab.record.judge_again import JudgedReport, judge_again
+from lnlab.record.joined_reports import join_reports
+from lnlab.record.judge_again import JudgedClaims, JudgedReport, judge_again
 from lnlab.record.judging import claims_as_judged, locate_claim_problem
-from lnlab.record.matching import match_runs
+from lnlab.record.matching import MatchedRuns, match_runs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, read_folder
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
-from lnlab.specfile.load import load_spec, parse_spec, read_spec_text
+from lnlab.specfile.load import SpecDocument, load_spec, parse_spec, read_spec_text
+from lnlab.tables import Results
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
+
+_SETTINGS_NAMED = 5
+"""At most so many settings without runs are named in a message."""
 
 
 @dataclass(frozen=True)
@@ -87,51 +97,127 @@ def judge_tables(
         document = parse_spec(read_spec_text(file), file)
     else:  # only the text in the report is at hand
         document = parse_spec(facts.spec, Path(facts.path))
-    decisions = [decision(entry) for entry in facts.decisions]
-    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
-    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
-    matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
+    asked = _asked(document, facts, results, known)
     elsewhere = into.resolve() != folder.resolve()
-    if matched.dropped and not elsewhere:
-        what = f"{path} does not ask for {matched.dropped} of its {results.runs.height} runs, which would be lost"
-        raise ReportError(Issue("differs", str(folder), what, "write elsewhere with --out"))
-
+    if asked.matched.dropped and not elsewhere:
+        raise _runs_would_be_lost(path, folder, asked.matched.dropped, results.runs.height)
     before = JudgedReport(
         results,
         claims=claims_as_judged(facts, known),
         verdicts={verdict.claim: verdict for verdict in verdicts},
         kept_rows=facts.kept,
     )
-    evidence = renewed_evidence(claims, folder, facts.profile, results.evidence)
-    matched = replace(matched, results=replace(matched.results, evidence=evidence))
     book = LookBook.from_json(facts.looks, commit=head_commit(folder))
-    overlays = facts.profile, facts.overrides
-    judged = judge_again(claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book)
-
-    new_facts = question_fields(front.experiment, front.sections, known)
-    new_facts["sections"] = tuple(
-        section
-        if is_drawable(section, facts.kept, new_facts["seeds"])
-        else {**section, "absent": missing_rows_sentence(section_selections(section))}
-        for section in new_facts["sections"]
-    )
-    if document.text != facts.spec:  # the digest of an unchanged text stays
-        question = plan_identity(facts.name, document.text.encode(), *overlays, ())
-        new_facts |= {"spec": document.text, "digest": digest([*question, "runs", sorted(results.runs["run"])])}
-    new = replace(facts, **new_facts, path=path, looks=book.to_json())
-    new = with_default_sections(new, matched.results, judged.verdicts, claims)
+    new, results, judged = _judged(asked, replace(facts, path=path), folder, before, book)
     if replacing is not None:
         if elsewhere and not replacing:
             refuse_other_question(into, new, file)
         if elsewhere or spec is not None:
             new = with_origin(into, new, file)
-    data = data_files(new, matched.results, judged.verdicts, into)
+    data = data_files(new, results, judged.verdicts, into)
     return data, RejudgeSummary(
         path,
         len(judged.verdicts) - len(judged.carried),
         carried=len(judged.carried),
-        absent=len(matched.absent),
+        absent=len(asked.matched.absent),
     )
+
+
+def judge_joined_tables(
+    spec: Path, folders: Sequence[Path], into: Path, known: "Registries", *, replacing: bool = False
+) -> tuple[dict[str, bytes], RejudgeSummary]:
+    """Judge the claims of a spec on the tables of several reports, each run with the rows that any of them has of it.
+
+    Args:
+        spec: its path.
+        folders: the reports.
+        into: the folder into which the files will be written.
+        known: the registries of both wings.
+        replacing: whether ``into`` may hold the report of another question, or of runs that the spec does not ask for.
+
+    Raises:
+        SpecError: every problem of the spec.
+        ReportError: a report cannot be read, two have different numbers of a run, or none has a run of the spec.
+        LabError: claims that no rows could answer, or something is chosen that these runs did not decide.
+    """
+    joined = join_reports(folders, known)
+    path = shown_path(spec)
+    document = load_spec(spec)
+    asked = _asked(document, joined.facts, joined.results, known)
+    matched = asked.matched
+    if matched.absent:
+        runs = matched.results.runs.filter(pl.col("run").is_in(list(matched.absent)))
+        labels = matched.results.axes.group_by("run", maintain_order=True).agg(pl.col("axis") + " = " + pl.col("label"))
+        named = dict(labels.iter_rows())
+        by_setting: dict[str, list[int]] = {}
+        for run, seed in runs.select("run", "seed").iter_rows():
+            by_setting.setdefault(", ".join(named.get(run, ())) or "its only setting", []).append(seed)
+        listed = [f"{setting} (seed {', '.join(map(str, seeds))})" for setting, seeds in by_setting.items()]
+        shown = "; ".join(listed[:_SETTINGS_NAMED]) + ("; ..." if len(listed) > _SETTINGS_NAMED else "")
+        what = f"none of these reports has {count_noun(runs.height, 'run')} of the spec: {shown}"
+        remedy = "name the report that has them, or run the spec with lnlab run"
+        raise ReportError(Issue("not-found", path, what, remedy))
+    held = [part.results.runs for part in joined.parts if part.folder.resolve() == into.resolve()]
+    lost = sum(runs.join(matched.results.runs, on="run", how="anti").height for runs in held)
+    if lost and not replacing:
+        raise _runs_would_be_lost(path, into, lost, held[0].height)
+    before, book = joined.before(asked.claims, matched.results)
+    facts = replace(joined.facts, name=spec.stem, path=path)
+    new, results, judged = _judged(asked, facts, into, before, replace(book, commit=head_commit(spec.parent)))
+    if not replacing:
+        refuse_other_question(into, new, spec)
+    data = data_files(with_origin(into, new, spec), results, judged.verdicts, into)
+    return data, RejudgeSummary(path, len(judged.verdicts) - len(judged.carried), len(judged.carried), 0)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a spec asks, and the runs that the tables have of it."""
+
+    document: SpecDocument
+    front: ResolvedStage
+    claims: Sequence[Claim]
+    matched: MatchedRuns
+    known: "Registries"
+
+
+def _asked(document: SpecDocument, facts: ReportFacts, results: Results, known: "Registries") -> _Asked:
+    decisions = [decision(entry) for entry in facts.decisions]
+    front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
+    claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
+    matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
+    return _Asked(document, front, claims, matched, known)
+
+
+def _judged(
+    asked: _Asked, facts: ReportFacts, folder: Path, before: JudgedReport, book: LookBook
+) -> tuple[ReportFacts, Results, JudgedClaims]:
+    """The facts, the results and the verdicts of what is asked. ``folder`` has the reports beside it that are cited."""
+    evidence = renewed_evidence(asked.claims, folder, facts.profile, before.results.evidence)
+    matched = replace(asked.matched, results=replace(asked.matched.results, evidence=evidence))
+    overlays = facts.profile, facts.overrides
+    document = asked.document
+    judged = judge_again(
+        asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
+    )
+    new_facts = question_fields(asked.front.experiment, asked.front.sections, asked.known)
+    new_facts["sections"] = tuple(
+        section
+        if is_drawable(section, facts.kept, new_facts["seeds"], matched.results)
+        else {**section, "absent": missing_rows_sentence(section_selections(section))}
+        for section in new_facts["sections"]
+    )
+    if document.text != facts.spec:  # the digest of an unchanged text stays
+        question = plan_identity(facts.name, document.text.encode(), *overlays, ())
+        runs = sorted(before.results.runs["run"])
+        new_facts |= {"spec": document.text, "digest": digest([*question, "runs", runs])}
+    new = replace(facts, **new_facts, looks=book.to_json())
+    return with_default_sections(new, matched.results, judged.verdicts, asked.claims), matched.results, judged
+
+
+def _runs_would_be_lost(path: str, folder: Path, lost: int, there: int) -> ReportError:
+    what = f"{path} does not ask for {lost} of its {there} runs, which would be lost"
+    return ReportError(Issue("differs", str(folder), what, "write elsewhere with --out"))
 
 
 def find_spec(folder: Path, facts: ReportFacts) -> Path | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parents[2] / "reports").glob("*/real/index.html"))
+REPORTS = Path(__file__).parents[2] / "reports"
+PAGES = [data.parent / "index.html" for data in sorted(REPORTS.glob("*/real/data"))]
 FAILED_ONCE = {"depth_zoo", "xiong_fig3"}
 """Whose legends and notes did not fit a phone."""
 

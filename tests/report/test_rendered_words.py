@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 REPORTS = Path(__file__).parents[2] / "reports"
-PAGES = [*sorted(REPORTS.glob("*/real/index.html")), REPORTS / "index.html"]
+PAGES = [*(data.parent / "index.html" for data in sorted(REPORTS.glob("*/real/data"))), REPORTS / "index.html"]
 UNSEEN = ("script", "style", "svg", "pre", "code")
 READ_ALOUD = ("alt", "aria-label", "title")
 BANNED = {

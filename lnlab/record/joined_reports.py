@@ -1,0 +1,233 @@
+"""The tables of several reports as those of one: each run with the rows that any of them has of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import polars as pl
+
+from lnlab.claims.claim import Claim, Verdict
+from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
+from lnlab.claims.look_book import DESCRIPTIVE, LookBook, claim_criterion
+from lnlab.errors import ReportError
+from lnlab.issues import Issue
+from lnlab.keys import Json, canonical, digest
+from lnlab.record.judge_again import JudgedReport
+from lnlab.record.judging import claims_as_judged
+from lnlab.report.facts import ReportFacts
+from lnlab.report.folder import read_folder
+from lnlab.select.select import runs_with
+from lnlab.select.selection import Conditions, value_list
+from lnlab.select.settings import NothingSelected
+from lnlab.specfile.references import REFERENCE, SAME
+from lnlab.tables import Results
+
+if TYPE_CHECKING:
+    from lnlab.compile.resolve.choices import Registries
+
+_NUMBERS = {"curves": "value", "sites": "value", "lines": "value", "histograms": "count", "texts": "text"}
+"""The column of a table that was measured, where the others say of what. A spectrum has no such column."""
+_SAME_RUN = ("steps", "variant", "seed", "setting", "status", "done")
+_ROUNDING = 1e-9
+"""Relative. Numbers that differ by less are those of another machine."""
+
+
+@dataclass(frozen=True)
+class _JudgedPart:
+    """One of the reports: its folder, and what it says."""
+
+    folder: Path
+    facts: ReportFacts
+    results: Results
+    claims: Mapping[str, Claim]
+    verdicts: Mapping[str, Verdict]
+
+
+@dataclass(frozen=True)
+class JoinedReports:
+    """Several reports as one.
+
+    Attributes:
+        facts: those of the first report, with the decisions, probes and plugins of all, and the rows that they keep.
+        results: the runs of all, each once, with all rows.
+        parts: the reports.
+    """
+
+    facts: ReportFacts
+    results: Results
+    parts: tuple[_JudgedPart, ...]
+
+    def before(self, claims: Sequence[Claim], results: Results) -> tuple[JudgedReport, LookBook]:
+        """The last verdicts and the looks of these claims, whatever each was called in the reports.
+
+        A claim is the one of a report that asks the same of the same runs, by whatever name and conditions. Where none
+        does, it has the looks of the claim with its name.
+
+        Args:
+            claims: of today, resolved.
+            results: of the runs that today's spec asks for.
+        """
+        asked_before: dict[str, list[tuple[_JudgedPart, Claim]]] = {}
+        for part in self.parts:
+            for claim in part.claims.values():
+                asked_before.setdefault(_question(claim, part.results), []).append((part, claim))
+        known: dict[str, Claim] = {}
+        verdicts: dict[str, Verdict] = {}
+        looks: dict[str, list[Mapping[str, Any]]] = {}
+        for claim in claims:
+            name: str = claim["id"]
+            same = asked_before.get(_question(claim, results), [])
+            for part, earlier in same:
+                criteria = claim_criterion(earlier, part.results)[0], claim_criterion(claim, results)[0]
+                for look in part.facts.looks.get(earlier["id"], ()):
+                    # Its digest depends on how the runs are named, which is another way here.
+                    is_of_today = look.get("criterion") == criteria[0]
+                    looks.setdefault(name, []).append({**look, "criterion": criteria[1]} if is_of_today else look)
+                if earlier["id"] in part.verdicts and name not in verdicts:
+                    known[name] = claim
+                    verdicts[name] = replace(part.verdicts[earlier["id"]], claim=name)
+            if not same:
+                looks[name] = [look for part in self.parts for look in part.facts.looks.get(name, ())]
+        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.facts.kept)
+        return before, LookBook.from_json(looks)
+
+
+def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
+    """Read several reports as one.
+
+    Args:
+        folders: of the reports.
+        known: the registries of both wings.
+
+    Raises:
+        ReportError: one cannot be read, they are of different profiles or overrides, or two of them have different
+            numbers of the same run.
+    """
+    parts = []
+    for folder in folders:
+        facts, results, verdicts = read_folder(folder)
+        by_claim = {verdict.claim: verdict for verdict in verdicts}
+        parts.append(_JudgedPart(folder, facts, results, claims_as_judged(facts, known), by_claim))
+    first = parts[0]
+    for part in parts[1:]:
+        if (part.facts.profile, part.facts.overrides) != (first.facts.profile, first.facts.overrides):
+            made = [" ".join(p.facts.command[1:]) or "no profile" for p in (first, part)]
+            what = f"is of {made[1]}, and {first.folder} of {made[0]}"
+            raise ReportError(Issue("differs", str(part.folder), what, "name reports of one profile"))
+    results = first.results
+    for place, part in enumerate(parts[1:], 1):
+        results = _with_part(results, part, parts[:place])
+    probes = {canonical(probe): probe for part in parts for probe in part.facts.probes}
+    facts = replace(
+        first.facts,
+        probes=tuple(probes.values()),
+        decisions=_distinct(entry for part in parts for entry in part.facts.decisions),
+        plugins=tuple(dict.fromkeys(plugin for part in parts for plugin in part.facts.plugins)),
+        transfers=tuple(dict.fromkeys(sentence for part in parts for sentence in part.facts.transfers)),
+        words={name: words for part in reversed(parts) for name, words in part.facts.words.items()},
+        kept=_kept_by(parts),
+    )
+    return JoinedReports(facts, results, tuple(parts))
+
+
+def _distinct(entries: Any) -> tuple[Mapping[str, Json], ...]:
+    return tuple({canonical(entry): entry for entry in entries}.values())
+
+
+def _kept_by(parts: Sequence[_JudgedPart]) -> tuple[Mapping[str, Json], ...]:
+    """Which rows are there. What a report keeps is said of its own runs."""
+    runs = [set(part.results.runs["run"]) for part in parts]
+    if all(own == runs[0] for own in runs):
+        return _distinct(entry for part in parts for entry in part.facts.kept)
+    kept: list[Mapping[str, Json]] = []
+    for part in parts:
+        entries = part.facts.kept
+        kept += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
+        if whole := [entry for entry in entries if "runs" not in entry]:
+            seeds = part.results.runs.group_by("variant", maintain_order=True).agg(pl.col("seed").sort())
+            kept.append({"runs": dict(seeds.iter_rows()), "rows": whole})
+    return _distinct(kept)
+
+
+def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart]) -> Results:
+    """The results with the runs and rows of a further report.
+
+    Raises:
+        ReportError: it has different numbers of a run that is there.
+    """
+
+    def refuse(run: str, what: str) -> NoReturn:
+        other = next(p.folder for p in before if run in p.results.runs["run"])
+        remedy = "make one of them again from its store with lnlab report"
+        raise ReportError(Issue("differs", str(part.folder), f"{what}, otherwise than {other}", remedy))
+
+    same = part.results.runs.join(results.runs, on="run", suffix="_before", maintain_order="left")
+    for row in same.iter_rows(named=True):
+        for word in _SAME_RUN:
+            if row[word] != row[f"{word}_before"]:
+                refuse(row["run"], f"has {word} = {row[word]} of run {row['run']} (seed {row['seed']})")
+    tables = {}
+    for name, table in results.tables.items():
+        more = part.results.tables[name]
+        column = _NUMBERS.get(name)
+        keys = [word for word in table.columns if word not in ("trajectory", column)]
+        if column is None:  # whole spectra: the nodes of a run say nothing one by one
+            new = more.join(table, on="run", how="anti", maintain_order="left")
+            for run in sorted(set(more["run"]) & set(table["run"])):
+                if not more.filter(run=run).equals(table.filter(run=run)):
+                    refuse(run, f"has other {name} of run {run}")
+        else:
+            new = more.join(table, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+            both = more.join(table, on=keys, suffix="_before", nulls_equal=True, maintain_order="left")
+            one, other = pl.col(column), pl.col(f"{column}_before")
+            is_other = one.ne_missing(other)
+            if both.schema[column].is_float():
+                near = (one - other).abs() <= _ROUNDING * pl.max_horizontal(one.abs(), other.abs())
+                is_other &= ~near.fill_null(value=False)
+            for row in both.filter(is_other).head(1).iter_rows(named=True):
+                of = row.get("quantity", name)
+                value, earlier = row[column], row[f"{column}_before"]
+                place = f"run {row['run']} (seed {row['seed']}, step {row['step']})"
+                refuse(row["run"], f"has {of} = {value} for {earlier} of {place}")
+        tables[name] = pl.concat([table, new])
+    new_runs = part.results.runs.join(results.runs, on="run", how="anti", maintain_order="left")
+    runs = pl.concat([results.runs, new_runs])
+    order = runs.select("run").with_row_index("place")
+    for name, table in tables.items():  # the rows of a run stand together, as a store has them
+        tables[name] = (
+            table.join(order, on="run", maintain_order="left").sort("place", maintain_order=True).drop("place")
+        )
+    return Results(
+        runs,
+        pl.concat([results.axes, part.results.axes.join(results.runs, on="run", how="anti", maintain_order="left")]),
+        tables,
+        pl.concat([results.evidence, part.results.evidence]).unique(maintain_order=True),
+    )
+
+
+def _question(claim: Claim, results: Results) -> str:
+    """The digest of what a claim asks of which runs, without the names by which it calls itself and them."""
+    own = results_of_claim(claim, results)
+    named_by = {"method", "seed", *results.axes["axis"]}
+
+    def variants(conditions: Conditions) -> list[str]:
+        try:
+            return sorted(set(runs_with(own, conditions, claim.get("over"))["variant"]))
+        except NothingSelected:
+            return []
+
+    asked: list[Json] = []
+    for selection in selections_of_claim(claim):
+        of_rows = {word: value for word, value in selection.items() if word not in named_by and "." not in word}
+        if REFERENCE in of_rows:
+            groups = value_list(of_rows[REFERENCE])
+            of_rows[REFERENCE] = [
+                [variants({word: value for word, value in group.items() if word != SAME}), group.get(SAME)]
+                for group in groups
+            ]
+        asked.append([of_rows, variants(selection)])
+    apart = (*DESCRIPTIVE, "of", "to", "less", "less_to", "requires")
+    statement = {word: value for word, value in claim.items() if word not in apart and value is not None}
+    required = [_question(each, own) for each in claim.get("requires") or ()]
+    return digest([statement, asked, required])

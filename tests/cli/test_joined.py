@@ -1,0 +1,247 @@
+"""``lnlab report SPEC --rows-from``: one page from the tables of several reports, as from a store with all runs."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from lnlab.cli import main
+
+BASE = """\
+lnlab: 2
+title: {title}
+question: Is the gradient of the last layer larger in Post-LN?
+task: {{kind: translation, corpus: {{kind: toy_german_english, train: 200}}, vocabulary: 200, batch_tokens: 64}}
+model: {{kind: encoder_decoder, layers: 2, d_model: 16, heads: 2, d_ff: 32}}
+placement: post
+seeds: {seeds}
+sweep: {sweep}
+probes:
+  - {{kind: gradient_norm, at: init, batches: 1}}
+  - {{kind: hidden_norm, at: init, batches: 1}}
+report:
+  - {{kind: depth_profile, quantity: gradient_norm, where: {{stack: decoder, tensor: w2{where}}}}}
+{sections}claims:
+{claims}"""
+OF = "quantity: gradient_norm, stack: decoder, tensor: w2, layer: last, placement: post"
+
+
+def claim(name, layers="", quantity=OF, more=""):
+    return (
+        f"  - {{id: {name}, says: The gradient of the last layer is larger in Post-LN., kind: ratio, at_least: 1.1,\n"
+        f"     of: {{{quantity}{layers}}}, to: {{placement: pre}}{more}}}\n"
+    )
+
+
+def spec(title, sweep, claims, seeds=5, sections="", where=""):
+    return BASE.format(title=title, sweep=sweep, claims=claims, seeds=seeds, sections=sections, where=where)
+
+
+SHALLOW = "[{placement: [post, pre]}]"
+DEEP = "[{placement: [post, pre], model.layers: [3]}]"
+BOTH = "{shallow: {placement: [post, pre], model.layers: [2]}, deep: {placement: [post, pre], model.layers: [3]}}"
+MERGED = spec(
+    "Both depths",
+    BOTH,
+    claim("larger", ", model.layers: 2") + claim("larger_if_deep", ", grid: deep"),
+)
+SITE = "stack: decoder, sublayer: feed_forward, tensor: sum"
+HIDDEN = f"quantity: hidden_norm, {SITE}, layer: last, placement: post"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Two reports, of which the first was judged on three seeds before, and the store that has the runs of both."""
+    root = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for seeds in (3, 5):
+            Path("shallow.yaml").write_text(spec("Two layers", SHALLOW, claim("larger"), seeds))
+            assert main(["run", "shallow.yaml", "-q"]) == 0
+        hidden = "  - {kind: depth_profile, quantity: hidden_norm, where: {" + SITE + "}}\n"
+        Path("deep.yaml").write_text(spec("Three layers", DEEP, claim("larger"), sections=hidden))
+        assert main(["run", "deep.yaml", "-q"]) == 0
+        for name in ("shallow", "deep"):
+            assert main(["report", f"{name}.yaml", "-q"]) == 0
+        Path("stored.yaml").write_text(MERGED)
+        assert main(["run", "stored.yaml", "-q"]) == 0
+        assert main(["report", "stored.yaml", "-q"]) == 0
+    return root
+
+
+@pytest.fixture
+def reports(measured, tmp_path, monkeypatch):
+    """The reports in a working folder without a store, beside the spec of both."""
+    shutil.copytree(measured / "reports", tmp_path / "reports")
+    for name in ("shallow.yaml", "deep.yaml"):
+        shutil.copyfile(measured / name, tmp_path / name)
+    (tmp_path / "both.yaml").write_text(MERGED)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "reports"
+
+
+FROM = ("report", "both.yaml", "--rows-from", "reports/shallow", "--rows-from", "reports/deep")
+
+
+def table(folder, name):
+    return pl.read_parquet(folder / "data" / f"{name}.parquet")
+
+
+def looks_of(folder):
+    facts = json.loads((folder / "data/experiment.json").read_text())
+    return {name: [(look["look"], look["n"]) for look in looks] for name, looks in facts["looks"].items()}
+
+
+def verdicts(folder):
+    return {row["claim"]: row for row in table(folder, "verdicts").iter_rows(named=True)}
+
+
+def test_rows_and_verdicts_are_those_of_a_store_with_all_runs(lnlab, reports):
+    said = lnlab(*FROM)
+    assert (said.code, said.out) == (0, "reports/both/index.html\n"), said.err
+    rows = table(reports / "both", "sites").filter(quantity="gradient_norm").drop("trajectory", strict=False)
+    stored = table(reports / "stored", "sites").filter(quantity="gradient_norm").drop("trajectory", strict=False)
+    assert not rows.is_empty()
+    assert sorted(rows.rows(), key=repr) == sorted(stored.rows(), key=repr)
+    mine, oracle = verdicts(reports / "both"), verdicts(reports / "stored")
+    assert mine.keys() == oracle.keys() == {"larger", "larger_if_deep"}
+    numbers = ("verdict", "estimate", "n", "seeds")
+    assert [[mine[name][n] for n in numbers] for name in mine] == [[oracle[name][n] for n in numbers] for name in mine]
+
+
+def test_a_claim_keeps_its_looks_whatever_it_and_its_runs_are_called_now(lnlab, reports):
+    assert lnlab(*FROM).code == 0
+    assert looks_of(reports / "shallow") == {"larger": [(1, 3), (2, 5)]}
+    assert looks_of(reports / "both") == {"larger": [(1, 3), (2, 5)], "larger_if_deep": [(1, 5)]}
+    judged = verdicts(reports / "both")
+    assert [judged[name]["look"] for name in ("larger", "larger_if_deep")] == [2, 1]
+    assert judged["larger"]["low"] == verdicts(reports / "shallow")["larger"]["low"], "the interval of the second look"
+
+
+def test_the_page_is_a_report_like_any_other(lnlab, reports):
+    assert lnlab(*FROM).code == 0
+    before = {path: path.read_bytes() for path in (reports / "both").rglob("*") if path.is_file()}
+    assert lnlab("report", "--from", "reports/both").code == 0
+    assert {path: path.read_bytes() for path in (reports / "both").rglob("*") if path.is_file()} == before
+    assert lnlab("lock", "both.yaml").code == 0
+    assert lnlab("verify", "both.yaml", "--level", 1).code == 0
+    again = lnlab("report", "both.yaml", "--rows-from", "reports/deep", "--rows-from", "reports/both", "--out", "twice")
+    assert again.code == 0, again.err
+    assert verdicts(Path("twice")) == verdicts(reports / "both"), "a run in two reports is one run"
+
+
+def test_what_one_report_keeps_is_not_said_of_the_runs_of_another(lnlab, reports):
+    claims = claim("stream", ", model.layers: 3", HIDDEN) + claim("stream_if_shallow", ", model.layers: 2", HIDDEN)
+    section = "  - {kind: depth_profile, quantity: hidden_norm, where: {" + SITE + ", model.layers: 2}}\n"
+    Path("both.yaml").write_text(spec("Both depths", BOTH, claims, sections=section, where=", model.layers: 3"))
+    for command in (FROM, ("report", "--from", "reports/both")):
+        said = lnlab(*command)
+        assert said.code == 1, said.err
+        judged = verdicts(reports / "both")
+        assert judged["stream"]["verdict"] in ("supported", "contradicted", "smaller", "undecided")
+        assert judged["stream_if_shallow"]["verdict"] == "not testable here"
+        assert "are not in this report's data" in judged["stream_if_shallow"]["reason"]
+        assert "section 2 could not be made: rows of" in said.err
+
+
+def test_runs_that_no_report_has_are_refused_together(lnlab, reports):
+    refused = lnlab("report", "both.yaml", "--rows-from", "reports/shallow")
+    assert refused.code == 2
+    (line,) = refused.err.splitlines()
+    assert "both.yaml: none of these reports has 10 runs of the spec" in line
+    assert "model.layers = 3" in line
+    assert "(seed 1, 2, 3, 4, 5)" in line
+    assert line.endswith("name the report that has them, or run the spec with lnlab run")
+    assert not (reports / "both").exists()
+
+
+def test_two_reports_with_different_numbers_of_a_run_are_refused(lnlab, reports):
+    shutil.copytree(reports / "shallow", reports / "other")
+    sites = reports / "other/data/sites.parquet"
+    rows = pl.read_parquet(sites)
+    first = pl.int_range(pl.len()) == 0
+    rows.with_columns(pl.when(first).then(pl.col("value") * 1.01).otherwise(pl.col("value"))).write_parquet(sites)
+    refused = lnlab(*FROM, "--rows-from", "reports/other")
+    assert refused.code == 2
+    (line,) = refused.err.splitlines()
+    assert "reports/other: has gradient_norm = " in line
+    assert "(seed 1, step 0), otherwise than reports/shallow" in line
+    runs = reports / "other/data/runs.parquet"
+    rows.write_parquet(sites)
+    pl.read_parquet(runs).with_columns(status=pl.lit("diverged")).write_parquet(runs)
+    assert "has status = diverged of run" in lnlab(*FROM, "--rows-from", "reports/other").err
+    assert not (reports / "both").exists()
+
+
+def test_numbers_of_another_machine_are_the_same_numbers(lnlab, reports):
+    shutil.copytree(reports / "shallow", reports / "other")
+    sites = reports / "other/data/sites.parquet"
+    pl.read_parquet(sites).with_columns(pl.col("value") * (1 + 1e-12)).write_parquet(sites)
+    assert lnlab(*FROM, "--rows-from", "reports/other").code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        (("both.yaml", "--from", "reports/deep"), "goes without --from"),
+        (("both.yaml", "-p", "real"), "are those of the reports"),
+        (("both.yaml", "-s", "seeds=3"), "are those of the reports"),
+        ((), "name one spec"),
+        (("both.yaml", "deep.yaml"), "name one spec"),
+        (("both.yaml", "--rows-from", "absent"), "there is no such file"),
+    ],
+)
+def test_a_command_that_means_nothing_is_refused(lnlab, reports, more, what):
+    refused = lnlab("report", "--rows-from", "reports/shallow", *more)
+    assert refused.code == 2
+    assert len(refused.err.splitlines()) == 1
+    assert what in refused.err
+
+
+def test_runs_of_a_page_that_is_drawn_anew_are_not_lost_unasked(lnlab, reports):
+    Path("deep.yaml").write_text(Path("shallow.yaml").read_text())
+    refused = lnlab("report", "deep.yaml", "--rows-from", "reports/shallow", "--rows-from", "reports/deep")
+    assert refused.code == 2
+    assert "deep.yaml does not ask for 10 of its 10 runs, which would be lost" in refused.err
+
+
+def test_an_old_address_leads_to_the_page_that_it_became_part_of(lnlab, reports):
+    assert lnlab(*FROM).code == 0
+    for name in ("shallow", "stored"):
+        shutil.rmtree(reports / name)
+    (reports / "moved.json").write_text('{"shallow": "both"}')
+    assert lnlab("index").code == 0
+    assert [path.name for path in (reports / "shallow").rglob("*")] == ["index.html"]
+    page = (reports / "shallow/index.html").read_text()
+    assert 'http-equiv="refresh" content="0; url=../both/index.html"' in page
+    assert '<a href="../both/index.html">both</a>' in page
+    assert "shallow" not in (reports / "index.html").read_text(), "it is no question of the index"
+    assert lnlab("index", "--check").code == 0
+    said = lnlab("report", "--from", "reports/both", "reports/shallow")
+    assert (said.code, said.out) == (0, "reports/both/index.html\n")
+    assert "reports/shallow has moved to reports/both" in said.err
+    refused = lnlab("report", "--from", "reports/shallow")
+    assert refused.code == 2
+    assert refused.err.splitlines()[0].endswith("name reports/both")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[", "cannot be read"),
+        ("[1]", "holds no table of names"),
+        ('{"a": "nowhere"}', "a leads to nowhere, which has no report"),
+        ('{"../a": "deep"}', "are not names of folders"),
+        ('{"shallow": "deep"}', "has a report of its own"),
+        ('{"a": "b", "b": "deep"}', "which has moved itself"),
+    ],
+)
+def test_a_table_of_moved_pages_that_leads_nowhere_is_refused(lnlab, reports, text, what):
+    (reports / "moved.json").write_text(text)
+    refused = lnlab("index")
+    assert refused.code == 2
+    assert len(refused.err.splitlines()) == 1
+    assert "reports/moved.json" in refused.err
+    assert what in refused.err
