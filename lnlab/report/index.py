@@ -23,7 +23,6 @@ from lnlab.issues import Issue
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
 from lnlab.report.folder import THUMBNAIL_FILE, read_folder
-from lnlab.report.moved import moved_questions
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
@@ -163,13 +162,10 @@ def read_cards(root: Path, profiles: Sequence[str] = ()) -> list[Card]:
             one by name.
 
     Raises:
-        ReportError: there is no report in ``root``, or its table of moved questions is damaged.
+        ReportError: there is no report in ``root``.
     """
     chosen = []
-    moved = moved_questions(root)
     for question in _folders(root) if root.is_dir() else []:
-        if question.name in moved:
-            continue
         subfolders = {path.name: path for path in _folders(question)}
         folders = [subfolders[name] for name in (profiles or ("real",)) if name in subfolders]
         folders += () if profiles else (question, *subfolders.values())
