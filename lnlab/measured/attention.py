@@ -6,9 +6,9 @@ from lnlab.facts import QuantityWords
 
 ATTENTION_LOGITS: Mapping[str, QuantityWords] = {
     "attention_logit_max": QuantityWords(
-        "largest attention logit", "before the softmax", "largest scaled product of a query and a key that it may see"
+        "largest attention logit", "before the softmax", "largest scaled product of a query and a visible key"
     ),
     "attention_entropy": QuantityWords(
-        "attention entropy", "{nats}", "mean over queries of the entropy of the weights on the keys that they may see"
+        "attention entropy", "{nats}", "entropy of the attention weights, mean over queries"
     ),
 }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from lnlab.facts import QuantityWords
 
 UNRESOLVED_SHARE = QuantityWords(
-    "share below rounding", "of the entries", "entries whose gradient is nothing but rounding"
+    "share below rounding", "of the entries", "entries whose gradient is rounding error alone"
 )
 """The words of that share of whatever is measured at the entries of a parameter."""
 GRADIENT_NORM: Mapping[str, QuantityWords] = {
@@ -32,7 +32,9 @@ STREAM_GRADIENT: Mapping[str, QuantityWords] = {
     ),
 }
 GRADIENT_HISTOGRAM: Mapping[str, QuantityWords] = {
-    "gradient_size": QuantityWords("gradient entry", "{nats} per {item}", "entries of a gradient without their sign"),
+    "gradient_size": QuantityWords(
+        "gradient entry", "{nats} per {item}", "absolute values of the entries of a gradient"
+    ),
 }
 GRADIENT_RECURSION: Mapping[str, QuantityWords] = {
     "recursion_error": QuantityWords(

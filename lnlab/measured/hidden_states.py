@@ -27,7 +27,9 @@ COORDINATE_SIZE: Mapping[str, QuantityWords] = {
         "size of a coordinate", "r.m.s.", "root mean square over all coordinates and tokens"
     ),
     "coordinate_change_rms": QuantityWords(
-        "change of a coordinate", "r.m.s.", "root mean square over all coordinates and tokens of what training changed"
+        "change of a coordinate",
+        "r.m.s.",
+        "root mean square of the change in training, over all coordinates and tokens",
     ),
 }
 TOKEN_COSINE: Mapping[str, QuantityWords] = {
@@ -37,10 +39,10 @@ TOKEN_COSINE: Mapping[str, QuantityWords] = {
     ),
 }
 INPUT_NORM: Mapping[str, QuantityWords] = {
-    "input_norm_max": QuantityWords("longest input", "Euclidean", "norm of the longest vector that a stack is given"),
-    "input_norm_mean": QuantityWords("mean input norm", "Euclidean", "mean norm of the vectors that a stack is given"),
+    "input_norm_max": QuantityWords("longest input", "Euclidean", "norm of the longest input vector of a stack"),
+    "input_norm_mean": QuantityWords("mean input norm", "Euclidean", "mean norm of the input vectors of a stack"),
     "input_norm_p99": QuantityWords(
-        "99th percentile of input norms", "Euclidean", "norm that 99 % of a stack's inputs keep within"
+        "99th percentile of input norms", "Euclidean", "99th percentile of the input norms of a stack"
     ),
 }
 RESIDUAL_DEPENDENCY: Mapping[str, QuantityWords] = {

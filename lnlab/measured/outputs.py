@@ -51,7 +51,7 @@ OUTPUT_LOGITS: Mapping[str, QuantityWords] = {
     "output_log_z_size": QuantityWords(
         "size of log Z of the output", "{nats}", "root mean square of the logarithm of the softmax's denominator"
     ),
-    "output_logit_max": QuantityWords("largest output logit", "before the softmax", "without its sign"),
+    "output_logit_max": QuantityWords("largest output logit", "before the softmax", "largest absolute value"),
 }
 FUTURE_DEPENDENCE: Mapping[str, QuantityWords] = {
     "future_dependence": QuantityWords(

@@ -14,12 +14,12 @@ PARAMETER_SIZE: Mapping[str, QuantityWords] = {
     ),
 }
 DISPLACEMENT: Mapping[str, QuantityWords] = {
-    "displacement": QuantityWords("displacement", "Euclidean", "distance of a parameter from where it began"),
+    "displacement": QuantityWords("displacement", "Euclidean", "distance of a parameter from its initial value"),
     "relative_displacement": QuantityWords(
         "relative displacement", "ratio", "displacement over the norm of the initial parameter"
     ),
     "total_displacement": QuantityWords(
-        "total displacement", "Euclidean", "distance of all parameters from where they began"
+        "total displacement", "Euclidean", "distance of all parameters from their initial values"
     ),
     "total_relative_displacement": QuantityWords(
         "total relative displacement", "ratio", "total displacement over the norm of all initial parameters"
@@ -32,7 +32,7 @@ UPDATE_SIZE: Mapping[str, QuantityWords] = {
         "update r.m.s.", "in units of the learning rate", "root mean square of the last update's entries"
     ),
     "update_to_weight": QuantityWords(
-        "update over weight", "ratio", "norm of the last update over that of what it moved"
+        "update over weight", "ratio", "norm of the last update over the norm of the weights"
     ),
     "update_unresolved_share": UNRESOLVED_SHARE,
 }
@@ -40,9 +40,7 @@ UPDATE_HISTOGRAM: Mapping[str, QuantityWords] = {
     "update_over_rate_size": QuantityWords(
         "update entry over the learning rate",
         "ratio",
-        "entries without their sign of what an update adds to the weights, over its learning rate",
+        "absolute values of the entries of an update, over its learning rate",
     ),
-    "update_size": QuantityWords(
-        "update entry", "per update", "entries without their sign of what an update adds to the weights"
-    ),
+    "update_size": QuantityWords("update entry", "per update", "absolute values of the entries of an update"),
 }

@@ -8,7 +8,7 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
     "loss": QuantityWords(
         "loss",
         "{nats} per {item}",
-        "what training makes small, label smoothing included; in training with dropout",
+        "training objective with label smoothing; with dropout on training batches",
         "L",
     ),
     "epoch_loss": QuantityWords(
@@ -20,7 +20,9 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
     "learning_rate": QuantityWords(
         "learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor"
     ),
-    "tokens": QuantityWords("tokens", "per update", "tokens, or sentences, whose losses one update takes the mean of"),
+    "tokens": QuantityWords(
+        "tokens", "per update", "tokens, or sentences, over which the loss of an update is averaged"
+    ),
     "unigram_entropy": QuantityWords(
         "word frequencies", "{nats} per {item}", "entropy of the training targets, one by one"
     ),
@@ -29,7 +31,7 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
 EVALUATION_CURVES: Mapping[str, QuantityWords] = {
     "loss": RECORDED_CURVES["loss"],
     "nll": QuantityWords(
-        "negative log likelihood", "{nats} per {item}", "of the right answers, without label smoothing and dropout", "L"
+        "negative log likelihood", "{nats} per {item}", "of the targets, without label smoothing and dropout", "L"
     ),
     "accuracy": QuantityWords(
         "accuracy", "share of the labels", "of sentences whose most likely label is the right one"
@@ -39,18 +41,20 @@ BATCH_EVALUATION_CURVES: Mapping[str, QuantityWords] = {
     "batch_nll": QuantityWords(
         "negative log likelihood with batch statistics",
         "{nats} per {item}",
-        "of the right answers, norms over the batch with the statistics of the batch at hand",
+        "of the targets, with norms over a batch on the statistics of that batch",
     ),
     "batch_accuracy": QuantityWords(
         "accuracy with batch statistics", "share of the labels", "as the nll with batch statistics"
     ),
 }
 BLEU: Mapping[str, QuantityWords] = {
-    "bleu": QuantityWords("BLEU", "percent", "n-grams of the translation that the reference has too"),
+    "bleu": QuantityWords("BLEU", "percent", "n-gram overlap of the translations with the references"),
     "bleu_precision": QuantityWords(
         "n-gram precision", "%", "share of the n-grams of the translations that their references have"
     ),
-    "brevity_penalty": QuantityWords("brevity penalty", "factor", "exp(1 − r/c) of c words said for r, else 1"),
+    "brevity_penalty": QuantityWords(
+        "brevity penalty", "factor", "exp(1 − r/c) for c words against r in the references, at most 1"
+    ),
     "length_ratio": QuantityWords("length ratio", "ratio", "words of the translations over those of the references"),
     "copy_bleu": QuantityWords("BLEU of copying", "0 to 100", "BLEU of the sources, taken for translations"),
     "sentence_bleu": QuantityWords("BLEU of a sentence", "0 to 100", "BLEU of one translation alone"),

@@ -10,7 +10,7 @@ from lnlab.probes.probe import State
 
 UPDATES, RATE = 3, 1e-2
 EPSILON = 1e-4
-"""Large, so that entries whose gradient is nothing but rounding hardly move, and numbers agree between machines."""
+"""Large, so that entries whose gradient is rounding error alone hardly move, and numbers agree between machines."""
 
 
 def gradient(state: State, number: int) -> dict[str, Tensor]:

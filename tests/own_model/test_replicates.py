@@ -38,7 +38,7 @@ def test_a_build_that_ignores_its_seed_is_one_replicate(tmp_path):
     assert (verdict.verdict, verdict.n) == ("undecided", 1)
     m.report(tmp_path / "page", CLAIM)
     text = (tmp_path / "page" / "index.html").read_text()
-    assert "The seeds 2–5 of a had the parameters of an earlier one." in text
+    assert "The seeds 2–5 of a have the parameters of an earlier seed." in text
 
 
 def test_a_checkpoint_given_twice_is_one_replicate_and_others_stay():

@@ -147,7 +147,7 @@ def test_copies_are_told_and_counted_once(tmp_path, loop, small, some_batches):
     runs.report(tmp_path / "page", [claim])
     page = (tmp_path / "page" / "index.html").read_text()
     for name in "ab":
-        assert re.search(f"The seeds 2.5 of name {name} had the numbers of an earlier one and count with it once", page)
+        assert re.search(f"The seeds 2.5 of name {name} repeat the numbers of an earlier seed; both count once", page)
 
 
 def test_only_what_is_the_same_is_a_copy(tmp_path, loop, small, some_batches):

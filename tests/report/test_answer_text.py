@@ -253,7 +253,7 @@ def test_a_long_heading_loses_its_last_clauses():
 
 
 def test_a_question_for_the_highest_is_not_answered_with_the_lowest_too():
-    low, high = "at 0.65 with A, the lowest of 3", "at 0.97 with B, which seeds do not tell from C"
+    low, high = "at 0.65 with A, the lowest of 3", "at 0.97 with B, indistinguishable from C"
     headings = [("", f"The accuracy ends {low}, and {high}")]
     asked = "Which of three has the {} accuracy?"
     others = [replace(GROWS, says="It is " + "so " * 20), replace(OPEN, says="It is " + "so " * 20)]

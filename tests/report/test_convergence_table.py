@@ -70,11 +70,11 @@ def test_only_the_runs_that_where_takes_are_in_a_cell(results):
 def test_scores_of_trivial_rules_and_the_rule_itself_stand_below(results):
     notes = " ".join(section(results).tables[0].grid.view.notes)
     assert "2 of 4 cells agree by majority of seeds" in notes
-    assert "Of all 4 printed cells, trivial rules get right: “nothing” 2 and “up to .1” 4" in notes
+    assert "Trivial rules, right on all 4 printed cells: “nothing” 2 and “up to .1” 4" in notes
     rates = [*RATES, 0.01]
     tables = [{**CELLS["tables"][0], "columns": {"layer": "NCC", "batch": "NCC"}}]
     more = section(results, cells={**CELLS, "rates": rates, "tables": tables})
-    assert "Of the 4 printed cells that were run, of 6, trivial" in " ".join(more.tables[0].grid.view.notes)
+    assert "Trivial rules, right on the 4 printed cells that were run, of 6" in " ".join(more.tables[0].grid.view.notes)
     assert "“learned”, on the train loss: L_n < (1 - share) H" in notes
     assert "share 0.125" in notes
 
@@ -246,7 +246,7 @@ def of_chosen(results, norms=tuple(CHOSEN)):
 @pytest.mark.parametrize(
     ("values", "chosen", "edge"),
     [
-        (CHOSEN, "0.1 with LayerNorm and 1 with BatchNorm", " The best lies at the edge of the grid with BatchNorm: "),
+        (CHOSEN, "0.1 with LayerNorm and 1 with BatchNorm", " The best lies at the edge of the grid with BatchNorm; "),
         ({"layer": 0.1}, "0.1", ""),
     ],
 )
@@ -255,8 +255,8 @@ def test_the_caption_says_which_rates_were_chosen_from_which_grid(results, value
     decisions = [decision(norm, value) for norm, value in values.items()]
     found = convergence_table.convergence_table(judged, decisions, where=CHOICE["where"])
     caption = found.tables[0].caption
-    grid = "The learning rates were chosen from 0.01, 0.1 and 1 on tuning seeds 101–102, and the chosen ones alone are "
-    assert f"{grid}judged: {chosen}." in caption
+    grid = "Chosen learning rates from 0.01, 0.1 and 1, on tuning seeds 101–102"
+    assert f"{grid}: {chosen}. Only these are judged." in caption
     assert (edge in caption) if edge else "edge" not in caption
     assert found.finding.startswith("At the chosen learning rates most seeds converge")
 

@@ -62,7 +62,7 @@ def test_the_heading_has_the_quantiles_of_all_values(results):
 def test_zeros_are_counted_by_line_and_named(results):
     gone = pl.col("variant").eq("pre-14-True-target") & pl.col("layer").eq(2)
     (chart,) = density(changed(results, pl.lit(0.0), gone), **BOTH).charts
-    assert "stand in no bin, but count as values: 40 of 560 of Pre-LN (14 layers)." in chart.caption
+    assert "are in no bin but count in the total: 40 of 560 of Pre-LN (14 layers)." in chart.caption
     of = chart.points.filter(panel="14 layers", series="Pre-LN")
     width = math.log10(of["x"][1] / of["x"][0])
     assert of["estimate"].sum() * width == pytest.approx(520 / 560)

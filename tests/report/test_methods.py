@@ -250,7 +250,9 @@ def test_the_prose_says_what_differs_by_method_and_what_all_share(facts, results
 
 
 def test_intervals_are_said_to_be_on_the_scale_of_their_statistic(facts, results):
-    assert "logarithmic scale about a geometric mean, and on the linear scale about a mean" in described(facts, results)
+    assert "a geometric mean is on the logarithmic scale, that of a mean on the linear scale" in described(
+        facts, results
+    )
 
 
 def test_a_text_or_table_of_ones_own_is_called_by_its_file(facts, results):

@@ -115,7 +115,8 @@ def test_the_heading_names_the_extremes_of_the_last_line(methods):
     most, least = f"{ratio['Post-LN']:.2g}", f"{ratio[PRE]:.2g}"
     assert finding == (
         f"With 14 layers, the gradient norm grows most in Post-LN (by a factor of {most} from the first to the last "
-        f"decoder layer); falls most in {PRE} (to {least} of itself); it stays within a factor of 2 in 1 of 2 methods"
+        f"decoder layer); falls most in {PRE} (to {least} times the first); it stays within a factor of 2 "
+        "in 1 of 2 methods"
     )
 
 
@@ -142,7 +143,7 @@ def test_an_axis_may_end_before_its_lines_which_then_say_how_far_they_go(methods
     drawn = to_svg(spec_with_data(chart))
     assert f"down to {ends['Post-LN'][0]}, up to {ends['Post-LN'][1]}<" in drawn
     assert f"down to {ends[PRE][0]}<" in drawn
-    assert "says how far they go" in chart.caption
+    assert "state how far these go" in chart.caption
     assert chart.spec["spec"]["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.5, 1.5]
     wide = small_multiples(methods, **ASKED, between=(1e-6, 100)).charts[0]
     assert "says how far" not in wide.caption

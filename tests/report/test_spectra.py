@@ -83,7 +83,7 @@ def test_the_line_is_the_mean_over_seeds_of_one_mixture_for_all_arms(spectra):
         each.append(sum((w * stats.norm.pdf(at["x"], x, 0.3)).sum() / 2 for x, w in pairs))
     assert at["estimate"] == pytest.approx(np.mean(each))
     assert (at["low"], at["high"], at["n"]) == (pytest.approx(min(each)), pytest.approx(max(each)), 3)
-    assert "standard deviation is 0.3 in every panel" in chart.caption
+    assert "standard deviation 0.3 in every panel" in chart.caption
 
 
 def test_panels_share_axes_and_the_kernel_follows_the_narrowest(spectra):
@@ -93,7 +93,7 @@ def test_panels_share_axes_and_the_kernel_follows_the_narrowest(spectra):
     assert len(scales) == 2
     assert chart.points.group_by("panel").agg(pl.col("x").min())["x"].n_unique() == 1
     (own,) = spectral_density(spectra, where={"placement": "pre"}).charts
-    said = [c.caption.partition("standard deviation is ")[2].partition(" in every")[0] for c in (chart, own)]
+    said = [c.caption.partition("standard deviation ")[2].partition(" in every")[0] for c in (chart, own)]
     assert said[0] == said[1]
     assert (
         section.finding
@@ -204,7 +204,7 @@ def test_of_many_steps_the_ends_are_drawn_and_the_caption_says_so(section):
     made = section(results_of(rows), where={"placement": "post"})
     (chart,) = made.charts
     assert set(chart.points["series"]) == {"before training", "after 40 training steps"}
-    assert "Of the 5 measured training steps the first and the last are drawn." in chart.caption
+    assert "Drawn: the first and the last of the 5 measured training steps." in chart.caption
     assert set(made.rows["spectra"]["step"]) == {0, 1, 2, 3, 40}
 
 
@@ -234,7 +234,7 @@ def test_a_caption_says_where_a_band_is_cut_and_only_there():
     (chart,) = cumulative_spectrum(results_of(placed)).charts
     beyond = chart.seeds.filter(pl.col("x") > 1.1, pl.col("x") < 1.9)
     assert beyond.filter(seed=2)["value"].max() == 0, "and the band goes down to nothing"
-    assert "A band that goes below 0.1, the least that is drawn, is cut there." in chart.caption
+    assert "Bands are cut at 0.1." in chart.caption
     (alone,) = cumulative_spectrum(results_of([row for row in placed if row["seed"] == 1])).charts
     assert "cut" not in alone.caption
 
@@ -272,9 +272,9 @@ def test_a_budget_is_drawn_as_sticks_and_a_bulk_between_its_stairs(budgets):
         u = np.sign(here["x"]) * np.log10(1 + np.abs(here["x"]) / chart.x.linear_within)
         values = chart.seeds.filter(pl.col("panel") == place, pl.col("seed") == 1)["value"].to_numpy()
         assert np.trapezoid(values, u) == pytest.approx(SIZE - 2, rel=1e-2)
-    assert "what the stairs of the cumulative density allow" in chart.caption
+    assert "bounds from the cumulative density" in chart.caption
     assert "Lines: mean over 3 seeds; band: " in chart.caption
-    assert "float32 are rounding" in chart.caption
+    assert "float32 products are rounding" in chart.caption
     svg = to_svg(spec_with_data(chart))
     assert "NaN" not in svg
     assert svg.count('stroke-width="1.2"') >= 12, "a stick for each outlier of each seed"
@@ -282,7 +282,7 @@ def test_a_budget_is_drawn_as_sticks_and_a_bulk_between_its_stairs(budgets):
 
 def test_a_budget_with_a_width_has_a_kernel_and_so_has_a_mixture_of_both(budgets, spectra):
     (chart,) = spectral_density(budgets, width=0.3).charts
-    assert "standard deviation is 0.3" in chart.caption
+    assert "standard deviation 0.3" in chart.caption
     mixed = results_of([*budget_rows("post", 1), *rows_of("pre", 1)], seeds=(1,))
     assert "standard deviation" in spectral_density(mixed).charts[0].caption
     assert "standard deviation" in spectral_density(spectra).charts[0].caption
@@ -293,7 +293,7 @@ def test_a_budget_without_a_known_outlier_has_no_stick_and_says_so(outliers):
     rows = [row for s in (1, 2) for row in budget_rows("post", s, outliers)]
     (chart,) = spectral_density(results_of(rows), where={"placement": "post"}).charts
     assert chart.points["marks"].sum() == 0
-    assert "there is no stick" in chart.caption
+    assert "there are no sticks" in chart.caption
 
 
 def test_a_matrix_of_zeros_by_budget_is_drawn():

@@ -59,7 +59,7 @@ def test_source_and_reference_stand_above_what_each_variant_says(results):
         ["", "Pre-LN", "she reads a book .", "100"],
     ]
     assert len(lines(section)) == 12
-    assert section.finding == "Of 3 sentences, said as the reference says it: 2 (Post-LN) and 3 (Pre-LN)"
+    assert section.finding == "Of 3 sentences, identical to the reference: 2 (Post-LN) and 3 (Pre-LN)"
     assert section.missing == ""
 
 
@@ -96,7 +96,7 @@ def test_text_that_may_not_be_shown_is_not_there_but_its_scores_are(results):
         ["", "Pre-LN", "100"],
     ]
     assert section.tables[0].rows["text"].null_count() == 6
-    assert section.finding == "Mean BLEU of 3 sentences, one by one: 74 (Post-LN) and 100 (Pre-LN)"
+    assert section.finding == "Mean sentence BLEU over 3 sentences: 74 (Post-LN) and 100 (Pre-LN)"
     assert "may not be shown" in section.tables[0].caption
 
 
@@ -104,7 +104,7 @@ def test_without_scores_there_are_texts_alone(results):
     section = translations(told(results, scored=False), where=SIX, sentences=1)
     assert [row[-1] for row in lines(section)] == ["", "", "–", "–"]
     silent = translations(told(results, scored=False, shown=False), where=SIX)
-    assert silent.finding == "3 sentences of a text that may not be shown"
+    assert silent.finding == "3 sentences of a corpus whose text may not be shown"
 
 
 def test_without_translations_there_is_no_table(results):

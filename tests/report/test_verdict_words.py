@@ -101,7 +101,7 @@ def test_a_terminal_says_the_same():
 
 def test_the_drawing_of_all_claims_says_which_intervals_are_not_95_percent():
     (plain,) = forest_section([judged(region_low=1.0)]).charts
-    assert "interval that decides, with its estimate (95 %)" in plain.caption
+    assert "estimate and deciding interval (95 %)" in plain.caption
     (chart,) = forest_section([judged(region_low=1.0, look=2, level=0.0125, detail="the other way")]).charts
     assert "c 98.75 %" in chart.caption
     assert "c: supported: the other way" in chart.alt

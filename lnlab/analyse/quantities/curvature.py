@@ -50,7 +50,7 @@ _QUANTITIES = (
     (
         "negative_curvature",
         -_NODE.min(),
-        QuantityWords("most negative curvature", LOSS_UNIT, "smallest eigenvalue without its sign"),
+        QuantityWords("most negative curvature", LOSS_UNIT, "absolute value of the smallest eigenvalue"),
         "``-λ_min``: how steeply the loss falls away along its most negative direction (Dauphin et al., 2014).",
     ),
     (
@@ -62,7 +62,9 @@ _QUANTITIES = (
     (
         "end_symmetry",
         -_NODE.min() / _NODE.max(),
-        QuantityWords("symmetry of the ends", "ratio", "most negative eigenvalue over the largest, without its sign"),
+        QuantityWords(
+            "symmetry of the ends", "ratio", "absolute value of the most negative eigenvalue over the largest"
+        ),
         "``-λ_min / λ_max``: 0 of a GGN, 1 where both ends are equally far (Ghorbani et al., 2019).",
     ),
     (

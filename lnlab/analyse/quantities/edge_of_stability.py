@@ -70,7 +70,7 @@ def rate_over_edge(results: Results) -> pl.DataFrame:
     words=QuantityWords(
         "sharpness at one loss",
         "{nats} per {item}",
-        "where a run first has the validation loss that all that learn come to",
+        "where a run first reaches the validation loss that all learning runs reach",
     ),
     of=(HESSIAN_SHARPNESS, "nll", "unigram_entropy"),
     trained=True,

@@ -57,7 +57,7 @@ _SHARES_OF_EXTRA = (
         QuantityWords(
             "GGN's share of the extra sharpness",
             "ratio",
-            "what Post-LN has more than Pre-LN in the GGN's largest eigenvalue, over what it has more in the Hessian's",
+            "excess of Post-LN over Pre-LN in the GGN's largest eigenvalue, over that in the Hessian's",
         ),
         "``Δλ_max(G) / Δλ_max(H)``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).",
     ),
@@ -67,8 +67,7 @@ _SHARES_OF_EXTRA = (
         QuantityWords(
             "GGN's share of the extra squared norm",
             "ratio",
-            "what Post-LN has more than Pre-LN in the GGN's squared Frobenius norm, over what it has more in the "
-            "Hessian's",
+            "excess of Post-LN over Pre-LN in the GGN's squared Frobenius norm, over that in the Hessian's",
         ),
         """``Δ‖G‖_F² / Δ‖H‖_F²``: from Pre-LN to Post-LN, the same otherwise (Schraudolph, 2002).
 

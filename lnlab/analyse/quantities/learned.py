@@ -30,7 +30,7 @@ _NEEDS = "the entropy of single tokens, and a reference that beats it"
     words=QuantityWords(
         "learned fraction",
         "1 is the reference",
-        "of the way from the entropy of the tokens' frequencies down to the reference's median final nll",
+        "share of the way from the unigram entropy down to the reference's median final nll",
     ),
     of=("nll", "unigram_entropy"),
     trained=True,

@@ -48,7 +48,7 @@ def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
 
 @quantities.register(
     "outliers",
-    words=QuantityWords("outliers", "at least", "eigenvalues that stand alone at either end"),
+    words=QuantityWords("outliers", "at least", "isolated eigenvalues at either end"),
     **SPECTRAL_FACTS,
 )
 def outliers(results: Results) -> pl.DataFrame:

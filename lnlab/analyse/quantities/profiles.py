@@ -37,9 +37,7 @@ def gradient_growth(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "isometry_gap",
-    words=QuantityWords(
-        "distance from isometry", "{nats}", "logarithm of the mean squared singular value, without its sign"
-    ),
+    words=QuantityWords("distance from isometry", "{nats}", "absolute logarithm of the mean squared singular value"),
     of=("jacobian_mean_square",),
 )
 def isometry_gap(results: Results) -> pl.DataFrame:

@@ -28,7 +28,7 @@ _NEEDS = "a compared variant that has learned a quarter of what the best of them
 @quantities.register(
     "time_to_target",
     words=QuantityWords(
-        "time to target", "updates", "until the validation nll, straight between evaluations, first is at the target"
+        "time to target", "updates", "until the validation nll, interpolated linearly, first reaches the target"
     ),
     of=_PARTS,
     trained=True,
@@ -49,7 +49,7 @@ def time_to_target(results: Results, reference: Json = None) -> pl.DataFrame:
 @quantities.register(
     "epochs_to_target",
     words=QuantityWords(
-        "time to target", "epochs", "until the validation nll, straight between evaluations, first is at the target"
+        "time to target", "epochs", "until the validation nll, interpolated linearly, first reaches the target"
     ),
     of=(*_PARTS, "epoch"),
     trained=True,

@@ -21,7 +21,7 @@ from lnlab.tables import Results
     words=QuantityWords(
         "median gradient entry",
         "{nats} per {item}",
-        "middle of the entries of a gradient that are not 0, without their sign",
+        "median absolute value of the nonzero entries of a gradient",
     ),
     of=("gradient_size",),
 )
@@ -35,7 +35,7 @@ def median_gradient_size(results: Results) -> pl.DataFrame:
     words=QuantityWords(
         "median update entry over the learning rate",
         "of the learning rate",
-        "middle of the entries of an update that are not 0, without their sign, over its learning rate",
+        "median absolute value of the nonzero entries of an update, over its learning rate",
     ),
     of=("update_over_rate_size",),
 )

@@ -122,7 +122,7 @@ def tuning_runs(
         families=tuple(range(len(names))),
         missing="",
         rows={},
-        dots=f"tuning runs (seeds {tuning_seeds}, which are not judged), rings mark what was chosen",
+        dots=f"tuning runs (seeds {tuning_seeds}, not judged); rings: chosen values",
         chosen=chosen,
     )
 
@@ -158,15 +158,11 @@ def choices_sentences(
     shared = next(iter(grids.values())) if len(set(grids.values())) == 1 else ""
     chosen = join_words(grids if shared else (f"{text} (of {grid})" for text, grid in grids.items()))
     of_grid = f" from {shared}" if shared else ""
-    sentence = (
-        f"The {what} were chosen{of_grid} on tuning seeds {seeds}, and the chosen ones alone are judged: {chosen}."
-    )
+    sentence = f"Chosen {what}{of_grid}, on tuning seeds {seeds}: {chosen}. Only these are judged."
     if not at_edge:
         return sentence
     where = join_words(text.strip() for text in at_edge if text)
-    return (
-        f"{sentence} The best lies at the edge of the grid{f' {where}' if where else ''}: a better one may lie beyond."
-    )
+    return f"{sentence} The best lies at the edge of the grid{where and ' ' + where}; a better one may lie beyond it."
 
 
 def _axis_values(results: Results, runs: pl.DataFrame) -> list[dict[str, Json]]:

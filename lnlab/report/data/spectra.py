@@ -70,7 +70,7 @@ class Spectra:
         """The sentence that says which steps are drawn. Empty if all are."""
         if self.measured_steps <= MOST_STEPS_DRAWN:
             return ""
-        return f" Of the {self.measured_steps} measured training steps the first and the last are drawn."
+        return f" Drawn: the first and the last of the {self.measured_steps} measured training steps."
 
     def figure(self, curves: pl.DataFrame, floor: float) -> FigureData:
         """The data of a figure: ``curves`` from ``spectrum_curves``, summarized over replicates by ``range_points``.
@@ -78,7 +78,7 @@ class Spectra:
         Curves that have columns ``low`` and ``high`` are summarized by ``bounded_points``.
         """
         points = bounded_points(curves, floor) if "low" in curves.columns else range_points(curves, floor)
-        cut = f"A band that goes below {format_short(floor)}, the least that is drawn, is cut there."
+        cut = f"Bands are cut at {format_short(floor)}."
         return FigureData(
             seeds=curves,
             points=points,

@@ -80,13 +80,11 @@ def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
         others = () if runs.chosen else ranked["x"][1:]
         alike = [at for at in others if not_told_apart(runs_at[x], runs_at[at])]
         if alike:
-            note = " up to the edge of the grid: the optimum may lie beyond it" if edges.keys() & {x, *alike} else ""
+            note = " up to the edge of the grid; the optimum may lie beyond it" if edges.keys() & {x, *alike} else ""
             values = join_words(map(format_value, sorted([x, *alike])), "or")
-            clauses.append(
-                f"{who} {values}, which seeds do not tell apart ({format_short(value)}){note and ',' + note}"
-            )
+            clauses.append(f"{who} {values}, indistinguishable over seeds ({format_short(value)}){note and ',' + note}")
             continue
-        note = f", the {edges[x]} of the grid: the optimum may lie beyond it" if x in edges else ""
+        note = f", the {edges[x]} of the grid; the optimum may lie beyond it" if x in edges else ""
         clauses.append(f"{who} {format_value(x)} ({format_short(value)}){note}")
     if len(clauses) > MAX_NAMED:
         low, high = (pick(optima, key=lambda name: optima[name][0]) for pick in (min, max))

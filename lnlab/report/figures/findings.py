@@ -60,7 +60,7 @@ def change_in_words(pairs: Sequence[tuple[float, float]], who: str, span: str, *
             return f"{who} stays level ({seen if log else last}){span}"
         # "LayerNorm rises" would be read as the norm itself
         of_whom = f"the {quantity_name(quantity)} {in_variant(who)}" if quantity else who
-        return f"{count_noun(change.n, 'seed')} do not tell whether {of_whom} rises or falls ({seen}){span}"
+        return f"{count_noun(change.n, 'seed')} leave open whether {of_whom} rises or falls ({seen}){span}"
     if log:
         return f"{who} {growth_in_words(change.estimate)}{span}"
     return f"{who} {'rises' if change.estimate > 0 else 'falls'} from {first} to {last}{span}"
@@ -95,7 +95,7 @@ def change_finding(data: FigureData, quantity: str, x: str, place: str, *, log: 
                 )
                 span = ""
             else:
-                without.append(f"{who} has no two positions measured")
+                without.append(f"{who} was measured at fewer than two positions")
     text = two_at_most([*clauses, *without])
     return text[:1].upper() + text[1:]
 
@@ -128,7 +128,7 @@ def exponent_in_words(slopes: Sequence[float], span: float) -> str:
     verb = "rises" if exponent.estimate > 0 else "falls"
     if exponent.low <= 0 <= exponent.high:
         level = is_level(span**exponent.low, span**exponent.high, log=True)
-        verb = "stays level" if level else f"rises or falls, which {count_noun(exponent.n, 'seed')} do not tell"
+        verb = "stays level" if level else f"shows no clear direction over {count_noun(exponent.n, 'seed')}"
     return f"{verb} (exponent {format_interval(exponent.estimate, exponent.low, exponent.high)})"
 
 
@@ -137,7 +137,7 @@ def exponent_range(means: Mapping[str, float]) -> str:
     extremes = [pick(means, key=lambda name: means[name]) for pick in (min, max)]
     numbers = [format_value(round(means[name], 2) + 0.0) for name in extremes]
     if len({*numbers}) == 1:
-        return f"{len(means)} exponents, all of them {numbers[0]}"
+        return f"all {len(means)} exponents are {numbers[0]}"
     low, high = (f"{number} ({name})" for number, name in zip(numbers, extremes, strict=True))
     return f"{len(means)} exponents from {low} to {high}"
 

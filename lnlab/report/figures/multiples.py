@@ -70,7 +70,7 @@ def multiples_finding(profiles: Profiles, quantity: str, place: str, panel: str)
             span = ""
         if ratios[low] < 1:
             clauses.append(
-                f"falls most {in_variant(low)} (to {nonbreaking(format_short(ratios[low]))} of itself{span})"
+                f"falls most {in_variant(low)} (to {nonbreaking(format_short(ratios[low]))} times the first{span})"
             )
         near = sum(max(ratio, 1 / ratio) <= _NEAR for ratio in ratios.values())
         clauses.append(f"it stays within a factor of {format_short(_NEAR)} in {near} of {len(ends)} {panel}s")

@@ -130,7 +130,7 @@ def ends_in_words(
         final_values: by series.
         quantity: that is drawn.
         arms: by series, what it is compared as.
-        alike: by series, those that seeds do not tell from it: it is not called the lowest or the highest.
+        alike: by series, those indistinguishable from it over seeds: it is not called the lowest or the highest.
     """
     if len(final_values) == 1:
         ((name, value),) = final_values.items()
@@ -155,6 +155,6 @@ def ends_in_words(
         others = [other for other in (alike or {}).get(name, ()) if other in shown]
         if others:
             whom = others[0] if len(others) == 1 else f"{len(others)} others"
-            ranks[name] = f"which seeds do not tell from {whom}"
+            ranks[name] = f"indistinguishable from {whom}"
     first, last = (f"{in_variant(name)}, {ranks[name]}" for name in named)
     return f"{best}ends at {low} {first}, and at {high} {last}"

@@ -76,8 +76,8 @@ def forest_section(verdicts: Sequence[Verdict]) -> Section | None:
                 symbols={v.verdict: VERDICT_SYMBOLS[v.verdict] for v in group},
                 subject=f"Claims about {title}",
                 notes=(
-                    f"Dots are seeds, the bar is the interval that decides, with its estimate{levels}, the shaded "
-                    "region is what the spec declares; a region without an edge ends with the axis.",
+                    f"Dots: seeds. Bar: estimate and deciding interval{levels}. Shaded: accepted range; a one-sided "
+                    "range extends to the end of the axis.",
                 ),
                 shows="Intervals of the claims beside their accepted ranges",
                 finding="; ".join(f"{v.claim}: {verdict_label(v)}" for v in group),

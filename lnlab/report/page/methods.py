@@ -128,7 +128,7 @@ def methods_paragraphs(facts: ReportFacts, results: Results) -> list[str]:
 
 def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     """Describe what was measured or trained outside of lnlab, each model with its size if known."""
-    loss = f"Batches and loss are the caller's; the loss is a mean over {loss_item(results)}s."
+    loss = f"Batches and loss are those of the caller; the loss is a mean over {loss_item(results)}s."
     counts = results.runs["parameters"].drop_nulls().unique(maintain_order=True).to_list()
     axes = results.axes["axis"].unique(maintain_order=True).to_list()
     if measured_elsewhere(results):
@@ -137,7 +137,7 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
         longest = int(results.runs["steps"].max() or 0)  # type: ignore[arg-type]
         updates = f", up to {count_noun(longest, 'update')}" if longest else ""
         variants = f", with {join_words(varied)}" if varied else ""
-        text = f"Trained elsewhere, and recorded: models{size}{variants}{updates}."
+        text = f"Trained and recorded outside lnlab: models{size}{variants}{updates}."
         said = [text, loss if counts else ""]
         for (setting,), runs in results.runs.group_by("setting", maintain_order=True):
             seeds = json.loads(str(setting)).get("copies")
@@ -145,15 +145,15 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
                 continue
             of_run = results.axes.filter(pl.col("run") == runs["run"][0])
             variant = join_words(f"{path_name(axis)} {label}" for axis, label in of_run.select("axis", "label").rows())
-            noun, verb = ("seeds", "count") if len(seeds) > 1 else ("seed", "counts")
+            noun, verb = ("seeds", "repeat") if len(seeds) > 1 else ("seed", "repeats")
             of = f" of {variant}" if variant else ""
             said.append(
-                f"The {noun} {number_ranges(seeds)}{of} had the numbers of an earlier one and {verb} with it once."
+                f"The {noun} {number_ranges(seeds)}{of} {verb} the numbers of an earlier seed; both count once."
             )
         return " ".join(sentence for sentence in said if sentence)
     sizes = results.runs.join(results.axes, on="run").select("label", "parameters").unique(maintain_order=True).rows()
     models = join_words([label if size is None else f"{label} ({size:,} parameters)" for label, size in sizes])
-    said = [f"Measured from Python: {models}, with the weights that they had.", loss if counts else ""]
+    said = [f"Measured from Python: {models}, with their weights at that time.", loss if counts else ""]
     for value, used in (("batch", "the statistics of each batch"), ("running", "their running statistics")):
         if value in by_path.get("statistics", []):
             said.append(f"Norms over batches use {used}.")
@@ -161,8 +161,8 @@ def _from_elsewhere(results: Results, by_path: Mapping[str, list[Json]]) -> str:
     copies = {label: json.loads(setting).get("copies") for label, setting in joined.iter_rows()}
     for label, seeds in copies.items():
         if seeds:
-            noun = "seeds" if len(seeds) > 1 else "seed"
-            said.append(f"The {noun} {number_ranges(seeds)} of {label} had the parameters of an earlier one.")
+            noun, verb = ("seeds", "have") if len(seeds) > 1 else ("seed", "has")
+            said.append(f"The {noun} {number_ranges(seeds)} of {label} {verb} the parameters of an earlier seed.")
     return " ".join(text for text in said if text)
 
 
@@ -286,7 +286,7 @@ def _training(
     )
     precision = by_path.get("train.precision", ["float32"])
     if precision == ["bfloat16"]:
-        start += " Forward passes of updates are in bfloat16, and weights and all else in float32."
+        start += " Forward passes of updates are in bfloat16; weights and everything else are in float32."
     elif precision != ["float32"]:
         start += f" Everything is computed in {_plain_values(by_path, 'train.precision')}."
     if by_path.get("train.device", ["cpu"]) != ["cpu"]:
@@ -326,7 +326,7 @@ def _measured(facts: ReportFacts, results: Results) -> str:
             probes.append(f"{probe.get('kind', '')}{at}{_bracket(parameters)}")
         texts.append(f"Measured: {join_words(probes)}. Dropout is off while measuring unless a probe says otherwise.")
     if "sites" in results.tables and results.tables["sites"]["quantity"].is_in(list(RECORDED_UPDATES)).any():
-        texts.append("What is read at an update is of its training batch, with dropout and after clipping.")
+        texts.append("Quantities of an update use its training batch, with dropout and after clipping.")
     return " ".join(texts)
 
 
@@ -337,15 +337,15 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
     further = results.runs.filter(~pl.col("seed").is_in(seeds))["seed"].to_list()
     alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
     pairs = (
-        "Runs of one seed are compared in pairs; what they share, those who trained them know."
+        "Runs with the same seed are compared in pairs; their training decides what they share."
         if measured_elsewhere(results)
-        else "Random numbers are keyed by seed and purpose, so that the variants of a seed share them where they can "
-        "and are compared in pairs."
+        else "Random numbers are keyed by seed and purpose. Variants with the same seed share them where possible and "
+        "are compared in pairs."
     )
     return (
         f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
         f"{count_noun(drawn_runs.height, 'run')} in all. "
-        f"{f'Single claims alone read {alone}. ' if further else ''}{pairs} Intervals are over seeds, and "
-        "each caption names their kind: a Student interval is on the logarithmic scale about a geometric mean, and on "
-        "the linear scale about a mean."
+        f"{f'Single claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
+        "names their kind: the Student interval of a geometric mean is on the logarithmic scale, that of a mean on the "
+        "linear scale."
     )

@@ -69,7 +69,7 @@ def settings_grid(results: Results) -> Grid:
     """Every path of the resolved settings with the values it takes."""
     texts = methods.values_in_words(methods.settings_of_variants(results))
     rows = tuple(((path, False), (text, False)) for path, text in sorted(texts.items()))
-    return Grid("Every setting of every run, defaults included.", ("path", "value"), rows)
+    return Grid("All settings of all runs, with defaults.", ("path", "value"), rows)
 
 
 def decision_grid(facts: ReportFacts) -> Grid | None:

@@ -72,7 +72,7 @@ def verdict_strip(verdict: Verdict) -> VerdictStrip | None:
         text = format_value(edge)
         labelled.append((place(edge), text if len(text) <= _LONGEST_LABEL else format_number(edge)))
     scale = " on a logarithmic line" if log else ""
-    alt = f"The interval and the accepted range{scale}; no number of a single seed."
+    alt = f"The interval and the accepted range{scale}, without values of single seeds."
     if seeds:
         spread = f"from {format_number(min(seeds))} to {format_number(max(seeds))}"
         alt = f"{count_noun(len(seeds), 'seed')}, {spread}, their interval and the accepted range{scale}."

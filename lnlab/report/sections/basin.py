@@ -43,8 +43,8 @@ def basin(
     log = min(runs.points["x"]) > 0
     title = f"{name}{' (log scale)' if log else ''}"
     crosses = (
-        f"Crosses at the {'top' if best == 'lowest' else 'bottom'} say how many of how many runs diverged; they rank "
-        "worst, and where they are half of the runs the median is not drawn."
+        f"Crosses at the {'top' if best == 'lowest' else 'bottom'}: number of diverged runs. They rank worst; where "
+        "half of the runs diverged, no median is drawn."
     )
     return Basin(
         data=runs,

@@ -124,15 +124,13 @@ def candidates(
     table = Table(
         exact,
         dict(zip(_SCHEMA, _WORDS, strict=True)),
-        "Candidates, the nearest first. Steps off: how far their boundaries of convergence lie from the published ones "
-        "on average over columns, in steps of the grid of learning rates. Cells: how many are as published by the "
-        f"majority of seeds. The other columns: how many steps a boundary lies above (+) or below ({MINUS}) the "
-        "published one, on average over the tables that have such a column; without a bracket all seeds agree",
+        "Candidates, the nearest first. Steps off: mean distance of their convergence boundaries from the published "
+        "ones, in steps of the learning-rate grid. Cells: number as published, by the majority of seeds. Other "
+        f"columns: mean steps of a boundary above (+) or below ({MINUS}) the published one; without a bracket all "
+        "seeds agree",
         Grid("", ("candidate", "steps off", "cells", *headings), tuple(body)),
         statistics=((MEAN, exact),),
-        notes=()
-        if all(score.whole for score in ranked)
-        else ("Those of which fewer columns were run stand last, whatever their distance.",),
+        notes=() if all(score.whole for score in ranked) else ("Candidates with fewer columns stand last.",),
     )
     return Section(finding, tables=(table,), missing=missing_note, rows=rows)
 

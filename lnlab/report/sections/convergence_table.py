@@ -129,15 +129,15 @@ def convergence_table(
             score_list = join_words(f"“{name}” {score}" for score, name in scores)
             some = f"the {n_run} printed cells that were run, of {n_printed}"
             which = f"all {n_printed} printed cells" if n_run == n_printed else some
-            notes.append(f"Of {which}, trivial rules get right: {score_list}.")
+            notes.append(f"Trivial rules, right on {which}: {score_list}.")
     rule = convergences[criterion["rule"]]  # in words: when a run has converged
     formula = rule.summary.replace("``", "").rstrip(".")
     mode = f", {criterion['statistics']} statistics" if "statistics" in criterion else ""
     parameters = ", ".join(f"{name} {format_value(p.default)}" for name, p in rule.keywords.items())
     notes.append(
         f"The rule, “{rule.name}”, on the {criterion['split']} loss{mode}: {formula}; {parameters}. "
-        "L_e is the loss of epoch e of n, L_0 the first, H the entropy of the labels, in nats; C is the "
-        "majority of the seeds, each judged alone."
+        "L_e is the loss of epoch e of n, L_0 the first loss, H the entropy of the labels, in nats. C is decided by "
+        "the majority of the seeds, each judged by itself."
     )
     matrix = Matrix(tuple(blocks), tuple(notes), tuple(details), compared=printed is not None)
     shown_runs = pl.concat([column.runs.select("run") for column in columns]).unique()
@@ -157,12 +157,12 @@ def convergence_table(
     exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     if matrix.compared:
         subject = (
-            "Here by the majority of runs, how many of the seeds converge, and whether that is as published "
-            "(✓ it is, ✗ it is not, = half of the seeds, – not run). C converged, N did not"
+            "Majority of the runs, number of converged seeds, and agreement with the published cell (✓ yes, ✗ no, = "
+            "half of the seeds, – not run). C: converged. N: not converged"
         )
     else:
         at_rates = "" if choices else " at each learning rate"
-        subject = f"How many of the seeds converge{at_rates}. C: most do. N: most do not"
+        subject = f"Number of converged seeds{at_rates}. C: most converge. N: most do not"
         named = [] if any(cell.table for cell in reproduced_cells) else ["table"]
         exact = exact.drop("published", "agreement", *named)
     # for papers: a row for each rate of each table, in each column all of a cell

@@ -24,7 +24,7 @@ from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import format_short, join_words
 from lnlab.tables import Results
 
-_FREQUENCIES = "no better than frequencies alone"
+_FREQUENCIES = "token frequencies alone"
 
 
 @sections.register("curves")
@@ -64,33 +64,33 @@ def curves(
     x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
     overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset)
-    notes = ["There are too many lines for bands."] if too_many_for_bands(curves) else []
+    notes = ["Too many lines for bands."] if too_many_for_bands(curves) else []
     if has_single_seeds(curves):
         notes.append("Thin lines: single seeds.")
     if curves.panels:
         notes.append(f"Colours stand for variants, dashes for splits ({join_words(curves.panels)}).")
     if diverged := diverged_count(curves):
         notes.append(
-            f"{diverged} and are in no mean: thin lines, each with a cross at its last finite number, or at the end of "
-            "the axis."
+            f"{diverged} and are excluded from the mean: thin lines, each with a cross at its last finite value or at "
+            "the end of the axis."
         )
     if not curves.survivors.is_empty():
-        notes.append("Where fewer than 4 in 5 runs finished, no mean is taken: those that did are thin dashed lines.")
+        notes.append("Where fewer than 4 in 5 runs finished, there is no mean; finished runs are thin dashed lines.")
     if visible:
         named = join_words(f"{name} ({format_short(level)})" for name, level in visible.items())
         notes.append(f"Level lines: {named}.")
     longest = max(curves.points.group_by("panel", "series").len()["len"].to_list(), default=0)
     if not curves.batches.is_empty():
-        notes.append("A point is the mean over a window of training steps; faint lines are single batches.")
+        notes.append("Points: means over a window of training steps. Faint lines: single batches.")
     elif longest > MAX_CURVE_POINTS // 2:
-        notes.append(f"A line is drawn in at most {MAX_CURVE_POINTS} places, evenly spaced.")
+        notes.append(f"Each line has at most {MAX_CURVE_POINTS} evenly spaced points.")
     if overlays.cuts:
         above, below = ([row["furthest"] for row in overlays.cuts if row["up"] is up] for up in (True, False))
         ways = [f"up to {format_short(max(above))}"] if above else []
         ways += [f"down to {format_short(min(below))}"] if below else []
-        notes.append(f"The y-axis is cut: where arrows stand, lines go {join_words(ways)}.")
+        notes.append(f"The y-axis is cut; lines with an arrow continue {join_words(ways)}.")
     if overlays.rates:
-        notes.append("Below, the learning rate of each training step.")
+        notes.append("Below: learning rate of each training step.")
     of_split = f" of the {curves.split} split" if curves.split else ""
     return TrainingFigure(
         data=curves,

@@ -80,7 +80,7 @@ def density(
         low, high = map(format_short, np.quantile(numbers, _QUANTILES))
         ranges.setdefault(name, []).append(f"from {low} to {high}{f' {in_variant(who)}' if who else ''}")
     if outside:
-        notes.append(f"Values that are not positive stand in no bin, but count as values: {join_words(outside)}.")
+        notes.append(f"Non-positive values are in no bin but count in the total: {join_words(outside)}.")
     if dropped := rows.height - finite.height:
         notes.append(f"{count_noun(dropped, 'number')} {'is' if dropped == 1 else 'are'} left out: not finite.")
     lists = {name: two_at_most(texts, sentences=False) for name, texts in ranges.items()}
@@ -99,8 +99,8 @@ def density(
         y=replace(y, domain=(0.0, y.domain[1]), ticks=tuple(tick for tick in y.ticks if tick >= 0)),
         statistic=MEAN,
         outlines=True,
-        subject=f"{quantity_definition(quantity)} in {value_bins.edges.size - 1} bins of {width}, as the share of the "
-        "values in a bin over its width",
+        subject=f"{quantity_definition(quantity)} in {value_bins.edges.size - 1} bins of {width}: share of the values "
+        "in a bin, over its width",
         notes=tuple(notes),
         shows=f"Histogram of the {title}, as outlines",
         finding=f"Nine tenths of the {quantity_name(quantity)}s lie {spans}",

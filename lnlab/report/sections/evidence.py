@@ -50,8 +50,8 @@ def evidence(results: Results, verdicts: Sequence[Verdict]) -> Section:
         file=pl.col("sha256").str.slice(0, 12),
     )
     subject = (
-        "Verdicts that were read from the reports of other experiments. Estimates have the interval, the statistic and "
-        "the number of seeds of their own page; the file of the table has them, and the digest of what was read"
+        "Verdicts from the reports of other experiments. Interval, statistic and number of seeds are those of the "
+        "cited page; the CSV file lists them with the digest of the cited file"
     )
     body: list[tuple[Cell, ...]] = []
     for row in rows.iter_rows(named=True):

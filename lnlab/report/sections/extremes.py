@@ -39,7 +39,7 @@ _MEAN_QUANTITIES = ("curvature_trace", "frobenius_norm", "negative_mass")
 """Quantities that are means over start vectors, and so have a standard error."""
 _OUTLIER_QUANTITIES = ("outliers", "bulk_radius")
 OVER_SEEDS, RESIDUAL, OVER_START_VECTORS, OVER_BATCH_PARTS = "seeds", "residual", "vectors\u00a0±", "batches\u00a0±"
-_MEAN_THAT_JUDGES = replace(MEAN, spread=f"{MEAN.spread}, the only one that judges a difference between variants")
+_MEAN_THAT_JUDGES = replace(MEAN, spread=f"{MEAN.spread}, the only one for comparing variants")
 _SCHEMA: dict[str, Any] = dict.fromkeys(("variant", "matrix", "number", "statistic"), pl.String)
 _SCHEMA |= {"estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 _HEADINGS = dict(
@@ -115,7 +115,7 @@ def extremes(
         exact = pl.DataFrame([vars(e) for e in group], schema=_SCHEMA, orient="row")
         grid = Grid("", ("", "", *map(quantity_name, columns)), tuple(grid_rows))
         if tables:
-            tables.append(Table(exact, _HEADINGS, f"{matrix}, in the same way", grid))
+            tables.append(Table(exact, _HEADINGS, f"{matrix}, as above", grid))
             continue
         vectors, parts = (
             max((e.n for e in group if e.statistic == spread), default=0)
@@ -123,25 +123,22 @@ def extremes(
         )
         notes = []
         if any(e.statistic == RESIDUAL for e in group):
-            notes.append("Residual: an eigenvalue lies within it of the end; the largest over seeds.")
+            notes.append("Residual: largest distance from the end to an eigenvalue, over seeds.")
         if vectors:
-            notes.append(
-                f"Vectors: the standard error over {vectors} start vectors within a seed, an error of the estimate."
-            )
+            notes.append(f"Vectors: standard error of the estimate over {vectors} start vectors within a seed.")
         if parts:
-            notes.append(f"Batches: the standard deviation over {parts} parts of the data within a seed.")
+            notes.append(f"Batches: standard deviation over {parts} parts of the data within a seed.")
         if any(e.number == "outliers" for e in group):
             notes.append(
-                "Outliers stand alone at either end, at least so many, and the bulk radius is how far all else "
-                "reaches; neither is reported for a run whose vectors were not kept orthogonal, as ghosts would be "
-                "counted."
+                "Outliers: isolated eigenvalues at either end, a lower bound. Bulk radius: extent of all others. "
+                "Neither is reported without re-orthogonalization, which would count ghost eigenvalues."
             )
         tables.append(
             Table(
                 exact,
                 _HEADINGS,
                 f"{matrix}: ends and moments in {fill_units(LOSS_UNIT)}; the negative mass is the share of "
-                "eigenvalues below zero, float32's rounding left out",
+                "eigenvalues below zero, beyond float32 rounding",
                 grid,
                 statistics=((_MEAN_THAT_JUDGES, exact.filter(statistic=OVER_SEEDS)),),
                 marks="Seeds",

@@ -73,9 +73,9 @@ def heatmap(results: Results, *, quantity: str, where: dict[str, Json] | None = 
         statistic=MEAN,
         subject=quantity_definition(quantity),
         notes=(
-            "A row is the stream after a sublayer, the first at the top. Its columns are the input of the stack, 0, "
-            "and the branches so far; the last is the sublayer's own.",
-            "The larger, the more a cell stands out from the page, on one scale for all panels.",
+            "Rows: stream after each sublayer, the first at the top. Columns: input of the stack (0) and the branches "
+            "so far; the last is the sublayer's own.",
+            "Stronger shades: larger values, on one scale for all panels.",
         ),
         shows=f"Heat map of the {title}, by sublayer and branch, for {join_words(names)}",
         finding=_finding(cells.points, quantity, names),

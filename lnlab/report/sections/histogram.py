@@ -49,16 +49,16 @@ def histogram(
     title = quantity_with_unit(quantity)
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
     zeros = (
-        f"Exactly 0, and in no row: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
+        f"Exactly 0 and in no row: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
     )
     notes = ["Line: median element, geometric mean over seeds.", zeros or "No element is 0."]
     if histograms.odd:
-        notes.append(f"Not finite, and in no row: {_largest_shares_text(histograms.odd)}.")
+        notes.append(f"Not finite and in no row: {_largest_shares_text(histograms.odd)}.")
     least = f"{MIN_DRAWN_SHARE:.1%}".replace("%", " %")
-    notes.append(f"Rows at either end that hold less than {least} everywhere are not drawn.")
+    notes.append(f"Outer rows with less than {least} everywhere are not drawn.")
     if histograms.dropped:
         verb = "is" if histograms.dropped == 1 else "are"
-        notes.append(f"{count_noun(histograms.dropped, 'step')} between those drawn {verb} left out.")
+        notes.append(f"{count_noun(histograms.dropped, 'intermediate step')} {verb} not drawn.")
     medians = histograms.medians.group_by("panel", "x", maintain_order=True).agg("value")
     return HistogramsOverSteps(
         data=histograms,
@@ -70,8 +70,8 @@ def histogram(
             if _drawable(values)
         },
         statistic=MEAN,
-        subject=f"{quantity_definition(quantity)}. A column is the state after so many updates, a row {high} (four "
-        "stored bins each octave). Shades are shares of all elements, on one scale",
+        subject=f"{quantity_definition(quantity)}. Columns: updates. Rows: {high} (four stored bins each octave). "
+        "Shades: share of all elements, on one scale",
         notes=tuple(notes),
         shows=f"Histograms of the {title}, by update, for {join_words(histograms.panels)}",
         finding=_finding(histograms, quantity),
@@ -115,7 +115,7 @@ def _finding(histograms: HistogramShares, quantity: str) -> str:
             changes[name] = growth_in_words(change.estimate)
             if change.n > 1 and change.low <= 1 <= change.high:
                 level = is_level(change.low, change.high, log=True)
-                undecided = f"rises or falls, which {count_noun(change.n, 'seed')} do not tell"
+                undecided = f"shows no clear direction over {count_noun(change.n, 'seed')}"
                 changes[name] = f"{'stays level' if level else undecided} ({format_short(change.estimate)}×)"
     span = (
         f"From update {steps[0]} to update {steps[-1]}" if len(steps) > 1 else f"After {count_noun(steps[0], 'update')}"

@@ -86,10 +86,10 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
             for quantity, ranked in variant.numbers.items()
         ]  # fmt: skip
     exact = pl.DataFrame(entries, schema=OUTCOME_SCHEMA, orient="row")
-    subject = "How the runs of each variant ended: how many of all finished, how many diverged and after which update"
+    subject = "Outcome of the runs by variant: finished of all, diverged, and the update of divergence"
     if learned:
         best = reference_text({**selection, "quantity": _LEARNED})
-        scale = f"0 is the entropy of the tokens' frequencies or worse, 1 the lowest median final nll among {best}"
+        scale = f"0 is the entropy of the token frequencies or worse, 1 the lowest median final nll among {best}"
         subject += f". A run has learned if its learned fraction is above 0.9: {scale}"
     if columns:
         subject += f". Columns: {'; '.join(map(quantity_with_unit, columns))}"
@@ -102,7 +102,7 @@ def outcomes(results: Results, *, where: dict[str, Json] | None = None, numbers:
         Grid("", (*heads, *(["missing"] if others else [])), tuple(body)),
         statistics=((MEDIAN_AND_RANGE, of_columns),),
         replicate="run",
-        notes=("A run that diverged ranks worst.",) if columns else (),
+        notes=("Diverged runs rank worst.",) if columns else (),
     )
     return Section(_finding(variants, quantities), tables=(table,), missing=missing_runs_sentence(runs), rows=rows)
 

@@ -60,9 +60,9 @@ def small_multiples(
     first, last = profiles.names[0], profiles.names[-1]
     notes = [f"Lines are coloured in order from {first} to {last}." if first != last else f"All lines: {first}."]
     if lines_beyond(profiles.points, y):
-        notes.append("A panel whose lines leave the scale says how far they go.")
+        notes.append("Panels whose lines leave the scale state how far these go.")
     if profiles.thinned:
-        notes.append(f"Long lines are drawn in at most {MAX_PROFILE_POINTS + 1} places.")
+        notes.append(f"Each line has at most {MAX_PROFILE_POINTS + 1} points.")
     figure = SmallMultiples(
         data=profiles,
         y=y,

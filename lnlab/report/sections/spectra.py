@@ -102,12 +102,12 @@ def spectral_density(
     outlying = spectra.rows.filter(pl.col("outlier") != 0)
     if outlying.is_empty():
         marked = ends.unpivot(index="series", on=["low", "high"], value_name="node").select("series", "node")
-        marks = "Ticks below mark both ends of each spectrum."
+        marks = "Ticks: both ends of each spectrum."
     else:
         marked = outlying.select("series", "node")
         marks = (
-            "Ticks below mark outliers: Ritz values from either end inward whose residual is at most a tenth of the "
-            "distance to the next, of every draw."
+            "Ticks: outliers of every draw, that is, outer Ritz values with a residual of at most a tenth of the "
+            "distance to the next."
         )
     # a place of the grid has the marks that lie nearest to it, which is less than a kernel away
     places = {
@@ -127,8 +127,8 @@ def spectral_density(
         statistic=MEAN_AND_RANGE,
         replicate=REPLICATES[band],
         subject=f"Density of the {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from "
-        f"{'every eigenvalue' if ends['whole'].all() else nodes} smoothed by normal kernels whose standard deviation "
-        f"is {format_short(sigma)} in every panel: nothing narrower can be seen",
+        f"{'every eigenvalue' if ends['whole'].all() else nodes} smoothed by a normal kernel of standard deviation "
+        f"{format_short(sigma)} in every panel",
         notes=(
             f"Densities below a tenth of one eigenvalue are not drawn.{spectra.steps_sentence}",
             marks,
@@ -162,10 +162,10 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
     sizes = sorted(spectra.rows["size"].unique().to_list())
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     alone = (
-        "Sticks: eigenvalues that stand alone, one high each: Ritz values from either end inward whose residual is at "
-        f"most a tenth of the distance to the next, of every {REPLICATES[band][0]}."
+        "Sticks of height 1: isolated eigenvalues, that is, outer Ritz values with a residual of at most a tenth of "
+        f"the distance to the next, of every {REPLICATES[band][0]}."
         if sticks
-        else "No eigenvalue is known to stand alone, so that there is no stick."
+        else "No eigenvalue is known to be isolated: there are no sticks."
     )
     return StickFigure(
         data=data,
@@ -175,15 +175,15 @@ def _sticks_and_bulk(spectra: Spectra, name: str, band: Band) -> Section:
         noise=noise,
         statistic=MEAN_AND_BOUNDS,
         replicate=REPLICATES[band],
-        subject=f"The {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from {nodes} nodes: how many lie "
-        "within half a power of ten on either side, by the cumulative density through the midpoints of its stairs, "
-        "without a kernel",
+        subject=f"The {size} eigenvalues of the {name}, in {fill_units(LOSS_UNIT)}, from {nodes} nodes: number "
+        "within half a power of ten on either side, from the midpoints of the cumulative density's steps, without a "
+        "kernel",
         notes=(
-            "The stairs are those of the Gauss quadrature, with a step at each node: every spectrum with its moments "
-            "lies between them. They bound what one start vector sees, and are no interval over draws.",
+            "Bounds: Gauss quadrature, with a step at each node; every spectrum with these moments lies between them. "
+            "They hold for one start vector and are no interval over draws.",
             alone,
-            f"Shaded: within {format_short(noise)} of 0 products in float32 are rounding. The axis is linear within "
-            f"{format_short(least)} of 0."
+            f"Shaded: within {format_short(noise)} of 0, float32 products are rounding errors. The axis is linear "
+            f"within {format_short(least)} of 0."
             f"{spectra.steps_sentence}",
         ),
         shows=f"Numbers of eigenvalues of the {name} by their size, on a signed logarithmic axis, outliers as sticks, "
@@ -243,9 +243,9 @@ def cumulative_spectrum(
         statistic=MEAN_AND_RANGE,
         replicate=REPLICATES[band],
         outlines=True,
-        subject=f"How many eigenvalues of the {name} lie above x, and how many below −x: P times the weight of the "
-        "quadrature there, without a kernel, in steps at outliers and through the midpoints of its steps elsewhere; "
-        "both axes are logarithmic",
+        subject=f"Number of eigenvalues of the {name} above x and below −x: P times the quadrature weight there, "
+        "without a kernel, in steps at outliers and through the midpoints of its steps elsewhere; both axes are "
+        "logarithmic",
         notes=(
             "Nothing is drawn below a tenth of an eigenvalue, nor nearer to 0 than a thousandth of all lie on either "
             f"side.{spectra.steps_sentence}",

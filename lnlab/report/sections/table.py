@@ -94,7 +94,7 @@ def table(
             title=column_name,
             statistic=drawn,
             subject=f"{quantity_definition(quantity)} by {row_name} and {column_name}",
-            notes=("The larger, the more a cell stands out from the page.",),
+            notes=("Stronger shades: larger values.",),
             shows=f"Matrix of the {quantity_with_unit(quantity)}, {row_name} by {column_name}",
             finding=finding,
             headings={

@@ -59,8 +59,8 @@ def time_to_target(
     if target is None:
         reference = reference_text({**(where or {}), "quantity": _UPDATES})
         level = (
-            f"{TARGET_FACTOR} times the highest median final nll among {reference}, without those that learned less "
-            "than a quarter of what the best of these did"
+            f"{TARGET_FACTOR} times the highest median final nll among {reference}; those that learned less than a "
+            "quarter of the best do not count"
         )
     else:
         level = format_value(target)
@@ -80,12 +80,11 @@ def time_to_target(
     table = Table(
         exact,
         OUTCOME_HEADINGS,
-        f"Updates until the validation {quantity_name(quantity)}, straight between evaluations, is first no greater "
-        f"than {level}",
+        f"Updates until the validation {quantity_name(quantity)}, interpolated linearly, first is at most {level}",
         Grid("", heads, tuple(body)),
         statistics=((MEDIAN_AND_RANGE, exact),),
         replicate="run",
-        notes=("A run that diverged or never gets there takes longer than all others.",),
+        notes=("Runs that diverge or never reach the target rank last.",),
     )
     return Section(_finding(variants), tables=(table,), missing=missing_note, rows=rows)
 
@@ -130,5 +129,5 @@ def _finding(variants: Sequence[SeriesOutcome]) -> str:
         ]
     never_text = join_words(never) if len(never) <= MAX_NAMED else count_noun(len(never), "variant")
     if never:
-        clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not get there")
+        clauses.append(f"{never_text} {'does' if len(never) == 1 else 'do'} not reach it")
     return "; ".join(clauses)

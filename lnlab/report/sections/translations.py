@@ -130,7 +130,7 @@ def translations(
     table = Table(
         pl.DataFrame(lines, schema={**_SCHEMA, "bleu": pl.Float64}, orient="row"),
         _HEADINGS,
-        f"Sentences by their number in the split, {after}. BLEU is of each sentence alone, from 0 to 100{scored_by}",
+        f"Sentences by their number in the split, {after}. Sentence BLEU, from 0 to 100{scored_by}",
         Grid("", tuple(_HEADINGS[name] for name in shown), tuple(body)),
         notes=("The text of this corpus may not be shown.",) if withheld else (),
     )
@@ -144,13 +144,13 @@ def translations(
     if not withheld:
         exact = {name: sum(s.hypothesis == s.reference for s in group) for name, group in by_name.items()}
         agreeing = join_words(f"{n} ({name})" for name, n in exact.items())
-        finding = f"Of {how_many}, said as the reference says it: {agreeing}"
+        finding = f"Of {how_many}, identical to the reference: {agreeing}"
     else:
         bleus = {name: [s.bleu for s in group if s.bleu is not None] for name, group in by_name.items()}
         means = [f"{format_short(sum(values) / len(values))} ({name})" for name, values in bleus.items() if values]
-        finding = f"{how_many} of a text that may not be shown"
+        finding = f"{how_many} of a corpus whose text may not be shown"
         if means:
-            finding = f"Mean BLEU of {how_many}, one by one: {join_words(means)}"
+            finding = f"Mean sentence BLEU over {how_many}: {join_words(means)}"
     return Section(finding, tables=(table,), missing=missing_note, rows=stored_rows)
 
 

@@ -26,7 +26,7 @@ _YES_OR_NO = re.compile(
 )
 """A question that yes or no answers."""
 _WHICH = re.compile(r"(?:^|, )(?:which|what)\b", re.IGNORECASE)
-_RANKING = re.compile(r"\b(?:lowest|highest|best)\b|seeds do not tell (?:apart|from)")
+_RANKING = re.compile(r"\b(?:lowest|highest|best)\b|indistinguishable")
 """A heading that ranks values."""
 _BOTH_ENDS = re.compile(r"^(?P<head>.* ends) (?P<low>at .+), and (?P<high>at [^;]+)$")
 """A heading of curves that names the lowest and the highest: a question asks for one."""

@@ -43,7 +43,7 @@ MEAN = Statistic("mean", "95 % Student interval")
 GEOMETRIC_MEAN = Statistic("geometric mean", "95 % Student interval on the logarithmic scale")
 MEDIAN = Statistic("median", "95 % interval between two order statistics")
 MEAN_AND_RANGE = Statistic("mean", "lowest to highest")
-MEAN_AND_BOUNDS = Statistic("mean", "what the stairs of the cumulative density allow, averaged likewise")
+MEAN_AND_BOUNDS = Statistic("mean", "bounds from the cumulative density, averaged likewise")
 MEDIAN_AND_RANGE = Statistic("median", "lowest to highest")
 
 

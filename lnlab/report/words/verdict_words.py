@@ -80,7 +80,7 @@ def intervals_sentence(verdicts: Sequence[Verdict]) -> str:
     """State how much the intervals of a page cover."""
     if all(verdict.level == ALPHA for verdict in verdicts):
         return "Estimates have 95 % intervals over seeds"
-    return "Estimates have the interval over seeds that decides: 95 %, or what stands beside it after several looks"
+    return "Intervals over seeds are the deciding ones: 95 %, or the level beside them after several looks"
 
 
 def common_scope(verdicts: Sequence[Verdict]) -> str:

@@ -51,7 +51,7 @@ def test_each_decision_has_its_own_grid_and_the_sentence_is_of_that(judged):
     section = basin(judged, DECISIONS)
     assert section.finding == (
         "Post-LN is best at the learning rate 0.003 (5.2); Pre-LN is best at the learning rate 1 (4.2), the largest of "
-        "the grid: the optimum may lie beyond it"
+        "the grid; the optimum may lie beyond it"
     )
     (chart,) = section.charts
     drawn = {name: sorted(chart.points.filter(series=name)["x"]) for name in ("Post-LN", "Pre-LN")}
@@ -59,7 +59,7 @@ def test_each_decision_has_its_own_grid_and_the_sentence_is_of_that(judged):
     assert chart.points.filter(series="Post-LN", x=3e-3)["estimate"].item() == pytest.approx(5.25)
     seeds = chart.seeds.filter(series="Post-LN", x=1e-2).sort("seed")
     assert seeds.select("seed", "value").rows() == [(101, math.inf), (102, 6.0)]
-    assert "Dots: tuning runs (seeds 101–102, which are not judged), rings mark what was chosen" in chart.caption
+    assert "Dots: tuning runs (seeds 101–102, not judged); rings: chosen values" in chart.caption
     assert "1/2" in str(chart.spec)
 
 

@@ -21,8 +21,8 @@ from lnlab.tables import Results
 
 _HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
 _SUBJECT = (
-    "One sublayer f, attention or feed-forward, on the residual stream x, from the bottom upward, as the formula under "
-    "it says; a layer has two or three of them. The initialization stands below the formula"
+    "One sublayer f, attention or feed-forward, on the residual stream x, drawn upward. Below: its formula and "
+    "initialization. A layer has two or three sublayers"
 )
 _NOTES = {
     "x_in": "x_in is the stream below the layer.",

@@ -35,10 +35,10 @@ _HEADINGS = {
     "outcome": "together",
 }
 _SUBJECT = (
-    "Arrows go from cause to effect. Beside each stand its number and two verdicts, of the observation and of the "
-    "intervention on the cause, each a link to what is behind it: ✓ supported, ✗ contradicted, ‹ smaller, ? undecided, "
-    "– not testable here, or missing. A green line holds by both; red and dashed, the two disagree; red and finely "
-    "dashed, both are contradicted; brown and dotted, one of them is open"
+    "Arrows go from cause to effect. Beside each arrow: its number and two linked verdicts, of the observation and of "
+    "the intervention on the cause (✓ supported, ✗ contradicted, ‹ smaller, ? undecided, – not testable here or "
+    "missing). Green: both support it. Red, dashed: they disagree. Red, finely dashed: both contradict it. Brown, "
+    "dotted: one of them is open"
 )
 _NOT_JUDGED = "not judged"
 _OUTCOME_WORDS: Mapping[Outcome, str] = {
