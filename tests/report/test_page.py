@@ -39,7 +39,7 @@ def test_the_answer_has_its_numbers_and_says_who_wrote_it(answered, small):
     line = re.search(r'<p class="line">(.*?)</p>', head)[1]
     assert re.fullmatch(r"It grows [\d.]+ \[[\d.]+,.[\d.]+\] times over 2 seeds\.", line), line
     assert f"{one.estimate:.0f}"[0] == line.removeprefix("It grows ")[0]
-    assert "Written by the author" in head
+    assert "Summary by the author" in head
     assert "another profile" not in answered.partition('id="again"')[0]
     assert "claims supported" not in head
 
