@@ -12,18 +12,10 @@ from ruamel.yaml import YAML
 from lnlab.execute import pool
 from lnlab.report import contents
 from lnlab.store import files
+from tests.toy_specs import UNTRAINED, toy_spec
 
 ROOT = Path(__file__).parents[1]
-SPEC = """\
-lnlab: 2
-title: A tiny experiment
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 200, batch_tokens: 64}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-placement: post
-seeds: 1
-probes:
-  - {kind: gradient_norm, at: init, batches: 1}
-"""
+SPEC = toy_spec(UNTRAINED, "probes: [{kind: gradient_norm, at: init, batches: 1}]\n", model={"layers": 1}, seeds=1)
 WITHOUT_POSIX = """
 import os, pkgutil, signal, sys
 sys.modules["fcntl"] = sys.modules["resource"] = None

@@ -51,6 +51,12 @@ SMALLEST = changed(
     model={"d_model": 8, "heads": 1, "d_ff": 16},
 )
 """The smallest translator that trains."""
+ONE_BATCH = changed(
+    SMALLEST,
+    task={"corpus": {"kind": "toy_german_english", "train": 20}, "batch_tokens": 2000},
+    optimizer={"kind": "sgd", "lr": 0.5},
+)
+"""The smallest translator by SGD, with one batch in an epoch."""
 UNTRAINED = changed(TOY, model={"layers": 2}, optimizer=None)
 """A translator of two layers, measured before any update."""
 LANGUAGE_MODEL = changed(

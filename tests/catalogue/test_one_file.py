@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.toy_specs import ENCODER, toy_spec
+
 ROOT = Path(__file__).parents[2]
 PIECES = '''
 """Four pieces."""
@@ -62,13 +64,7 @@ def heavier(results, *, of: dict, than: float) -> Finding:
     series = select_series(results, of, None, None)
     return judge_sample("heft", series_sample(series, one_number_per_seed(series), log=True), Region(low=than))
 '''
-SPEC = """\
-lnlab: 2
-title: Heft
-task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
-model: {kind: encoder, layers: 1, d_model: 8, heads: 2, d_ff: 8}
-placement: post
-seeds: 3
+REST = """\
 sweep: [{model.layers: [1, 2]}]
 probes: [{kind: heft}]
 report:
@@ -76,6 +72,7 @@ report:
   - {kind: ledger, quantity: heft, where: {model.layers: 2},
      claims: [{id: heavy, says: It is heavy., role: prediction, kind: heavier, than: 0.5}]}
 """
+SPEC = toy_spec(ENCODER, REST, model={"layers": 1}, seeds=3)
 PROGRAM = """\
 import sys
 from lnlab.cli import main
@@ -136,13 +133,7 @@ def test_each_is_on_the_page_with_its_words_and_unit(said):
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 TO_COPY = dict(re.findall(r"^\| (section|quantity|probe|claim) \| `([\w/]+\.py)` \|", PAGE, flags=re.MULTILINE))
-COPIED = """\
-lnlab: 2
-title: Copies
-task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
-model: {kind: encoder, layers: 4, d_model: 8, heads: 2, d_ff: 8}
-placement: post
-seeds: 3
+OF_COPIES = """\
 probes: [{kind: gradient_norm}, {kind: input_norm_of_mine, batches: 2}]
 report:
   - {kind: depth_profile_of_mine, quantity: gradient_norm, where: {tensor: w2}}
@@ -152,6 +143,7 @@ claims:
   - {id: total, says: It is not 0., role: prediction, kind: bound, of: {quantity: total_gradient_norm_of_mine},
      at_least: 1.0e-9}
 """
+COPIED = toy_spec(ENCODER, OF_COPIES, model={"layers": 4}, seeds=3)
 COMMANDS = """\
 import sys
 from lnlab.cli import main

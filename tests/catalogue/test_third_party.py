@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.toy_specs import ENCODER, toy_spec
+
 ROOT = Path(__file__).parents[2]
 NORM = '''
 """A norm."""
@@ -33,14 +35,7 @@ class Crisp(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return (x / x.abs().amax(-1, keepdim=True).clamp(min=1e-6)) ** self.power * self.weight
 '''
-SPEC = """\
-lnlab: 2
-title: A norm from elsewhere
-task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
-model: {kind: encoder, layers: 2, d_model: 8, heads: 2, d_ff: 8}
-placement: post
-norm: crisp
-seeds: 2
+REST = """\
 sweep: [{norm: [crisp, layer]}]
 probes: [{kind: activation_moments, batches: 1}]
 claims:
@@ -48,6 +43,7 @@ claims:
      of: {quantity: activation_variance, norm: crisp, layer: last, sublayer: feed_forward, tensor: out}}
 profiles: {smoke: {seeds: 2}}
 """
+SPEC = toy_spec(ENCODER, REST, norm="crisp", seeds=2)
 COMMANDS = """\
 import sys
 from lnlab.cli import main

@@ -3,20 +3,18 @@
 import polars as pl
 import pytest
 
-SPEC = """\
-lnlab: 2
-title: A classifier of financial news
+from tests.toy_specs import toy_spec
+
+REST = """\
 task: {kind: classification, corpus: {kind: toy_finance, sentences: 120}, vocabulary: 120, batch_sentences: 16,
        split: [0.5, 0.25, 0.25], max_length: 24, bucket: true}
 model: {kind: classifier, layers: 1, d_model: 16, heads: 2, d_ff: 16}
-placement: post
 norm: batch
-optimizer: {kind: adam, lr: 0.01}
 train: {epochs: 2, evaluate: {epochs: 1}}
-seeds: 2
 report:
   - {kind: curves, quantity: accuracy, where: {split: validation}}
 """
+SPEC = toy_spec(rest=REST, task=None, model=None, seeds=2)
 
 
 @pytest.fixture

@@ -10,18 +10,17 @@ from lnlab.app.request import Request
 from lnlab.cli import main
 from lnlab.cli.codes import WRONG
 from lnlab.training_extra import absent_packages
+from tests.toy_specs import ENCODER, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: a toy
-task: {kind: random_tokens, vocabulary: 10, sentences: 4, length: 6}
-model: {kind: encoder, layers: 1, d_model: 8, heads: 2, d_ff: 16, tied: none}
-norm: layer
-placement: post
-init: xavier_normal
-seeds: 2
-probes: [{kind: gradient_norm, batches: 1}]
-"""
+SPEC = toy_spec(
+    ENCODER,
+    task={"vocabulary": 10, "sentences": 4, "length": 6},
+    model={"layers": 1, "d_ff": 16, "tied": "none"},
+    norm="layer",
+    init="xavier_normal",
+    seeds=2,
+    probes=[{"kind": "gradient_norm", "batches": 1}],
+)
 MISSPELT = {
     "normm: layer": "normm: unknown key 'normm'; did you mean 'norm'?",
     "profiles: {quick: {seed: 3}}": "unknown key 'seed'; did you mean 'seeds'?",

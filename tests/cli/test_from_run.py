@@ -14,20 +14,16 @@ from lnlab.execute.checkpoint import only_weights, weights_of
 from lnlab.execute.program import build
 from lnlab.record.registries import load_registries
 from lnlab.store.store import Store
+from tests.toy_specs import ONE_BATCH, toy_spec
 
 pytestmark = pytest.mark.usefixtures("without_workers")
-BATCH = "{kind: translation, corpus: {kind: toy_german_english, train: 20}, vocabulary: 90, batch_tokens: 2000}"
-PRETRAIN = f"""\
-lnlab: 2
-title: Pre-training
-task: {BATCH}
-model: {{kind: encoder_decoder, layers: 1, d_model: 8, heads: 1, d_ff: 16}}
-placement: post
-optimizer: {{kind: sgd, lr: 0.5}}
-train: {{steps: 6, evaluate: [0, 2, 6]}}
-seeds: 1-2
-probes: [{{kind: parameter_size, at: [4, 6]}}]
-"""
+PRETRAIN = toy_spec(
+    ONE_BATCH,
+    title="Pre-training",
+    train={"steps": 6, "evaluate": [0, 2, 6]},
+    seeds="1-2",
+    probes=[{"kind": "parameter_size", "at": [4, 6]}],
+)
 FROM = "init: {kind: from_run, spec: pretrain}\n"
 
 

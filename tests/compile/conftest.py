@@ -17,6 +17,7 @@ from lnlab.keys import digest_bytes
 from lnlab.registry import Registry, default
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.specfile.load import SpecDocument, parse_spec
+from tests.toy_specs import PIECES, toy_spec
 
 LNLAB = {**REGISTRIES, **FRAME_REGISTRIES}
 KINDS = (
@@ -206,15 +207,7 @@ def registries() -> Mapping[str, Registry[Any]]:
     return toys()
 
 
-BASE = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy}
-model: {kind: encoder_decoder, layers: 2}
-placement: post
-seeds: 2
-probes: [{kind: gradient_norm}]
-"""
+BASE = toy_spec(PIECES, seeds=2, probes=[{"kind": "gradient_norm"}])
 
 
 @pytest.fixture

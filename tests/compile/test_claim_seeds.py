@@ -9,22 +9,16 @@ from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedR
 from lnlab.errors import SpecError
 from lnlab.select.variants import Variants
 from lnlab.specfile.experiment import Experiment
+from tests.toy_specs import PIECES, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy}
-model: {kind: encoder_decoder, layers: 2}
-placement: post
-optimizer: {kind: adam, lr: 1}
-train: {steps: 10}
-seeds: 3
+REST = """\
 sweep: [{placement: [post, pre], model.layers: [2, 4]}]
 probes: [{kind: gradient_norm, at: end}]
 claims:
   - {id: post, says: b, kind: bound, of: {quantity: gradient_norm, placement: post, model.layers: 2}, at_most: 3}
   - {id: pre, says: b, kind: bound, of: {quantity: gradient_norm, placement: pre, model.layers: 2}, at_most: 3}
 """
+SPEC = toy_spec(PIECES, REST, optimizer={"kind": "adam", "lr": 1}, train={"steps": 10}, seeds=3)
 
 
 def runs_of(plan, *axes):

@@ -8,22 +8,24 @@ from lnlab.compile.check import check_spec
 from lnlab.report.question import claims_with_choices
 from lnlab.specfile.load import parse_spec
 from tests.compile.conftest import LNLAB
+from tests.toy_specs import PIECES, toy_spec
 
-SPEC = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy_german_english, vocabulary: 300}
-model: {kind: encoder_decoder, layers: 2, d_model: 32, heads: 2, d_ff: 64}
-placement: post
-optimizer: {kind: adam, lr: 1e-3}
-train: {steps: 10}
-seeds: 10
+REST = """\
 LOOKS
 sweep: [{placement: [post, pre], model.layers: [2, 4, 6, 8]}]
 probes: [{kind: gradient_norm, at: end}]
 claims:
   - {id: it, says: b, CLAIM}
 """
+SPEC = toy_spec(
+    PIECES,
+    REST,
+    task={"corpus": "toy_german_english", "vocabulary": 300},
+    model={"d_model": 32, "heads": 2, "d_ff": 64},
+    optimizer={"kind": "adam", "lr": 1e-3},
+    train={"steps": 10},
+    seeds=10,
+)
 OF = "of: {quantity: gradient_norm, stack: decoder, layer: 1, sublayer: feed_forward, tensor: w2, placement: post}"
 ONE = OF.replace("placement: post", "placement: post, model.layers: 2")
 RATIO = f"kind: ratio, {ONE}, to: {{placement: pre}}"

@@ -8,6 +8,7 @@ from lnlab.compile.plan import compile_plan
 from lnlab.compile.resolve.resolve import resolve_setting
 from lnlab.errors import SpecError
 from lnlab.registry import Registry
+from tests.toy_specs import PIECES, toy_spec
 
 BASE = {
     "task": "any",
@@ -150,15 +151,8 @@ def test_the_remedy_names_the_norms_of_a_token(registries):
 
 
 def test_a_spec_is_refused_where_it_says_so(registries, document):
-    text = """\
-lnlab: 2
-title: A title
-task: any
-model: {kind: encoder_decoder, layers: 2, d_model: 24, heads: 2, d_ff: 32}
-placement: post
-norm: batch
-probes: [{kind: gradient_norm}]
-"""
+    model = {"d_model": 24, "heads": 2, "d_ff": 32}
+    text = toy_spec(PIECES, task="any", model=model, norm="batch", probes=[{"kind": "gradient_norm"}])
     with pytest.raises(SpecError) as caught:
         compile_plan(document(text), registries, ())
     (problem,) = caught.value.issues

@@ -3,16 +3,9 @@
 import pytest
 
 from lnlab.errors import SpecError
+from tests.toy_specs import PIECES, toy_spec
 
-HEAD = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy}
-model: {kind: encoder_decoder, layers: 2}
-placement: post
-seeds: 3
-probes: [{kind: gradient_norm}]
-"""
+HEAD = toy_spec(PIECES, seeds=3, probes=[{"kind": "gradient_norm"}])
 GRIDS = """\
 sweep:
   depth: {placement: [post, pre], model.layers: [2, 4]}

@@ -5,18 +5,9 @@ import pytest
 from lnlab.compile.plan import compile_plan
 from lnlab.errors import SpecError
 from lnlab.report.registries import FRAME_REGISTRIES
+from tests.toy_specs import PIECES, toy_spec
 
-BASE = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy}
-model: {kind: encoder_decoder, layers: 2}
-placement: post
-init: xavier_normal
-optimizer: {kind: adam, lr: 1e-3}
-train: {steps: 9}
-seeds: 2
-"""
+BASE = toy_spec(PIECES, init="xavier_normal", optimizer={"kind": "adam", "lr": 1e-3}, train={"steps": 9}, seeds=2)
 TWO = "sweep: [{placement: [post, pre], model.layers: [2, 4]}]\n"
 ONE = "sweep: [{model.layers: [2, 4]}]\n"
 

@@ -8,19 +8,16 @@ from lnlab.compile.decisions import assumed_decision, decision_from_json, decisi
 from lnlab.compile.reference.explain import explain
 from lnlab.errors import SpecError
 from lnlab.keys import canonical
+from tests.toy_specs import PIECES, toy_spec
 
-TRAINED = """\
-lnlab: 2
-title: A title
-task: {kind: translation, corpus: toy}
-model: {kind: encoder_decoder, layers: 2}
-placement: post
-optimizer: {kind: adam, lr: 1}
-schedule: {kind: constant, warmup_steps: 0}
-train: {steps: 10}
-seeds: 3
-probes: [{kind: gradient_norm, at: end}]
-"""
+TRAINED = toy_spec(
+    PIECES,
+    optimizer={"kind": "adam", "lr": 1},
+    schedule={"kind": "constant", "warmup_steps": 0},
+    train={"steps": 10},
+    seeds=3,
+    probes=[{"kind": "gradient_norm", "at": "end"}],
+)
 SWEEP = "sweep: [{placement: [post, pre], schedule.warmup_steps: [0, 5], optimizer.lr: [0.1, 0.2, 0.4]}]\n"
 EACH = "select: {optimizer.lr: best, seeds: 11-12}\n"
 ONE = (

@@ -9,6 +9,7 @@ from lnlab.errors import LabError
 from lnlab.execute import registry_loader
 from lnlab.nn.models import models
 from lnlab.nn.sites import Site, addressed
+from tests.toy_specs import ENCODER, toy_spec
 
 PLUGIN = '''
 from torch import nn
@@ -32,15 +33,13 @@ class MyGPT(nn.Module):
         EMBEDDING
         BLOCKS
 '''
-SPEC = """\
-lnlab: 2
-title: A model of my own
-task: {kind: random_tokens, vocabulary: 50, sentences: 2, length: 4}
-model: {kind: my_gpt, layers: 2}
-placement: pre
-seeds: 1
-probes: [{kind: gradient_norm, batches: 1}]
-"""
+SPEC = toy_spec(
+    ENCODER,
+    model={"kind": "my_gpt", "layers": 2},
+    placement="pre",
+    seeds=1,
+    probes=[{"kind": "gradient_norm", "batches": 1}],
+)
 TREE = """stack = nn.Module()
         stack.embedding = nn.Module()
         stack.embedding.table = nn.Parameter(nn.Embedding(size, width).weight)

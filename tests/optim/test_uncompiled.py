@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from tests.toy_specs import TRAINED, toy_spec
+
 IN_A_FRESH_PROCESS = """
 import sys
 import torch
@@ -47,18 +49,8 @@ assert all(map(torch.equal, before, after))
 method = torch.optim.Optimizer.zero_grad.__wrapped__
 assert vars(method)["__dynamo_disable"].__module__ != "lnlab.optim.uncompiled", "torch's own form of it again"
 """
-SPEC = """\
-lnlab: 2
-title: Trained and measured
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
-placement: post
-optimizer: {kind: adam, lr: 3e-3}
-schedule: {kind: inverse_sqrt, warmup_steps: 8}
-train: {steps: 2, clip: 1, evaluate: {every: 1}}
-seeds: 1
-probes: [{kind: gradient_norm, at: [init, end]}, {kind: hessian_spectrum, at: end, batches: 1, draws: 1, steps: 2}]
-"""
+PROBES = "[{kind: gradient_norm, at: [init, end]}, {kind: hessian_spectrum, at: end, batches: 1, draws: 1, steps: 2}]"
+SPEC = toy_spec(TRAINED, f"probes: {PROBES}\n", train={"steps": 2, "clip": 1, "evaluate": {"every": 1}}, seeds=1)
 
 
 def test_the_compiler_is_left_out_until_something_else_imports_it():

@@ -12,6 +12,7 @@ from lnlab.report.kept_rows import quantities_of_claim, quantities_of_section
 from lnlab.select.select import level_crossings, select_measured_rows
 from lnlab.select.series import select_series
 from lnlab.specfile.step_levels import StepLevel, step_level
+from tests.toy_specs import TRAINED, toy_spec
 
 RATES = {"fast": 0.02, "slow": 0.005}
 """The loss is 4 exp(-rate t): at a level L after log(4/L)/rate updates."""
@@ -154,13 +155,7 @@ def test_how_a_level_is_written(written, level):
     assert step_level(written) == level
 
 
-SPEC = """lnlab: 2
-title: Levels
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32}
-optimizer: {kind: adam, lr: 3e-3}
-train: {steps: 4, evaluate: {every: 2}}
-seeds: 2
+REST = """\
 sweep: [{placement: [pre, post]}]
 claims:
   - id: c
@@ -171,6 +166,15 @@ claims:
     to: {placement: post}
     at_most: 1
 """
+SPEC = toy_spec(
+    TRAINED,
+    REST,
+    model={"dropout": None},
+    placement=None,
+    schedule=None,
+    train={"steps": 4, "evaluate": {"every": 2}},
+    seeds=2,
+)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from lnlab.execute.scheduler import sweep
 from lnlab.store.records.records import read_trajectory
 from lnlab.store.store import Store
 from tests.results_digest import results_digest
+from tests.toy_specs import TRAINED, toy_spec
 
 GROUP = "Killed at random"
 PROMISE = (
@@ -121,16 +122,7 @@ def _differences(units: list[Trajectory], finished: list[list], whole: Store) ->
             yield f"the rows of {unit.key[:8]} differ"
 
 
-SPEC = """\
-lnlab: 2
-title: Runs that are killed
-task: {kind: translation, corpus: {kind: toy_german_english, train: 200}, vocabulary: 120, batch_tokens: 96}
-model: {kind: encoder_decoder, layers: 1, d_model: 16, heads: 2, d_ff: 32, dropout: 0.1}
-placement: post
-optimizer: {kind: adam, lr: 3e-3}
-schedule: {kind: inverse_sqrt, warmup_steps: 8}
-train: {steps: 60, accumulate: 2, clip: 1.0, evaluate: {every: 10}}
-seeds: 2
+REST = """\
 sweep:
   - {placement: [post, admin], train.steps: [30, 60]}
   - {optimizer: [{kind: sgd, lr: 1.0e+30}], norm: [none]}
@@ -138,6 +130,7 @@ probes:
   - {kind: gradient_norm, at: {every: 9}, batches: step}
   - {kind: update_size, at: [7, 20]}
 """
+SPEC = toy_spec(TRAINED, REST, train={"steps": 60, "accumulate": 2, "clip": 1.0, "evaluate": {"every": 10}}, seeds=2)
 KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 5, 2, 8
 """Of workers and parents, at full size and else; of one unit's workers by one parent (a third fails the unit);
 stretches between two."""

@@ -12,7 +12,7 @@ from lnlab.app.request import compile_request
 from lnlab.compile.cost.duration import REFERENCE_SPEED
 from lnlab.compile.cost.memory import LIBRARIES
 from lnlab.errors import LabError
-from tests.toy_specs import SMALLEST, toy_spec
+from tests.toy_specs import ONE_BATCH, toy_spec
 
 
 @pytest.fixture
@@ -99,9 +99,7 @@ def test_what_gpus_have_no_room_for_is_not_put_down_to_max_memory(store, request
 
 
 TUNED = toy_spec(
-    SMALLEST,
-    task={"corpus": {"kind": "toy_german_english", "train": 20}, "batch_tokens": 2000},
-    optimizer={"kind": "sgd", "lr": 0.5},
+    ONE_BATCH,
     train={"steps": 2, "evaluate": [0, 2]},
     seeds="1-4",
     select={"optimizer.lr": "best", "seeds": [9]},
