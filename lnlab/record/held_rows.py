@@ -43,6 +43,7 @@ DISPLAY_PARAMETERS = (
     "across",
     "band",
     "theory",
+    "exponents",
     "matrix",
     *COMMON_FIELDS,
 )
@@ -99,13 +100,22 @@ def are_covered(required: Iterable[Conditions], entries: Sequence[Mapping[str, J
     """Whether the data contain every row of these selections.
 
     Args:
-        required: the selections.
+        required: the selections. One with several values for a key may have each of them in another record.
         entries: the record of kept rows.
     """
     available, kept = complete_selections(entries), kept_quantities(entries)
+
+    def is_there(selection: Conditions) -> bool:
+        return any(narrows(selection, known) for known in available) or (
+            "quantity" in selection and has_quantities(value_list(selection["quantity"]), kept)
+        )
+
     return all(
-        any(narrows(selection, known) for known in available)
-        or ("quantity" in selection and has_quantities(value_list(selection["quantity"]), kept))
+        is_there(selection)
+        or any(
+            len(values := value_list(condition)) > 1 and all(is_there({**selection, key: value}) for value in values)
+            for key, condition in selection.items()
+        )
         for selection in required
     )
 

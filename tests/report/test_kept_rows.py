@@ -66,6 +66,22 @@ def test_what_a_claim_requires_is_to_be_covered_too():
     assert not are_covered(claim_selections(claim), kept), "all rows that there are"
 
 
+def test_the_values_of_a_selection_may_be_held_apart():
+    post, pre = ({"selection": {**OF, "placement": placement}} for placement in ("post", "pre"))
+    both = {**OF, "placement": ["post", "pre"], "layer": [1, 2]}
+    assert are_covered([both], [post, pre])
+    assert is_drawable({"kind": "size_plot", "quantity": both.pop("quantity"), "where": both}, [post, pre])
+    assert not are_covered([{**OF, "placement": ["post", "pre"]}], [post])
+    assert not are_covered([{**OF, "placement": ["post", "pre", "plain"]}], [post, pre])
+    assert not are_covered([OF], [post, pre]), "there may be other placements"
+
+
+def test_whether_exponents_are_shown_changes_no_rows():
+    plot = {"kind": "size_plot", "quantity": "loss", "where": {"split": "train"}}
+    assert is_drawable({**plot, "exponents": True}, [{"section": plot}])
+    assert not is_drawable({**plot, "where": {}, "exponents": True}, [{"section": plot}])
+
+
 def test_a_section_that_thins_its_lines_vouches_for_itself_alone():
     curves = {"kind": "curves", "quantity": "loss", "where": {"split": "train"}, "scale": "log", "lines": None}
     kept = [{"section": curves}]

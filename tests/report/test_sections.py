@@ -222,6 +222,25 @@ def test_the_exponent_is_the_least_squares_slope_within_each_seed(results):
     assert sorted(size_exponents(of)) == pytest.approx(sorted(slopes))
 
 
+def test_a_table_has_the_exponent_of_each_line_with_its_interval_over_seeds(results):
+    layers = pl.col("run").str.extract(r"-(\d+)-").cast(pl.Float64)
+    slope = pl.when(pl.col("run").str.starts_with("pre")).then(-0.5 + 0.01 * pl.col("seed")).otherwise(0.25)
+    where = {**W2, "layer": "last"}
+    section = size_plot(changed(results, layers.pow(slope)), quantity="gradient_norm", where=where, exponents=True)
+    (table,) = section.tables
+    slopes = -0.5 + 0.01 * np.arange(1, 11)
+    low, high = stats.t.interval(0.95, 9, slopes.mean(), stats.sem(slopes))
+    (post, pre) = table.rows.rows()
+    assert post[0] == "Post-LN"
+    assert post[1:4] == pytest.approx((0.25, 0.25, 0.25))
+    assert pre[1:] == pytest.approx((slopes.mean(), low, high, 10))
+    assert [row[0][0] for row in table.grid.rows] == ["Post-LN", "Pre-LN"]
+    assert table.grid.rows[1][1][0].replace("\u00a0", " ") == "−0.445 [−0.467, −0.423]"
+    assert "gradient norm in proportion to L^b" in table.caption
+    assert "Mean over 10 seeds; in brackets: 95 % Student interval" in table.caption
+    assert size_plot(results, quantity="gradient_norm", where=where).tables == ()
+
+
 def test_a_planted_power_law_is_found_and_named(results):
     layers = pl.col("run").str.extract(r"-(\d+)-").cast(pl.Float64)
     planted = changed(results, layers.pow(-0.5) * (1 + 1e-3 * pl.col("seed")))

@@ -6,22 +6,25 @@ from typing import Any, Literal
 
 import polars as pl
 
+from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
 from lnlab.report.charts.axes import axis_at_values
-from lnlab.report.data.figure import estimate_headings, merged_rows
+from lnlab.report.data.figure import FigureData, estimate_headings, merged_rows
 from lnlab.report.data.series import collect_series
-from lnlab.report.figures.findings import size_finding
+from lnlab.report.figures.findings import size_exponents, size_finding
 from lnlab.report.figures.lines import Lines, value_axis
-from lnlab.report.section import Section, sections, unmeasured
-from lnlab.report.words.path_names import size_names
+from lnlab.report.section import Section, Table, sections, unmeasured
+from lnlab.report.table import Cell, Grid
+from lnlab.report.words.path_names import SizeNames, size_names
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
-from lnlab.report.words.statistic import GEOMETRIC_MEAN
-from lnlab.report.words.wording import format_power, join_words, power_in_words
+from lnlab.report.words.statistic import GEOMETRIC_MEAN, MEAN
+from lnlab.report.words.wording import format_interval, format_power, join_words, nonbreaking, power_in_words
 from lnlab.select.settings import NothingSelected
 from lnlab.tables import Results
 
 _Law = float | Literal["x_sqrt_ln_x"]
 """An exponent, or x √(ln x), the form of a known bound in the width (Xiong et al., 2020, Theorem 1)."""
+_EXPONENTS = {"series": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
 
 
 @sections.register("size_plot")
@@ -33,11 +36,13 @@ def size_plot(
     x: str = "model.layers",
     laws: list[_Law] | None = None,
     theory: str | None = None,
+    exponents: bool = False,
 ) -> Section:
     """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
-    ``theory`` is a quantity in closed form, a thin line without any freedom.
+    ``theory`` is a quantity in closed form, a thin line without any freedom. ``exponents`` adds a table with the
+    exponent of each line, by least squares on the logarithms of each seed.
     """
     series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
@@ -76,7 +81,7 @@ def size_plot(
                     last = place == line.height
                     rows.append({"law": f"theory {name}", "label": "closed form", "x": at, "y": value, "last": last})
         notes.append(f"The {quantity_name(theory)} {drawn}.")
-    return Lines(
+    figure = Lines(
         data=series,
         # the names of the laws stand at their right ends
         x=axis_at_values(f"{size.axis} (log scale)", series.points["x"], log=True, right_margin=0.16),
@@ -92,4 +97,27 @@ def size_plot(
         shows=f"Scatter chart of the {quantity_with_unit(quantity)}, against {size.phrase}",
         finding=size_finding(series, quantity, size.phrase),
         headings={"series": "variant", "x": size.axis, **estimate_headings(quantity_name(quantity))},
-    ).section()
+    )
+    return figure.section(*([_exponent_table(series, quantity, size)] if exponents else []))
+
+
+def _exponent_table(series: FigureData, quantity: str, size: SizeNames) -> Table:
+    entries: list[tuple[object, ...]] = []
+    body: list[tuple[Cell, ...]] = []
+    for name in series.names:
+        slopes = size_exponents(series.seeds.filter(series=name))
+        if not slopes:  # no seed has two sizes
+            continue
+        ci = t_interval(slopes)
+        bounds = (ci.low, ci.high) if ci.n > 1 else (None, None)
+        entries.append((name, ci.estimate, *bounds, ci.n))
+        body.append(((name, False), (nonbreaking(format_interval(ci.estimate, *bounds)), True)))
+    rows = pl.DataFrame(entries, schema=_EXPONENTS, orient="row")
+    return Table(
+        rows,
+        {"series": "variant", **estimate_headings("exponent")},
+        f"Exponent b of the {quantity_name(quantity)} in proportion to {size.letter}^b, where {size.letter} is "
+        f"{size.phrase}, by least squares on the logarithms of each seed",
+        Grid("", ("variant", "exponent"), tuple(body)),
+        statistics=((MEAN, rows),),
+    )
