@@ -206,6 +206,8 @@ def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Repor
         files[NOTEBOOK_FILE] = notebook_text(facts, verdicts, sections).encode()
         for figure in numbered:
             files |= figures.figure_files(figure, png=drawing.png)
+        if script_path is not None:  # a page of one file shares its script with no other
+            files |= html.figure_pages(folders, facts, drawn_parts, style, f"../{script_path}")
         for drawn in drawn_parts:  # the tables for papers (TeX) and spreadsheets (CSV)
             tables = drawn.part.section.tables if drawn.part.section else ()
             for table, grid in zip(tables, drawn.tables, strict=True):

@@ -245,6 +245,20 @@ def test_every_live_figure_is_saved_as_svg_by_keyboard_and_without_a_network(vis
     assert said == []
 
 
+def test_a_figure_alone_is_live_and_leads_to_its_page(visit, folder):
+    for number in (1, 8):
+        page, said, asked = visit(folder / "figures" / f"figure-{number}.html", width=500)
+        assert page.locator("figure.is-live").count() == 1
+        assert said == []
+        assert all(url.startswith(folder.parent.as_uri()) for url in asked)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 500
+    source = json.loads((folder / "figures" / "figure-1.vl.json").read_text())
+    assert all(source["datasets"].values()), "no data set is empty"
+    assert "config" in source
+    page.locator("p.paper a").first.click()
+    assert page.url == (folder / "index.html").as_uri()
+
+
 def test_a_link_to_what_is_folded_opens_it(visit, folder):
     page, _, _ = visit(folder / "index.html")
     for folded in ("methods", "claim-1"):

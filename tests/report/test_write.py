@@ -41,6 +41,7 @@ def test_a_report_has_every_file_a_reader_needs(folder):
         for name in (
             "figures/figure-{}.svg",
             "figures/figure-{}.vl.json",
+            "figures/figure-{}.html",
             "tables/figure-{}.csv",
         ):
             assert name.format(number) in found
@@ -116,7 +117,9 @@ def test_a_lean_report_is_the_page_its_data_and_the_picture_of_the_index(small, 
     before = contents(full)
     render_report(lean, lean=True)
     files = contents(lean)
-    assert {name for name in files if not name.startswith("data/")} == {"index.html", "figures/figure-1.svg"}
+    assert {name for name in files if not name.startswith("data/")} == {
+        *("index.html", "figures/figure-1.svg", "figures/thumbnail.svg")
+    }
     assert all(before[name] == files[name] for name in files if name != "index.html")
     page = files["index.html"].decode()
     addresses = re.findall(r' (?:href|src)="([^"#][^"]*)"', page)
@@ -174,7 +177,7 @@ def test_a_png_is_drawn_on_demand_and_goes_with_the_next_report(small, tmp_path)
     write_report(tmp_path, one_section, results, [], png=True)
     assert (tmp_path / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     write_report(tmp_path, one_section, results, [])
-    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".json", ".parquet"}
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".json", ".parquet", ".html"}
 
 
 def test_a_script_that_no_page_reads_any_more_goes(small, tmp_path):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -107,18 +107,12 @@ def vega_bundle(snippet: str) -> str:
     return script
 
 
-def spec_text(spec: Mapping[str, Json], empty: Sequence[str] = ()) -> str:
-    """The drawing as a JSON file: sorted keys, a line for each of its parts and for each row of data, no NaN.
-
-    Args:
-        spec: the drawing.
-        empty: the data sets whose rows are left out, as a table beside it holds them.
-    """
+def spec_text(spec: Mapping[str, Json]) -> str:
+    """The drawing as a JSON file: sorted keys, a line for each of its parts and for each row of data, no NaN."""
     parts = {name: _compact(part) for name, part in spec.items() if name != "datasets"}
     datasets = []
     for name, rows in sorted(spec["datasets"].items()):
-        written = [] if name in empty else list(map(_compact, rows))
-        text = "[\n" + ",\n".join(written) + "\n]" if written else "[]"
+        text = "[\n" + ",\n".join(map(_compact, rows)) + "\n]" if rows else "[]"
         datasets.append(f"{json.dumps(name)}: {text}")
     parts["datasets"] = "{\n" + ",\n".join(datasets) + "\n}"
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {part}" for name, part in sorted(parts.items())) + "\n}\n"

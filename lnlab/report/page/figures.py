@@ -98,14 +98,11 @@ def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 
 def figure_files(figure: DrawnFigure, *, png: bool = False) -> dict[str, bytes]:
-    """The files of a figure: SVG, the Vega-Lite source, the data, and PNG on demand.
-
-    The source has no rows of its own: the notebook makes them of the table beside it.
-    """
+    """The files of a figure: SVG, the Vega-Lite source with the rows that it draws, all rows, and PNG on demand."""
     stem = f"figures/{figure.stem}"
     contents = {
         f"{stem}.svg": figure.svg.encode(),
-        f"{stem}.vl.json": render.spec_text(figure.spec, empty=_OF_TABLE).encode(),
+        f"{stem}.vl.json": render.spec_text(figure.spec).encode(),
         f"{stem}.parquet": parquet_bytes(rounded_frame(figure.chart.seeds)),
         f"tables/{figure.stem}.csv": csv_bytes(figure.chart.points, figure.chart.headings),
     }

@@ -246,6 +246,36 @@ def _difference_table(
     return ([headings[key] for key in kept], rows) if rows else None
 
 
+def figure_pages(
+    folders: Sequence[Path], facts: ReportFacts, drawn_parts: Sequence[DrawnPart], style: str, script_path: str
+) -> dict[str, bytes]:
+    """A page for each figure alone, ``figures/figure-3.html``, which another page can show in a frame.
+
+    Args:
+        folders: of the templates.
+        facts: for the title.
+        drawn_parts: the sections, drawn.
+        style: of the pages.
+        script_path: path from these pages to the script that they share with the report.
+    """
+    template = template_environment(folders).get_template("figure.html.j2")
+    files = {}
+    for drawn in drawn_parts:
+        for figure in part_of_page(drawn, single=False)["figures"]:
+            files[f"figures/{figure['stem']}.html"] = template.render(
+                facts=facts,
+                figure={**figure, "source": f"{figure['stem']}.svg", "caption": figure["chart"].caption},
+                theme=dict(THEME),
+                lean=True,  # its data stand beside it
+                policy=policy(style, None),
+                script_path=script_path,
+                style=Markup(style),  # noqa: S704 - our own style sheet
+                symbols=VERDICT_SYMBOLS,
+                classes=verdict_words.VERDICT_CLASSES,
+            ).encode()
+    return files
+
+
 def policy(style: str | None, inline: str | None, images: str | None = None) -> str:
     """The content security policy: this style, this script, images of this page, and nothing else.
 

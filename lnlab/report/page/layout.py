@@ -39,6 +39,7 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
                 "table": figure.table,
                 "spec": {**figure.spec, "config": config, "datasets": datasets},
                 "wide": natural_width > _NARROW,
+                "alone": "" if single else f"figures/{figure.stem}",
                 "source": data_uri if single else f"figures/{figure.stem}.svg",
                 "width": width,
                 "height": height,

@@ -105,7 +105,8 @@ def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_
     assert process_time() - begin < SECONDS
     assert "could not be made" not in page.read_text()
     assert page.stat().st_size < BYTES
-    assert json.loads((tmp_path / "figures" / "figure-1.vl.json").read_text())["datasets"]["points"] == []
+    source = json.loads((tmp_path / "figures" / "figure-1.vl.json").read_text())
+    assert 0 < len(source["datasets"]["points"]) < 50 * VARIANTS, "thinned to what can be seen"
     drawn = pl.read_parquet(tmp_path / "figures" / "figure-1.parquet")
     lengths = drawn.group_by("series").agg(pl.col("x").n_unique())["x"]
     assert len(lengths) == VARIANTS
