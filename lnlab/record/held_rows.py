@@ -19,6 +19,7 @@ from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, value_list
 from lnlab.select.settings import NothingSelected
+from lnlab.specfile.seeds import parse_seeds
 from lnlab.tables import Results
 
 _Section = Mapping[str, Json]
@@ -87,7 +88,9 @@ def entries_of_runs(
     common = [entry for entry in entries if "runs" not in entry]
     if not parts:
         return [common]
-    of_parts = [{(variant, seed) for variant, seeds in part["runs"].items() for seed in seeds} for part in parts]
+    of_parts = [
+        {(variant, seed) for variant, seeds in part["runs"].items() for seed in parse_seeds(seeds)} for part in parts
+    ]
     selected: set[tuple[str, int]] = set()
     for selection in selections:
         with suppress(NothingSelected):

@@ -1,5 +1,6 @@
 """The tables of several reports as those of one: each run with the rows that any of them has of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import polars as pl
 from lnlab.claims.claim import Claim, Verdict
 from lnlab.claims.claim_scope import results_of_claim, selections_of_claim
 from lnlab.claims.look_book import DESCRIPTIVE, LookBook, claim_criterion
+from lnlab.compile.front import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
@@ -17,6 +19,7 @@ from lnlab.record.judge_again import JudgedReport
 from lnlab.record.judging import claims_as_judged
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
+from lnlab.report.words.path_names import number_ranges
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, value_list
 from lnlab.select.settings import NothingSelected
@@ -28,17 +31,27 @@ if TYPE_CHECKING:
 
 _NUMBERS = {"curves": "value", "sites": "value", "lines": "value", "histograms": "count", "texts": "text"}
 """The column of a table that was measured, where the others say of what. A spectrum has no such column."""
-_SAME_RUN = ("steps", "variant", "seed", "setting", "status", "done")
+_SAME_RUN = ("steps", "seed", "setting", "status", "done")
 _ROUNDING = 1e-9
 """Relative. Numbers that differ by less are those of another machine."""
 
 
 @dataclass(frozen=True)
 class _JudgedPart:
-    """One of the reports: its folder, and what it says."""
+    """One of the reports.
+
+    Attributes:
+        folder: of the report.
+        facts: as they stand there.
+        as_written: its tables.
+        results: the same with one key for each setting, whichever lnlab wrote which of the reports.
+        claims: by id.
+        verdicts: by id.
+    """
 
     folder: Path
     facts: ReportFacts
+    as_written: Results
     results: Results
     claims: Mapping[str, Claim]
     verdicts: Mapping[str, Verdict]
@@ -49,7 +62,7 @@ class JoinedReports:
     """Several reports as one.
 
     Attributes:
-        facts: those of the first report, with the decisions, probes and plugins of all, and the rows that they keep.
+        facts: those of the first report, with the decisions, probes and plugins of all.
         results: the runs of all, each once, with all rows.
         parts: the reports.
     """
@@ -57,6 +70,22 @@ class JoinedReports:
     facts: ReportFacts
     results: Results
     parts: tuple[_JudgedPart, ...]
+
+    def kept(self, runs: pl.DataFrame) -> tuple[Mapping[str, Json], ...]:
+        """Which rows of these runs are there. What a report keeps is said of its own runs."""
+        of_parts = [part.results.runs.join(runs, on="run", how="semi", maintain_order="left") for part in self.parts]
+        if all(set(own["run"]) == set(of_parts[0]["run"]) for own in of_parts):
+            return _distinct(entry for part in self.parts for entry in part.facts.kept)
+        kept: list[Mapping[str, Json]] = []
+        for part, own in zip(self.parts, of_parts, strict=True):
+            entries = part.facts.kept
+            kept += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
+            if whole := [entry for entry in entries if "runs" not in entry]:
+                seeds = own.group_by("variant", maintain_order=True).agg("seed").iter_rows()
+                # as a spec writes seeds: 1-30
+                ranges = {key: number_ranges(numbers).replace("–", "-").split(", ") for key, numbers in seeds}
+                kept.append({"runs": ranges, "rows": whole})
+        return _distinct(kept)
 
     def before(self, claims: Sequence[Claim], results: Results) -> tuple[JudgedReport, LookBook]:
         """The last verdicts and the looks of these claims, whatever each was called in the reports.
@@ -79,7 +108,7 @@ class JoinedReports:
             name: str = claim["id"]
             same = asked_before.get(_question(claim, results), [])
             for part, earlier in same:
-                criteria = claim_criterion(earlier, part.results)[0], claim_criterion(claim, results)[0]
+                criteria = claim_criterion(earlier, part.as_written)[0], claim_criterion(claim, results)[0]
                 for look in part.facts.looks.get(earlier["id"], ()):
                     # Its digest depends on how the runs are named, which is another way here.
                     is_of_today = look.get("criterion") == criteria[0]
@@ -89,7 +118,7 @@ class JoinedReports:
                     verdicts[name] = replace(part.verdicts[earlier["id"]], claim=name)
             if not same:
                 looks[name] = [look for part in self.parts for look in part.facts.looks.get(name, ())]
-        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.facts.kept)
+        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.kept(results.runs))
         return before, LookBook.from_json(looks)
 
 
@@ -105,10 +134,17 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
             numbers of the same run.
     """
     parts = []
+    name = setting_namer(known)
+    variants: dict[str, str] = {}
     for folder in folders:
-        facts, results, verdicts = read_folder(folder)
+        facts, as_written, verdicts = read_folder(folder)
         by_claim = {verdict.claim: verdict for verdict in verdicts}
-        parts.append(_JudgedPart(folder, facts, results, claims_as_judged(facts, known), by_claim))
+        stored = as_written.runs.select("variant", "setting").unique("variant", maintain_order=True).iter_rows()
+        # A later lnlab may have another key for the same setting, and runs of the same variant are compared.
+        keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in stored}
+        results, kept = _with_variants(as_written, keys), [_entry_with_variants(entry, keys) for entry in facts.kept]
+        facts = replace(facts, kept=tuple(kept))
+        parts.append(_JudgedPart(folder, facts, as_written, results, claims_as_judged(facts, known), by_claim))
     first = parts[0]
     for part in parts[1:]:
         if (part.facts.profile, part.facts.overrides) != (first.facts.profile, first.facts.overrides):
@@ -126,28 +162,25 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
         plugins=tuple(dict.fromkeys(plugin for part in parts for plugin in part.facts.plugins)),
         transfers=tuple(dict.fromkeys(sentence for part in parts for sentence in part.facts.transfers)),
         words={name: words for part in reversed(parts) for name, words in part.facts.words.items()},
-        kept=_kept_by(parts),
     )
     return JoinedReports(facts, results, tuple(parts))
 
 
+def _with_variants(results: Results, keys: Mapping[str, str]) -> Results:
+    if all(old == new for old, new in keys.items()):
+        return results
+    renamed = pl.col("^variant$").replace(keys)
+    tables = {name: table.with_columns(renamed) for name, table in results.tables.items()}
+    return replace(results, runs=results.runs.with_columns(renamed), tables=tables)
+
+
+def _entry_with_variants(entry: Mapping[str, Json], keys: Mapping[str, str]) -> Mapping[str, Json]:
+    runs = entry.get("runs")
+    return entry if runs is None else {**entry, "runs": {keys.get(old, old): seeds for old, seeds in runs.items()}}
+
+
 def _distinct(entries: Any) -> tuple[Mapping[str, Json], ...]:
     return tuple({canonical(entry): entry for entry in entries}.values())
-
-
-def _kept_by(parts: Sequence[_JudgedPart]) -> tuple[Mapping[str, Json], ...]:
-    """Which rows are there. What a report keeps is said of its own runs."""
-    runs = [set(part.results.runs["run"]) for part in parts]
-    if all(own == runs[0] for own in runs):
-        return _distinct(entry for part in parts for entry in part.facts.kept)
-    kept: list[Mapping[str, Json]] = []
-    for part in parts:
-        entries = part.facts.kept
-        kept += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
-        if whole := [entry for entry in entries if "runs" not in entry]:
-            seeds = part.results.runs.group_by("variant", maintain_order=True).agg(pl.col("seed").sort())
-            kept.append({"runs": dict(seeds.iter_rows()), "rows": whole})
-    return _distinct(kept)
 
 
 def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart]) -> Results:

@@ -162,7 +162,7 @@ def judge_joined_tables(
     if lost and not replacing:
         raise _runs_would_be_lost(path, into, lost, held[0].height)
     before, book = joined.before(asked.claims, matched.results)
-    facts = replace(joined.facts, name=spec.stem, path=path)
+    facts = replace(joined.facts, name=spec.stem, path=path, kept=tuple(before.kept_rows))
     new, results, judged = _judged(asked, facts, into, before, replace(book, commit=head_commit(spec.parent)))
     if not replacing:
         refuse_other_question(into, new, spec)

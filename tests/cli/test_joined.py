@@ -182,6 +182,23 @@ def test_numbers_of_another_machine_are_the_same_numbers(lnlab, reports):
     assert lnlab(*FROM, "--rows-from", "reports/other").code == 0
 
 
+def test_a_report_of_an_older_lnlab_with_other_keys_of_settings_has_the_same_runs(lnlab, reports):
+    older = shutil.copytree(reports / "shallow", reports / "older")
+    for path in (older / "data").glob("*.parquet"):
+        rows = pl.read_parquet(path)
+        if "variant" in rows.columns:
+            rows.with_columns(pl.col("variant").str.reverse()).write_parquet(path)
+    assert lnlab(*FROM).code == 0
+    again = lnlab("report", "both.yaml", *FROM[2:], "--rows-from", "reports/older", "--out", "again")
+    assert again.code == 0, again.err
+    assert verdicts(Path("again")) == verdicts(reports / "both")
+    assert table(Path("again"), "runs")["variant"].equals(table(reports / "both", "runs")["variant"])
+    before = looks_of(reports / "both")
+    late = lnlab("report", "both.yaml", "--rows-from", "reports/deep", "--rows-from", "reports/older", "--out", "late")
+    assert late.code == 0, late.err
+    assert looks_of(Path("late")).keys() == before.keys()
+
+
 @pytest.mark.parametrize(
     ("more", "what"),
     [
