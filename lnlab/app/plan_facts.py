@@ -11,6 +11,7 @@ from lnlab.compile.plan import Plan
 from lnlab.errors import LabError
 from lnlab.keys import Json
 from lnlab.printable import shown_path
+from lnlab.record.model_graphs import model_graphs
 from lnlab.report.facts import ReportFacts, facts_to_json
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.specfile.experiment import kind_and_parameters
@@ -46,6 +47,7 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
         decisions=tuple(decisions_to_json(plan.decisions)),
         transfers=transfers,
         left_out=tuple(f"{note}." for note in left_out),
+        models=model_graphs(plan.sections, [(plan.settings[v], plan.points[v]) for v in plan.settings], known),
         **question_fields(experiment, plan.sections, known),
     )
     claims = claims_with_choices(experiment, zip(experiment.claims, plan.claims, strict=True))

@@ -24,6 +24,7 @@ from lnlab.record.joined_reports import join_reports
 from lnlab.record.judge_again import JudgedClaims, JudgedReport, judge_again
 from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
+from lnlab.record.model_graphs import model_graphs
 from lnlab.report.default_sections import with_default_sections
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import data_files, read_folder
@@ -201,6 +202,7 @@ def _judged(
         asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
     )
     new_facts = question_fields(asked.front.experiment, asked.front.sections, asked.known)
+    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known)
     new_facts["sections"] = tuple(
         section
         if is_drawable(section, facts.kept, new_facts["seeds"], matched.results)

@@ -84,6 +84,7 @@ def build_all_parts(
         "verdicts": verdicts,
         "root": root,
         "formulas": facts.formulas,
+        "models": facts.models,
     }
     registry = FRAME_REGISTRIES["section"]
     parts = []

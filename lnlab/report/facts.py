@@ -15,7 +15,15 @@ FACTS_FORMAT = 6
 COMMON_FIELDS = ("title", "heading", "claims", "absent")
 """Fields of every section: its title, the author's heading, its claims by id, and why its rows are not there."""
 
-_OPTIONAL: Mapping[str, Json] = {"transfers": [], "left_out": [], "seeds": [], "looks": {}, "origin": "", "theme": ""}
+_OPTIONAL: Mapping[str, Json] = {
+    "transfers": [],
+    "left_out": [],
+    "seeds": [],
+    "looks": {},
+    "origin": "",
+    "theme": "",
+    "models": {},
+}
 """Fields that are written only if they are not empty, and what they are if absent."""
 
 
@@ -50,6 +58,8 @@ class ReportFacts:
         decisions: what was chosen on tuning seeds, with its evidence.
         words: by quantity, the words with which it was registered: name, unit, definition, symbol.
         formulas: by placement, the first line of its documentation, where a section draws them.
+        models: by the selection of a section that draws whole models, each of these by name, with its panels of boxes
+            (``nn.module_graph``).
         transfers: what its runs take over from runs of other specs, in sentences.
         left_out: how many rows of a table of the author's are used, and why the others are not, in sentences.
         seeds: of the experiment. Empty unless single claims are judged on other seeds.
@@ -80,6 +90,7 @@ class ReportFacts:
     decisions: tuple[Mapping[str, Json], ...] = ()
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, Json] = field(default_factory=dict)
     transfers: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()

@@ -174,5 +174,5 @@ def unmeasured(data: FigureData, quantity: str) -> Section:
 sections: Registry[Callable[..., Section]] = Registry("section", SectionFacts)
 """Builders ``(results: Results, *, ...) -> Section``. A builder may have further positional parameters: ``decisions``
 (what was chosen on tuning seeds), ``verdicts`` (of all claims), ``root`` (path from the page to the folder of all
-reports, or None) and ``formulas`` (what each placement computes, by its name).
+reports, or None), ``formulas`` (what each placement computes, by its name) and ``models`` (the boxes of whole models).
 """

@@ -117,7 +117,7 @@ def setting(encoder, decoder=None, norm="layer", init="xavier_normal"):
 
 def section(built, **parameters):
     formulas = {entry.name: entry.summary for entry in placements}
-    return sections.builder(sections.resolve({"kind": "architecture", **parameters}))(built, formulas)
+    return sections.builder(sections.resolve({"kind": "architecture", **parameters}))(built, formulas, {})
 
 
 def test_a_panel_for_every_variant_that_differs_in_its_sublayers():
@@ -143,7 +143,7 @@ def test_a_panel_for_every_variant_that_differs_in_its_sublayers():
 def test_a_placement_without_a_formula_is_named_with_a_remedy():
     built = sections.builder(sections.resolve({"kind": "architecture"}))
     with pytest.raises(ReportError, match=r"'post' states no formula .*; write one"):
-        built(results(setting("post")), {"post": "The usual one."})
+        built(results(setting("post")), {"post": "The usual one."}, {})
 
 
 def test_every_arrow_of_the_drawing_ends_where_the_formula_reads():

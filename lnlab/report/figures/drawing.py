@@ -10,6 +10,7 @@ from lnlab.report.charts.architecture import ArchitecturePanel, architecture_cha
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.causal_graph import GraphEdge, GraphNode, causal_graph_chart
 from lnlab.report.charts.line_charts import forest_chart
+from lnlab.report.charts.module_graph import GraphPanel, module_graph_chart
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData
 from lnlab.report.section import Figure
 
@@ -28,6 +29,18 @@ class Architecture(Figure):
     def drawing(self) -> dict[str, Json]:
         """As ``charts.architecture.architecture_chart``."""
         return architecture_chart(self.panels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleGraph(Figure):
+    """Whole models, or sublayers opened, side by side."""
+
+    panels: Sequence[GraphPanel]
+    statistic: None = None
+
+    def drawing(self) -> dict[str, Json]:
+        """As ``charts.module_graph.module_graph_chart``."""
+        return module_graph_chart(self.panels)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,18 @@
 """A drawing of what a sublayer computes, for each variant that differs in it, from the formula of its placement."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
-from lnlab.keys import Json
+from lnlab.keys import Json, canonical
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel
+from lnlab.report.charts.module_graph import GraphPanel
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
 from lnlab.report.data.labels import label_series
-from lnlab.report.figures.drawing import Architecture, diagram_data
+from lnlab.report.figures.drawing import Architecture, ModuleGraph, diagram_data
 from lnlab.report.section import Section, sections
 from lnlab.report.words.wording import count_noun, join_words
 from lnlab.select.select import runs_with
@@ -20,6 +21,14 @@ from lnlab.setting import STACKS
 from lnlab.tables import Results
 
 _HEADINGS = {"variant": "variant", "formula": "sublayer", "norm": "norm", "init": "initialization"}
+_HEADINGS_OF_MODULES = {
+    "panel": "panel",
+    "box": "box",
+    "detail": "size",
+    "module": "module",
+    "parameters": "parameters",
+    "times": "times",
+}
 _SUBJECT = (
     "One sublayer f, attention or feed-forward, on the residual stream x, drawn upward. Below: its formula and "
     "initialization. A layer has two or three sublayers"
@@ -48,12 +57,22 @@ class Design:
 
 
 @sections.register("architecture")
-def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[str, Json] | None = None) -> Section:
+def architecture(
+    results: Results,
+    formulas: Mapping[str, str],
+    models: Mapping[str, Json],
+    *,
+    where: dict[str, Json] | None = None,
+    whole: bool = False,
+) -> Section:
     """``x = norm(x + f(x))``: a sublayer of each variant, as boxes and arrows (Xiong et al., 2020, Figure 1).
 
     Drawn from the formula with which the variant's placement is registered. Variants that differ in nothing but sizes
-    or training have one drawing; where the two stacks of a model differ, each has its own.
+    or training have one drawing; where the two stacks of a model differ, each has its own. ``whole`` draws each model
+    that differs in its modules instead, from its tokens to its output, with attention and feed-forward network opened.
     """
+    if whole:
+        return _whole_models(models.get(canonical(where or {}), ()))
     designs = _named_designs(results, where or {})
     rows = []
     panels = []
@@ -89,6 +108,87 @@ def architecture(results: Results, formulas: Mapping[str, str], *, where: dict[s
         headings=_HEADINGS,
     )
     return Section(f"{count_noun(len(kinds), 'way')} to pass a sublayer: {join_words(kinds)}", (figure,))
+
+
+def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
+    """Two figures: the stacks of all models, and the sublayers in them opened, equal ones once."""
+    if not models:
+        what = "this report has no boxes of whole models"
+        raise ReportError(Issue("not-found", "architecture", what, "write it again with lnlab report"))
+    stacks: list[GraphPanel] = []
+    opened: dict[str, GraphPanel] = {}
+    rows = []
+    words = []
+    for model in models:
+        said = []
+        for panel in model["panels"]:
+            is_stack = bool(panel["frames"])
+            name = f"{model['name']}, {panel['name']}" if model["name"] else panel["name"]
+            boxes = canonical([{**node, "module": ""} for node in panel["nodes"]])
+            if not is_stack and boxes in opened:
+                continue
+            frames = [tuple(frame) for frame in panel["frames"]]
+            several = sum(other.name.endswith(panel["name"]) for other in opened.values())
+            drawn = GraphPanel(name if is_stack or several else panel["name"], panel["nodes"], frames)
+            if is_stack:
+                stacks.append(drawn)
+                labels = [node["label"] for node in panel["nodes"] if node["operation"] != "input"]
+                said.append(f"{panel['name']} ({', '.join(str(text) for *_, text in frames)}): {', '.join(labels)}")
+            else:
+                opened[boxes] = drawn
+            times = {i: count for first, last, count, _ in frames for i in range(first, last + 1)}
+            rows += [
+                {
+                    "panel": drawn.name,
+                    "box": node["label"],
+                    "detail": node["detail"],
+                    "module": node["module"],
+                    "parameters": node["parameters"],
+                    "times": times.get(place, 1),
+                }
+                for place, node in enumerate(panel["nodes"])
+                if node["operation"] != "input"
+            ]
+        words.append(f"{model['name']}: {'; '.join(said)}" if model["name"] else "; ".join(said))
+    inside = list(opened.values())
+    labels_inside = [[str(node["label"]) for node in panel.nodes] for panel in inside]
+    crosses = any("x or encoder" in labels for labels in labels_inside)
+    memory = ", and an arrow on the left is the encoder's output" if crosses else ""
+    whose = ". x is the stream; keys and values of cross-attention are of the encoder's output" if crosses else ""
+    drawn_inside = (
+        f"{panel.name}: {', '.join(label for label in labels if not label.startswith('x'))}"
+        for panel, labels in zip(inside, labels_inside, strict=True)
+    )
+    frame = pl.DataFrame(rows)
+    figures = []
+    for panels, subject, shows, finding in (
+        (
+            stacks,
+            "The modules of each model as it is built, from the tokens at the bottom upward. A dashed frame is a "
+            f"layer, with how often it is repeated; + adds{memory}",
+            "Whole models, as boxes and arrows",
+            ". ".join(words),
+        ),
+        (
+            inside,
+            f"The sublayers opened. An arrow in a box is that of a matrix, from how many coordinates to how "
+            f"many{whose}",
+            "The sublayers of these models opened, as boxes and arrows",
+            "; ".join(drawn_inside),
+        ),
+    ):
+        of_figure = pl.col("panel").is_in([panel.name for panel in panels])
+        figures.append(
+            ModuleGraph(
+                data=diagram_data(frame.filter(of_figure)),
+                panels=panels,
+                subject=subject,
+                shows=shows,
+                finding=finding,
+                headings=_HEADINGS_OF_MODULES,
+            )
+        )
+    return Section(f"{count_noun(len(models), 'model')} drawn whole, and the sublayers in them opened", tuple(figures))
 
 
 def _named_designs(results: Results, where: Mapping[str, Json]) -> list[tuple[str, Design]]:
