@@ -256,7 +256,7 @@ def test_a_question_for_the_highest_is_not_answered_with_the_lowest_too():
     low, high = "at 0.65 with A, the lowest of 3", "at 0.97 with B, indistinguishable from C"
     headings = [("", f"The accuracy ends {low}, and {high}")]
     asked = "Which of three has the {} accuracy?"
-    others = [replace(GROWS, says="It is " + "so " * 20), replace(OPEN, says="It is " + "so " * 20)]
+    others = [replace(GROWS, says="It is " + "so " * 30), replace(OPEN, says="It is " + "so " * 30)]
     made = made_answer(headings, others, {}, asked.format("highest"))
     assert made == f"The accuracy ends {high}. 2 more claims below: 1 supported, 1 undecided."
     assert made_answer(headings, [], {}, asked.format("lowest")) == f"The accuracy ends {low}."

@@ -16,7 +16,7 @@ from lnlab.report.words.wording import count_noun, format_interval, format_value
 
 LONGEST_ANSWER = 40
 """The most words of an answer that the author did not write."""
-_MOST_NUMBERS = 3
+_MOST_NUMBERS = 2
 """The most numbers of a heading that such an answer repeats."""
 _VERDICT_WORDS = {"smaller": "Smaller than claimed"}
 _YES_OR_NO = re.compile(
@@ -103,7 +103,7 @@ def made_answer(
             text = f"{title}: {heading[:1].lower() + heading[1:] if heading.split(' ', 1)[0] in _NO_NAME else heading}"
         sentences.append(_heading_alone(text))
     both = " ".join(filter(None, sentences))
-    if not claims and len(both.split()) <= LONGEST_ANSWER and len(_NUMBER.findall(both)) <= _MOST_NUMBERS - 1:
+    if not claims and len(both.split()) <= LONGEST_ANSWER and len(_NUMBER.findall(both)) <= _MOST_NUMBERS:
         return both
     return _with_claims(sentences[0] if sentences else "", claims, names or {})
 
