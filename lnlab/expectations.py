@@ -145,7 +145,7 @@ def issues_of(
             code = _CODES.get(mistake.kind, "wrong-value")
             issues.append(Issue(code, path, f"found {shown(mistake.value)}", mistake.remedy))
     if len(mistakes) > MOST_ISSUES:
-        issues.append(Issue("more", (), f"and {len(mistakes) - MOST_ISSUES:,} more", "mend the first ones first"))
+        issues.append(Issue("more", (), f"and {len(mistakes) - MOST_ISSUES:,} more", "fix the first ones first"))
     return issues
 
 

@@ -60,7 +60,7 @@ def load_package(entry_point: EntryPoint) -> None:
             raise LabError(*problems) from error
         except Exception as error:
             what = f"fails while it registers '{entry_point.name}' in {entry_point.group}: {error!r}"
-            raise LabError(Issue("failed", f"package {name}", what, "mend it, or uninstall it")) from error
+            raise LabError(Issue("failed", f"package {name}", what, "fix it, or uninstall it")) from error
 
 
 class _ContentLoader(SourceFileLoader):
@@ -93,7 +93,7 @@ def load_plugin(path: Path) -> str:
             raise LabError(*problems) from error
         except Exception as error:
             raise LabError(
-                Issue("failed", _line(path, error), f"fails while it loads: {error!r}", "mend the plugin")
+                Issue("failed", _line(path, error), f"fails while it loads: {error!r}", "fix the plugin")
             ) from error
     return digest_bytes(content)
 
@@ -120,7 +120,7 @@ def building(kind: str, name: str, origin: Origin) -> Iterator[None]:
         ]
         where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else origin.name
         # Not as the place of the issue: that is the place in a spec, and whoever asked for the piece adds it.
-        raise LabError(Issue("failed", (), f"the {kind} '{name}' fails in {where}: {error!r}", "mend it")) from error
+        raise LabError(Issue("failed", (), f"the {kind} '{name}' fails in {where}: {error!r}", "fix it")) from error
 
 
 def _line(path: Path, error: Exception) -> str:

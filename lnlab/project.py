@@ -75,14 +75,14 @@ def _flaw(path: Path, key: str, value: Any) -> Issue | None:
         close = closest(key, _KEYS)
         known = f"known: {', '.join(_KEYS)}"
         return Issue(
-            "unknown-key", f"{path}: {key}", "is no key of it", f"did you mean '{close}'? ({known})" if close else known
+            "unknown-key", f"{path}: {key}", "is not a key of lnlab.toml", f"did you mean '{close}'? ({known})" if close else known
         )
     words = value if isinstance(value, list) else [value]
     if not isinstance(value, _KEYS[key]) or not all(isinstance(word, str) and word for word in words):
         example = '["data"]' if _KEYS[key] is list else '"..."'
         return Issue("wrong-value", f"{path}: {key}", f"is {value!r}"[:100], f"write {key} = {example}")
     if any("\0" in word for word in words):
-        return Issue("wrong-value", f"{path}: {key}", "has a character that no path has", "take it out")
+        return Issue("wrong-value", f"{path}: {key}", "has a character that no path may have", "take it out")
     return None
 
 

@@ -56,8 +56,8 @@ def run_as_array(
         StoreError: the store cannot be written.
     """
     if request.text is not None:
-        what = "a spec written in Python is on no node"
-        raise LabError(Issue("unsupported", "executor", what, "write it to a YAML file that all nodes see"))
+        what = "a spec written in Python is not available on the nodes"
+        raise LabError(Issue("unsupported", "executor", what, "write it to a YAML file that all nodes can read"))
     known = load_registries(request.plugins)
     plan, document = compile_request(request, known)
     stored = store.save_plan(plan, request.spec, plan_facts(request, plan, document, known), content=request.content)
@@ -106,7 +106,7 @@ def run_as_array(
     left = work_to_do(store.lacks(final), retry_failed=False)
     if left and not interrupted:
         what = f"{format_count(len(left), 'unit')} left undone"
-        remedy = f"the logs of all tasks are in {tasks.logs}; the same command goes on from here"
+        remedy = f"the logs of all tasks are in {tasks.logs}; the same command continues from here"
         logs_by_line = dict(tasks.failures())  # one log of several tasks that fail alike
         failures = [Issue("duplicate", str(log), f"{what}: {line}", remedy) for line, log in logs_by_line.items()]
         raise LabError(*(failures or [Issue("duplicate", f"job {tasks.name}", what, remedy)]))

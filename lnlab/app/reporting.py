@@ -46,8 +46,8 @@ def write_plan_report(
     from lnlab.report.write import write_report
 
     if stored.undecided:  # tuning runs choose; they show nothing
-        what = "only tuning runs are there, and nothing is chosen yet"
-        raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} goes on from here"))
+        what = "there are only tuning runs, and nothing is chosen yet"
+        raise ReportError(Issue("not-run", stored.spec, what, f"lnlab run {stored.spec} continues from here"))
     refuse_without_plugins(stored.facts["report"]["plugins"], plugins)
     results = plan_results(store, stored)
     book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))

@@ -121,7 +121,7 @@ def compile_request(
 
     document, faults = read_document(request)
     if "results" in document.data:
-        what = "its results are a table: nothing of it is planned, computed or kept in a store"
+        what = "its results are a table: there is nothing to plan, compute or store"
         remedy = "lnlab check, run, report, lock, verify and paper take it"
         raise SpecError(Issue("unsupported", document.where(("results",), key=True), what, remedy))
     places = {fault.where for fault in faults}
@@ -195,7 +195,7 @@ def stored_plan(store: "Store", request: Request) -> "StoredPlan":
     if stored is not None:
         return stored
     error: LabError = LabError(
-        Issue("not-run", str(request.spec), "was never run like this", f"{request.command('run')} first")
+        Issue("not-run", str(request.spec), "was never run with these options", f"{request.command('run')} first")
     )
     # With overrides another plan of the same file would answer another question.
     if not request.overrides:

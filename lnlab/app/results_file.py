@@ -83,7 +83,7 @@ def refuse_ending(path: Path) -> None:
     """
     if path.suffix.lower() not in WRITTEN_FORMATS:
         remedy = f"end its name in {', '.join(WRITTEN_FORMATS[:-1])} or {WRITTEN_FORMATS[-1]}"
-        raise LabError(Issue("wrong-value", shown_path(path), "what format this file is to have is not clear", remedy))
+        raise LabError(Issue("wrong-value", shown_path(path), "the format of this file is not clear", remedy))
     if path.is_dir():
         raise LabError(Issue("wrong-value", shown_path(path), "is a folder", "name a file in it"))
     if not path.parent.is_dir():

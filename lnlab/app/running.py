@@ -189,7 +189,8 @@ def _checked_executor(
         LabError: there is no such executor, or an option is for another one.
     """
     if executor not in tuple(ExecutorKind):
-        raise LabError(Issue("unknown-name", "executor", f"'{executor}' is none", nearest(executor, ExecutorKind)))
+        what = f"'{executor}' is not an executor"
+        raise LabError(Issue("unknown-name", "executor", what, nearest(executor, ExecutorKind)))
     if executor == ExecutorKind.slurm and os.name == "nt":
         raise LabError(
             Issue("wrong-option", "--executor slurm", "does not work on Windows", "run it on a node of the cluster")

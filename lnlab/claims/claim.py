@@ -287,7 +287,7 @@ def _judged_at(
         pilot = set((claim.get("calibration") or {}).get("seeds") or ())
         if overlap := sorted(pilot & set(finding.seeds)):
             what = f"seeds {', '.join(map(str, overlap))} set the margin and are judged by it"
-            raise LabError(Issue("conflict", "calibration.seeds", what, "judge other seeds: of: {seed: [...]}"))
+            raise LabError(Issue("conflict", "calibration.seeds", what, "judge other seeds, as with of: {seed: [...]}"))
         return claim, finding, scope_text
     except LabError as error:
         raise LabError(

@@ -146,8 +146,8 @@ def one_number_per_seed(series: SeedSeries) -> dict[int, float | None]:
         LabError: it has several.
     """
     if len(series.levels) > 1:
-        what = f"leaves {len(series.levels)} numbers per seed where one is needed"
-        raise LabError(Issue("ambiguous", "reduce", what, "say which one: reduce: last, say"))
+        what = f"leaves {len(series.levels)} numbers per seed, expected one"
+        raise LabError(Issue("ambiguous", "reduce", what, "reduce them, as with reduce: last"))
     return dict(series.numbers.select("seed", "value").iter_rows())
 
 

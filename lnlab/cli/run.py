@@ -174,7 +174,7 @@ def next_steps(outcome: RunResult) -> list[str]:
     """What to do next."""
     summary, request = outcome.summary, outcome.request
     command = request.command("run")
-    lines = [f"interrupted: {command} goes on from here"] if summary.interrupted else []
+    lines = [f"interrupted: {command} continues from here"] if summary.interrupted else []
     # A run that diverged has a result, and one without a status is still to come.
     failed = [failure for failure in outcome.failures if failure["status"] not in ("diverged", None)]
     if failed:

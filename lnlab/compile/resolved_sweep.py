@@ -106,9 +106,9 @@ def resolve_sweep(
                 sweep.grids[number].add(point.grid_number)
                 first, second = sweep.methods[number], point.method
                 if first != second:  # its numbers would belong to either name
-                    what = f"the methods '{first}' and '{second}' are one setting"
+                    what = f"the methods '{first}' and '{second}' have the same setting"
                     location = SourceLocation((METHODS, second))
-                    sweep.issues.append(Issue("duplicate", (), what, "keep one name").at(location))
+                    sweep.issues.append(Issue("duplicate", (), what, "remove one of them").at(location))
                 continue
             sweep.settings.append(setting)
             sweep.methods.append(point.method)
@@ -121,7 +121,7 @@ def resolve_sweep(
         if flawed_points == _MAX_FLAWED_POINTS:
             break
     if not expanded_points and not sweep.issues:
-        flaw = Issue("empty-selection", ("sweep",), "no point is left", "except fewer of them")
+        flaw = Issue("empty-selection", ("sweep",), "no point of the grid is left", "exclude fewer points")
         sweep.issues.append(flaw.at(merged.location(("sweep",))))
     sweep.inputs = tuple(sorted(inspector.files.values(), key=lambda file: file.path))
     sweep.issues += replaced_value_issues(merged, sweep_grids, content_keys.registries)

@@ -50,9 +50,7 @@ def assign(base: Json, path: tuple[str, ...], value: Json) -> Json:
         base = {"kind": base}
     if base is not None and not isinstance(base, dict):
         raise Flawed(
-            Issue(
-                "wrong-type", (), f"'{path[0]}' cannot be set inside a value that is no mapping", "set the whole of it"
-            )
+            Issue("wrong-type", (), f"'{path[0]}' cannot be set, as its owner is not a mapping", "set the whole of it")
         )
     mapping = base or {}
     return {**mapping, path[0]: assign(mapping.get(path[0]), path[1:], value)}

@@ -70,8 +70,8 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
         here = document.path.resolve()
         if here in lineage:  # checking it would check this spec again, and so on without end
             way = " -> ".join(ancestor.stem for ancestor in (*lineage[lineage.index(here) :], here))
-            what = f"its runs would begin with themselves: {way}"
-            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not lead back"))
+            what = f"its runs would start from themselves: {way}"
+            raise Flawed(Issue("unsupported", ("spec",), what, "name a spec that does not start from this one"))
         checked = check_spec(document, keys.registries, keys.roots, profile=profile, overrides=(), ancestors=lineage)
     except SpecError as error:
         raise Flawed(
@@ -81,7 +81,7 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
         command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
         raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     if checked.tuning is not None:
-        what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so that its runs are not known"
+        what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so its runs are not known yet"
         raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
     variants = Variants(checked.settings, checked.sweep.methods)
     where = choice["where"] or {}
@@ -92,7 +92,7 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
             )
     members = sorted(variants.selected(where))
     if len(members) != 1:
-        what = f"{len(members)} of the {len(checked.settings)} variants of '{name}' are like this, and it takes one"
+        what = f"{len(members)} of the {len(checked.settings)} variants of '{name}' match, expected one"
         raise Flawed(
             Issue("unsupported", ("where",), what, f"select one by {', '.join(checked.axes.paths) or 'nothing'}")
         )

@@ -99,7 +99,7 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
         content = canonical([select.path, problem.about, dict(select.rule), list(select.seeds), values])
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
-            what = f"what is chosen by '{select.path}' for {where} was not decided in these runs"
+            what = f"the choice of '{select.path}' for {where} was not made in these runs"
             raise LabError(Issue("wrong-value", checked.document.where(("select",)), what, "run the spec again"))
         decided.append(by_content[content])
     return _tuned_stage(checked, checked.tuning, tuple(decided))

@@ -84,7 +84,7 @@ class StateGuard:
         after = self._before = images_of(self._listing.tensors)
         if changed := changed_names(before, after):
             what = f"the probe '{probe}' changed the state: {', '.join(changed[:3])}"
-            raise LabError(Issue("failed", "", what, "a probe may look and not touch; mend the probe"))
+            raise LabError(Issue("failed", "", what, "a probe must not change the model; fix the probe"))
 
 
 class _Listing(NamedTuple):

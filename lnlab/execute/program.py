@@ -142,7 +142,7 @@ def initializer(
     build = partial(inits.builder(choice), **inner)
     if entry.facts.continues:
         if weights is None:
-            what = f"'{entry.name}' begins with a state of '{choice['spec']}', which is not at hand"
+            what = f"'{entry.name}' begins with a state of '{choice['spec']}', which is not available"
             raise LabError(Issue("failed", "init", what, "lnlab run computes it first"))
         return lambda model, draw: build(model, draw, weights)
     return (lambda model, draw: build(model, draw, batches)) if asks_for_data(entry) else build

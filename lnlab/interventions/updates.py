@@ -29,9 +29,9 @@ def selected_weights(model: nn.Module, where: Weights) -> dict[Site, nn.Paramete
     selected = {id(uses[site]) for site in sites}
     if apart := [site for site, p in uses.items() if id(p) in selected and site not in sites]:
         use = " ".join(str(word) for word in apart[0].row().values() if word is not None)
-        what = f"this table serves {use} too, which is not among what is chosen"
+        what = f"this table serves {use} too, which is not selected"
         raise LabError(
-            Issue("unsupported", "interventions.where", what, "choose every use of it, or write model.tied: none")
+            Issue("unsupported", "interventions.where", what, "select every use of it, or write model.tied: none")
         )
     first = {id(uses[site]): site for site in reversed(sites)}  # reversed, as the last entry of a key stays
     return {site: uses[site] for site in sites if first[id(uses[site])] == site}

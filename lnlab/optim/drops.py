@@ -37,7 +37,7 @@ def step(
             Issue("missing", "schedule", "'step' is given no drop", "add at: [...] (updates), or epochs: [...]")
         )
     if epochs and epoch is None:
-        what = "this task has no epochs: its data have no end"
+        what = "this task has no epochs: its data are endless"
         raise LabError(Issue("unsupported", "schedule.epochs", what, "give the drops in updates, as at: [...]"))
     # Before update t there have been t - 1, and a drop after n updates is the first thing that update n + 1 sees.
     drops = [*at, *(e * (epoch or 0.0) - _ROUNDING for e in epochs)]

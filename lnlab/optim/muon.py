@@ -70,7 +70,7 @@ class Muon(MomentsOptimizer):
         options: dict[str, Any] = {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": weight_decay}
         super().__init__(parameters, **options | {"scale": scale, "iterations": iterations})
         if any(p.dim() != 2 for group in self.param_groups for p in group["params"]):
-            what = "muon moves matrices, and a model has vectors, too"
+            what = "muon updates matrices only, and the model also has vectors"
             remedy = "write {kind: by_group, matrices: muon, others: adamw}"
             raise LabError(Issue("unsupported", "optimizer", what, remedy))
 

@@ -72,7 +72,7 @@ def sgd(
         LabError: Nesterov's step without momentum.
     """
     if nesterov and momentum == 0:
-        what = "nesterov looks ahead along the momentum, and there is none"
+        what = "nesterov needs momentum, and there is none"
         raise LabError(Issue("no-effect", "optimizer.nesterov", what, "set optimizer.momentum, or remove it"))
     return torch.optim.SGD(parameters, lr, momentum, weight_decay=weight_decay, nesterov=nesterov)
 

@@ -107,6 +107,6 @@ def _moments(state: State) -> dict[str, Moments]:
             # In place, as `second_moment` has divided: this v is not the optimizer's.
             by_name[names[id(p)]] = Moments(mean, v.sqrt_(), group["eps"])
     if not by_name:
-        what = f"adaptive_rate looks at second moments, and the optimizer {type(optimizer).__name__} has none"
+        what = f"adaptive_rate needs second moments, and the optimizer {type(optimizer).__name__} has none"
         raise LabError(Issue("unsupported", "", what, "measure it with an optimizer of Adam's family, after an update"))
     return by_name

@@ -99,7 +99,7 @@ def hessian_spectrum(
     if limits is not None and (lanczos != "full" or tolerance is not None or None not in (products, relative_error)):
         other = "lanczos: papyan" if lanczos != "full" else "tolerance" if tolerance is not None else "relative_error"
         given = "products" if products is not None else "relative_error"
-        what = f"hessian_spectrum: '{given}' and '{other}' are two ways to spend products"
+        what = f"hessian_spectrum: '{given}' and '{other}' exclude each other"
         raise LabError(Issue("unsupported", "", what, "give one of them"))
     if parts is not None and parts > batches:
         what = f"hessian_spectrum: found {parts} parts of {batches} batches, expected at least a batch for each"

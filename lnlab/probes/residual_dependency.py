@@ -143,5 +143,5 @@ def normed_parts(norm: nn.Module, parts: Tensor) -> Tensor:
     if isinstance(norm, nn.RMSNorm) and norm.eps is not None:
         scaled: Tensor = parts * (norm.weight / (whole.square().mean(-1, keepdim=True) + norm.eps).sqrt())
         return scaled
-    what = f"the parts of a stream cannot be told apart through the norm {type(norm).__name__}"
+    what = f"the parts of a stream cannot be separated through the norm {type(norm).__name__}"
     raise LabError(Issue("unsupported", "", what, "measure residual_dependency with norm: layer, rms or none"))

@@ -44,8 +44,8 @@ def plan_results(store: "Store", stored: "StoredPlan") -> Results:
         content = _verdicts_in(path)
         before = digests.get(path, "")
         if (digest_bytes(content) if content is not None else "") != before:
-            what = "is not what it was when this was run" if before else "was not there when this was run"
-            raise LabError(Issue("differs", str(path), what, "lnlab run the spec again, which reads it anew"))
+            what = "has changed since this was run" if before else "did not exist when this was run"
+            raise LabError(Issue("differs", str(path), what, "run the spec again with lnlab run, which reads it again"))
         return _cited_row(content, citation)
 
     return replace(results, evidence=_evidence((stored.facts or {}).get("claims", ()), row))

@@ -91,7 +91,7 @@ class PlannedRuns:
             return [issue for value in value_list(condition) if (issue := self._issue_of_column(key, value))]
         if key == self.chosen:
             known = ", ".join(kind_label(value) for value, _ in self.variants.at(TIMES))
-            what = "is chosen on tuning seeds, and nobody knows it before"
+            what = "is chosen on tuning seeds and not known before"
             return [Issue("no-effect", (key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]
         if not self.has(key):
             return [self.unknown_key(key).below(key)]

@@ -68,7 +68,7 @@ def compose(text: str) -> tuple[Node | None, list[Issue]]:
     except MarkedYAMLError as error:
         position = error.problem_mark or error.context_mark
         what = ", ".join(part for part in (error.context, error.problem) if part)
-        remedy = "mend the YAML; nothing after it was read"
+        remedy = "fix the YAML; nothing after it was read"
         if "'\\t'" in what:
             remedy = "indent with spaces; YAML allows no tabs there"
         raise UnreadableYaml(_mark(position) if position else Mark(1, 1), f"not YAML: {what}", remedy) from error

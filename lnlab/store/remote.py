@@ -183,7 +183,7 @@ class Remote:
             raise
         except Exception as error:
             what = f"cannot be {'read' if action == 'read' else 'written'}: {_reason(error)}"
-            remedy = "what has arrived is kept: the same command goes on"
+            remedy = "what has arrived is kept: the same command continues"
             raise StoreError(Issue("duplicate", self.place(name), what, remedy)) from error
 
 

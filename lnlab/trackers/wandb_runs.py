@@ -29,7 +29,7 @@ def open_wandb(place: str, group: str) -> Tracker:
     """The runs of an experiment in the project ``place``.
 
     Raises:
-        LabError: nobody is logged in, and runs are not kept offline.
+        LabError: not logged in, and runs are not kept offline.
     """
     _require_login()
     return WandbRuns(place, group, Path(os.environ.get("WANDB_DIR") or "."))
@@ -73,7 +73,7 @@ def _require_login() -> None:
     online = os.environ.get("WANDB_MODE", "online") == "online"
     if online and not wandb.login(prompt=False, verify=False):  # a prompt would stop the run
         remedy = "wandb login first, or set WANDB_MODE=offline and wandb sync later"
-        raise LabError(Issue("unreachable", "--export wandb", "nobody is logged in", remedy))
+        raise LabError(Issue("unreachable", "--export wandb", "not logged in", remedy))
 
 
 @dataclass(frozen=True)

@@ -168,5 +168,5 @@ def test_each_arm_may_be_reduced_first(verdict, exactly):
 
 
 def test_several_numbers_of_an_arm_need_a_reduction(verdict):
-    with pytest.raises(LabError, match="leaves 3 numbers per seed where one is needed"):
+    with pytest.raises(LabError, match="leaves 3 numbers per seed, expected one"):
         verdict({"a": np.ones((6, 3)), "b": np.ones((6, 3))}, **ORDER, order="a < b", along="layer")

@@ -240,7 +240,7 @@ def test_what_takes_no_pass_of_the_model_is_planned_run_and_calibrated_all_the_s
 def test_an_init_that_lacks_its_placement_is_one_line_with_its_remedy(lnlab, weighed):
     said = lnlab("check", weighed, "-s", "init=admin")
     assert said.code == 2
-    assert "init: 'admin' writes a profile into placement 'admin', and in no stack does one wait" in said.err
+    assert "init: 'admin' writes a profile into placement 'admin', and no stack has one" in said.err
     assert "write placement: {kind: admin, start: profiled}" in said.err
     assert "Traceback" not in said.err
 

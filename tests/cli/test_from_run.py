@@ -125,10 +125,10 @@ def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path):
 
 
 def test_a_spec_that_leads_back_to_itself_is_refused(plan, tmp_path):
-    assert "its runs would begin with themselves: pretrain -> pretrain" in refusal(plan, continued(), FROM + PRETRAIN)
+    assert "its runs would start from themselves: pretrain -> pretrain" in refusal(plan, continued(), FROM + PRETRAIN)
     (tmp_path / "one.yaml").write_text(continued("init: {kind: from_run, spec: two}\n"))
     text = continued("init: {kind: from_run, spec: one}\n")
-    assert "its runs would begin with themselves: two -> one -> two" in refusal(plan, text, name="two")
+    assert "its runs would start from themselves: two -> one -> two" in refusal(plan, text, name="two")
 
 
 @pytest.fixture

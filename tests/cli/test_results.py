@@ -137,8 +137,8 @@ def test_results_frame_is_the_same_table(ran, lnlab):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "t.xlsx"), "t.xlsx: what format this file is to have is not clear; end its name in .parquet, "),
-        (("--out", "t"), "t: what format this file is to have is not clear"),
+        (("--out", "t.xlsx"), "t.xlsx: the format of this file is not clear; end its name in .parquet, "),
+        (("--out", "t"), "t: the format of this file is not clear"),
         (("--out", "absent/t.csv"), "absent: there is no such folder; make it first"),
         (("--out", "t.csv", "--quantity", "nope"), "results: nothing called 'nope' was measured"),
         (("--out", "t.csv", "--profile", "nope"), "--profile nope: "),

@@ -166,7 +166,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(lnlab, tiny):
         said, told = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "stopping: what has begun is finished and kept" in told
-    assert "interrupted: lnlab run tiny.yaml -s seeds=40 goes on from here" in told
+    assert "interrupted: lnlab run tiny.yaml -s seeds=40 continues from here" in told
     assert "Traceback" not in told
     assert "contradicted" not in said
     (found,) = lnlab("status", "--json").json

@@ -89,7 +89,7 @@ def test_states_are_kept_leases_released_and_the_run_goes_on_from_there(
     said, told = running.communicate(timeout=300)
     assert running.returncode == code, told
     assert f"stopping on {number.name}" in told
-    assert "lnlab run long.yaml goes on from here" in told
+    assert "lnlab run long.yaml continues from here" in told
     assert "leaked" not in told
     assert "Traceback" not in told
     assert leases(".lnlab") == stray(".lnlab") == []

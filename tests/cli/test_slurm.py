@@ -158,7 +158,7 @@ def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home, ln
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=300)
     assert run.returncode == 130
-    assert "interrupted: lnlab run trained.yaml goes on from here" in err
+    assert "interrupted: lnlab run trained.yaml continues from here" in err
     assert len(list(slurm.glob("*.cancelled"))) == 2
     assert lnlab_process(["run", "trained.yaml", "--quiet"], Path.cwd(), workers=False).returncode == 0
     assert rows_of(Path(".lnlab")) == at_home
@@ -194,7 +194,7 @@ def test_what_slurm_refuses_is_one_line(slurm, lnlab):
     [
         (("--tasks", "2"), "--tasks: is for --executor slurm alone"),
         (("--no-wait",), "--no-wait: is for --executor slurm alone"),
-        (("--executor", "slurm", "--sbatch", "partition"), "--sbatch partition: is no parameter of sbatch"),
+        (("--executor", "slurm", "--sbatch", "partition"), "--sbatch partition: is not a parameter of sbatch"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything(slurm, lnlab, options, what):

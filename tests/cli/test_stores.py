@@ -94,4 +94,4 @@ def test_a_damaged_plan_keeps_everything(lnlab, stored):
     plan.write_bytes(plan.read_bytes()[:-9])
     refused = lnlab("gc", "--delete")
     assert refused.code == 2
-    assert "so that nobody knows what it needs; run its spec again first" in refused.err
+    assert "so what it needs is not known; run its spec again first" in refused.err

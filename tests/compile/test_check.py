@@ -41,14 +41,14 @@ def test_a_file_that_cannot_be_read_says_why(plan, base, tmp_path, monkeypatch):
         (("probes: [{kind: gradient_norm}]\n", ""), "1:1: nothing would be measured; add probes"),
         (("kind: encoder_decoder", "kind: weightless"), "model.kind: the model 'weightless' does not say its size"),
         (("seeds: 2", "seeds: 600000\nsweep: [{placement: [post, pre]}]"), "seeds: 1,200,000 runs; at most 1,000,000"),
-        (("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"), "sweep: no point is left"),
+        (("seeds: 2", "sweep: [{placement: [post], except: [{placement: post}]}]"), "no point of the grid is left"),
         (
             ("placement: post", "placement: psot\nsweep: [{placement: [post, pre]}]"),
             "5:12: placement: no placement is called",
         ),
         (
             ("seeds: 2", "encoder: {norm: layer}\nnorm: rms"),
-            "6:17: encoder.norm: 'norm' says it for every stack already",
+            "6:17: encoder.norm: 'norm' sets it for every stack already",
         ),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_flaw_of_a_resolved_setting_is_shown_where_it_is_written(plan, base):
         ("{seeds: 0, model.layers: 3}", "8:23: seeds: found 0"),
         ("{model.hds: 3}", "8:16: model.hds: model 'encoder_decoder' has no parameter 'hds'"),
         ("{probes: [{kind: gradient_nrom}]}", "8:32: probes.0.kind: no probe is called 'gradient_nrom'"),
-        ("{model.layers.deep: 3}", "8:35: model.layers.deep: 'deep' cannot be set inside a value that is no mapping"),
+        ("{model.layers.deep: 3}", "8:35: model.layers.deep: 'deep' cannot be set, as its owner is not a mapping"),
         ("{placement: [psot]}", "8:28: placement: no placement is called 'psot'"),
     ],
 )

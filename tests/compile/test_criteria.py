@@ -55,7 +55,7 @@ def problems(claim, looks=""):
         (f"{RATIO}, at_most: 0.5, margin: ours, no_effect: 0.4", "no_effect", "lies within the accepted range"),
         (f"{RATIO}, between: [0.5, 2], margin: ours, zone: 1.1", "zone", "a range with one edge"),
         (f"kind: bound, {ONE}, at_least: 2, margin: ours", "margin", "add no_effect"),
-        (f"kind: status, {LEARNED}, at_least: 0.9, margin: ours", "margin", "no margin that could be ours"),
+        (f"kind: status, {LEARNED}, at_least: 0.9, margin: ours", "margin", "has no margin"),
         (f'{ORDER}, order: "post < pre", margin: ours', "margin", "a negative delta"),
         (f'{ORDER}, order: "post <= pre", delta: 0.1, margin: ours', "margin", "a negative delta"),
         (f'{ORDER}, order: "post ~ pre", delta: -0.1, margin: ours', "margin", "a negative delta"),

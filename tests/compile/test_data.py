@@ -136,13 +136,13 @@ def test_what_has_no_end_is_not_read_to_its_end(plan, base):
     ]
     plan(text.replace("gradient_norm", "census, batches: 3"))
     assert refused(plan, text.replace("gradient_norm", "census")) == [
-        "spec.yaml:7:10: probes.0.batches: 'noise' has no end, and 'census' reads all of it; give a number of batches"
+        "spec.yaml:7:10: probes.0.batches: 'noise' is endless, and 'census' reads all of it; give a number of batches"
     ]
 
 
 def test_an_init_must_say_how_much_it_reads(plan, base):
     (problem,) = refused(plan, base + "init: silent\n")
-    assert problem.startswith("spec.yaml:8:7: init: the init 'silent' looks at data, and does not say how much")
+    assert problem.startswith("spec.yaml:8:7: init: the init 'silent' reads data and does not state how much")
 
 
 BASE = {
@@ -187,15 +187,15 @@ REFUSED = [
     (
         {"init": "admin"},
         ("init",),
-        "'admin' writes a profile into placement 'admin', and in no stack does one wait",
+        "'admin' writes a profile into placement 'admin', and no stack has one",
         "write placement: {kind: admin, start: profiled}, or choose another init",
     ),
-    ({"init": "admin", "placement": "admin"}, ("init",), "in no stack does one wait", "start: profiled"),
+    ({"init": "admin", "placement": "admin"}, ("init",), "no stack has one", "start: profiled"),
     (
         {"init": {"kind": "zero_qk", "of": "admin"}, "placement": PROFILED},
         ("init",),
         "'zero_qk' would change weights after 'admin' has taken their profile",
-        "write it the other way round: {kind: admin, of: zero_qk}",
+        "swap them: {kind: admin, of: zero_qk}",
     ),
     (
         {"task": "endless", "init": "dt_fixup", "norm": "none"},
@@ -206,7 +206,7 @@ REFUSED = [
     (
         {"task": {"kind": "short", "length": 1}, "encoder": {"norm": "batch"}},
         ("encoder.norm",),
-        "'batch' has statistics of a batch, and a batch of 'short' may be a single token",
+        "'batch' uses the statistics of a batch, and a batch of 'short' may be a single token",
         "make the batches larger, or choose a norm of a token",
     ),
 ]
@@ -288,8 +288,8 @@ def test_what_translates_nothing_is_not_asked_for_translations(plan, base, regis
 
     text = base.replace("gradient_norm", "score")
     assert refused(plan, text) == [
-        "spec.yaml:7:17: probes.0.kind: the model 'encoder_decoder' translates nothing; known: speaker",
-        "spec.yaml:7:17: probes.0.kind: the task 'translation' translates nothing; known: teller",
+        "spec.yaml:7:17: probes.0.kind: the model 'encoder_decoder' does not translate; known: speaker",
+        "spec.yaml:7:17: probes.0.kind: the task 'translation' does not translate; known: teller",
     ]
     plan(text.replace("encoder_decoder", "speaker").replace("{kind: translation, corpus: toy}", "teller"))
 

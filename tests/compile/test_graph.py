@@ -17,7 +17,7 @@ BASE = {
 }
 LABELS = {"task": "labels", "model": BASE["model"] | {"kind": "classifier"}}
 REFUSED = [
-    ({"norm": "batch"}, "decoder.norm", "'batch' has statistics of a batch, so that the decoder's positions would see"),
+    ({"norm": "batch"}, "decoder.norm", "'batch' has statistics of a batch, so positions of the decoder would see"),
     ({"norm": "instance"}, "decoder.norm", "statistics of a sequence"),
     ({"norm": {"kind": "group", "groups": 1}}, "decoder.norm", "statistics of a sequence"),
     ({"encoder": {"norm": {"kind": "group", "groups": 5}}}, "encoder.norm.groups", "5 groups do not divide d_model 24"),
@@ -35,7 +35,7 @@ REFUSED = [
     ({"placement": "rezero", "init": "deepnorm"}, "init", "placement 'rezero' norms nothing"),
     ({"init": {"kind": "zero_qk", "of": "deepnorm"}, "placement": "sandwich"}, "init", "placement 'sandwich'"),
     ({"init": "fixup"}, "model.tied", "'fixup' sets the output to zero, and 'tied: target' makes its table"),
-    ({"init": "own"}, "init", "'encoder_decoder' gives itself no values that 'own' could keep"),
+    ({"init": "own"}, "init", "'encoder_decoder' does not initialize the weights that 'own' keeps"),
     (
         {"init": "mup"},
         "model.tied",
@@ -72,7 +72,7 @@ REFUSED = [
     ({"init": "dt_fixup", "encoder": {"norm": "none"}}, "init", "placement 'post' norms the stream"),
     ({"init": {"kind": "zero_qk", "of": "dt_fixup"}, "placement": "pre"}, "init", "placement 'pre' norms the branch"),
     ({"init": "deepnorm", "norm": "none"}, "init", "made for a norm of the stream, and placement 'post' norms nothing"),
-    (LABELS | {"norm": "instance"}, "encoder.norm", "'instance' centres each coordinate over a sentence, whose mean"),
+    (LABELS | {"norm": "instance"}, "encoder.norm", "'instance' centres each coordinate over a sentence, so its mean"),
     (LABELS | {"norm": {"kind": "group", "groups": 24}, "placement": "pre"}, "encoder.norm", "'group' centres each"),
     ({"init": {"kind": "uniform", "a": 1.0, "b": 1.0}}, "init", "would draw between a = 1.0 and b = 1.0"),
 ]
@@ -130,7 +130,7 @@ def test_a_contradiction_is_refused_with_its_reason(registries, given, path, wha
 def test_closed_gates_before_branches_of_zeros_are_refused(registries):
     found = flaws(GATED, registries)
     assert [flaw.path for flaw in found] == [("encoder", "placement"), ("decoder", "placement")]
-    assert "no layer would ever have a gradient" in found[0].what
+    assert "no layer would ever get a gradient" in found[0].what
 
 
 @pytest.mark.parametrize("given", ACCEPTED, ids=str)

@@ -151,7 +151,7 @@ def test_what_is_wrong_with_a_replaced_method_is_told_where_the_profile_says_it(
         (("method=D",), "-s method=D: no method is called 'D'"),
         (("placement=pre", "method=A"), "-s placement=pre: 'placement' has no effect, because every method of the"),
         (("norm.eps=3", "method=B"), "-s norm.eps=3: 'norm.eps' has no effect, because every method of the sweep"),
-        (("methods.A=3",), "write what of it is set, as in methods.A.placement"),
+        (("methods.A=3",), "write the path to set, as in methods.A.placement"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(plan, base, arguments, what):
@@ -172,7 +172,7 @@ def test_what_a_method_says_of_one_stack_excludes_the_short_form_and_is_told_whe
     (problem,) = caught.value.issues
     line = (base + "norm: layer\n").count("\n") + 1
     assert problem.where.startswith(f"spec.yaml:{line}:")
-    assert "'norm' says it for every stack already" in problem.what
+    assert "'norm' sets it for every stack already" in problem.what
 
 
 def test_a_name_means_its_paths_in_the_order_of_the_file():
@@ -185,7 +185,7 @@ def test_a_name_means_its_paths_in_the_order_of_the_file():
     assert list(methods_of(data)) == ["A"]
     with pytest.raises(Flawed) as caught:
         method_effects("A", {})
-    assert caught.value.issues[0].remedy == "give it a meaning under 'methods:'"
+    assert caught.value.issues[0].remedy == "define it under 'methods:'"
 
 
 def test_all_stands_for_every_method_in_the_order_of_the_spec(plan, base):

@@ -43,7 +43,7 @@ def test_assign_makes_a_new_value_and_a_word_becomes_a_mapping(given_, path, val
 
 @pytest.mark.parametrize("given_", [3, [1], True])
 def test_nothing_is_set_inside_what_is_no_mapping(given_):
-    with pytest.raises(Flawed, match="no mapping"):
+    with pytest.raises(Flawed, match="not a mapping"):
         assign({"a": given_}, ("a", "b"), 1)
 
 

@@ -237,7 +237,7 @@ def test_a_grid_has_the_product_of_its_axes_without_its_exceptions(laboratory, l
     data = {**FULL, "sweep": [grid], "seeds": 1}
     expected = {(n, p) for n in layers for p in placements} - left_out
     if not expected:
-        with pytest.raises(SpecError, match="no point is left"):
+        with pytest.raises(SpecError, match="no point of the grid is left"):
             compiled(laboratory, data)
         return
     found = compiled(laboratory, data)

@@ -93,7 +93,7 @@ def test_every_flaw_of_every_part_is_found_at_once(registries):
     [
         ({"step": 1}, ("train", "step"), "train has no parameter 'step'"),
         ({"steps": -1}, ("train", "steps"), "found -1"),
-        ({"epochs": 3, "steps": 2}, ("train", "epochs"), "a run is given in steps or in epochs"),
+        ({"epochs": 3, "steps": 2}, ("train", "epochs"), "the length is given in steps or in epochs, not both"),
         ({"epochs": 0}, ("train", "epochs"), "found 0"),
         ({"epochs": True}, ("train", "epochs"), "found true"),
         ({"stop": "never"}, ("train", "stop", "kind"), "no stop is called 'never'"),

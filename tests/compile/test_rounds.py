@@ -194,7 +194,7 @@ def problems(plan, text, **options):
         ("{optimizer.lr: best, seeds: [11], of: {modl: 1}}", "12:48: select.of.modl: unknown key 'modl'"),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: post}}",
-            "12:47: select.of: leaves 2 runs a candidate and seed; pin schedule.warmup_steps (0 or 5), or name",
+            "12:47: select.of: leaves 2 runs per candidate and seed; pin schedule.warmup_steps (0 or 5), or name",
         ),
         (
             "{optimizer.lr: best, seeds: [11], of: {placement: post, schedule.warmup_steps: 0}, by: [placement]}",
@@ -202,11 +202,11 @@ def problems(plan, text, **options):
         ),
         (
             "{optimizer.lr: best, seeds: [11], by: [placement]}",
-            "12:9: select.of: leaves 2 runs a candidate and seed for placement = post; pin schedule.warmup",
+            "12:9: select.of: leaves 2 runs per candidate and seed for placement = post; pin schedule.warmup",
         ),
         (
             "{placement: failing, seeds: [11]}",
-            "select.placement: 'failing' asks for the smallest of some numbers",
+            "select.placement: 'failing' compares numbers",
         ),
         ("{placement: best, seeds: [11], times: [2]}", "12:47: select.times: post has no multiples; leave times out"),
         (
@@ -224,14 +224,14 @@ def test_what_cannot_be_chosen_so(plan, select, what):
 def test_nothing_can_be_chosen_where_nothing_is_trained(plan):
     text = TRAINED.replace("steps: 10", "steps: 0").replace("at: end", "at: init")
     (found,) = problems(plan, text + SWEEP + EACH)
-    assert found.endswith("select: nothing is trained, so no loss could choose; give train.steps")
+    assert found.endswith("select: nothing is trained, so there is no loss to choose by; give train.steps")
 
 
 def test_a_profile_that_is_not_chosen_is_checked_too(plan):
     text = TRAINED + SWEEP + "profiles: {p: {select: {optimizer.lr: bets, seeds: [3]}}}\n"
     assert [each.partition(";")[0] for each in problems(plan, text)] == [
         "spec.yaml:12:39: select.optimizer.lr: no rule is called 'bets'",
-        "spec.yaml:12:52: select.seeds: seed 3 chooses, and is judged too",
+        "spec.yaml:12:52: select.seeds: seed 3 is both a tuning seed and a judged seed",
     ]
 
 
@@ -246,7 +246,7 @@ PINNED = "placement: post, schedule.warmup_steps: 0"
         (f"{PINNED}, times: 2", "no run has times = 2; known: 0.5, 1"),
         (
             f"{PINNED}, optimizer.lr: 0.1",
-            "claims.a.of.optimizer.lr: is chosen on tuning seeds, and nobody knows it before; leave it out, or write "
+            "claims.a.of.optimizer.lr: is chosen on tuning seeds and not known before; leave it out, or write "
             "times: what was chosen times 0.5, 1",
         ),
     ],

@@ -74,12 +74,12 @@ def test_a_model_of_one_stack_has_one_and_nothing_to_attend_to(registries):
         (
             {"model": MODEL, "placement": "post", "decoder": {"placement": "pre"}},
             ("decoder", "placement"),
-            "'placement' says it for every stack already",
+            "'placement' sets it for every stack already",
         ),
         (
             {"model": MODEL, "placement": "post", "decoder": {"layers": 3}},
             ("decoder", "layers"),
-            "'model.layers' says it for every stack already",
+            "'model.layers' sets it for every stack already",
         ),
         (
             {"model": {"kind": "decoder_only", "layers": 1}, "placement": "post", "encoder": {}},

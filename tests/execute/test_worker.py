@@ -141,11 +141,11 @@ def test_preparing_reads_the_corpus_and_nothing_else(store, unit_of):
 
 def test_pieces_that_cannot_be_loaded_fail_the_unit(store, unit_of):
     def refuse():
-        raise LabError(Issue("failed", "mine.py", "fails while it loads", "mend the plugin"))
+        raise LabError(Issue("failed", "mine.py", "fails while it loads", "fix the plugin"))
 
     unit = unit_of(1, "norm")
     answer = work(Assignment(unit, store.open_unit, refuse))
-    assert (answer.status, answer.text) == ("failed", "mine.py: fails while it loads; mend the plugin")
+    assert (answer.status, answer.text) == ("failed", "mine.py: fails while it loads; fix the plugin")
 
 
 def test_the_rows_are_those_of_the_probe(store, unit_of):

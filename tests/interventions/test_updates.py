@@ -25,7 +25,7 @@ def test_a_shared_table_is_chosen_once_and_by_all_its_uses(model):
     tables = Weights(tensor="table")
     assert list(selected_weights(made, tables)) == [Site("encoder", None, "embedding", "table")]
     with pytest.raises(
-        LabError, match=r"serves decoder embedding table too, .*; choose every use of it, or write model.tied"
+        LabError, match=r"serves decoder embedding table too, .*; select every use of it, or write model.tied"
     ):
         selected_weights(made, Weights(stack="encoder"))
     assert len(selected_weights(model("post", tied="none"), tables)) == 3

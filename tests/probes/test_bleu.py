@@ -196,7 +196,7 @@ def test_under_batch_norm_no_translation_depends_on_those_beside_it():
 
 @pytest.mark.parametrize("kind", ["bleu", "translations"])
 def test_what_does_not_translate_is_the_users_mistake(kind, state):
-    with pytest.raises(LabError, match="the model EncoderDecoder on the task Noise translates nothing"):
+    with pytest.raises(LabError, match="the model EncoderDecoder on the task Noise does not translate"):
         list(probes[kind].build(state()))
 
 

@@ -99,9 +99,7 @@ def converged_runs(results: Results, of: Conditions) -> pl.DataFrame:
     selected = Selected(results, {**of, "quantity": "converged"})
     values = selected.rows.select("run", "value")
     if values["run"].is_duplicated().any():
-        raise LabError(
-            Issue("ambiguous", "of", "a run has several numbers", "say which: pin rule, split or statistics")
-        )
+        raise LabError(Issue("ambiguous", "of", "a run has several numbers", "pin one: rule, split or statistics"))
     rates = settings_of(results).numbers(RATE_PATH).select("variant", rate="number")
     all_runs = selected.runs.select("run", "variant", "seed", "status", "reason")
     all_runs = all_runs.join(rates, on="variant", how="left", maintain_order="left")

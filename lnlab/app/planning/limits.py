@@ -46,7 +46,7 @@ def within_minutes(
     planned = plan_here(pending, known, workers, memory)
     pace = expected_pace(store, plan, known)
     if pace is None:
-        what = f"how long a run takes is {no_pace(plan).split(':')[0]}"
+        what = f"the time of a run is {no_pace(plan).split(':')[0]}"
         raise LabError(
             Issue(
                 "not-measured", f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first"
@@ -61,7 +61,7 @@ def within_minutes(
     option = f"--max-minutes {minutes:g}"
     if fitting < FEWEST_SEEDS:
         fewest = needed[min(FEWEST_SEEDS, len(seeds))]
-        what = f"all that is missing takes about {format_duration(whole)}, {FEWEST_SEEDS} seeds of it about "
+        what = f"all missing runs take about {format_duration(whole)}, {FEWEST_SEEDS} seeds of them about "
         remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
         raise LabError(Issue("out-of-range", option, what + format_duration(fewest), remedy))
     fewer = [f"seeds={json.dumps(list(seeds[:fitting]))}", *(["claim_seeds={}"] if plan.experiment.claim_seeds else [])]
@@ -71,7 +71,7 @@ def within_minutes(
     left = ", ".join(map(str, seeds[fitting:]))
     return trimmed, (
         f"{option}: {fitting} of {len(seeds)} seeds, about {format_duration(needed[fitting])}; left out: "
-        f"{'seed' if len(seeds) - fitting == 1 else 'seeds'} {left}, for which the same command goes on"
+        f"{'seed' if len(seeds) - fitting == 1 else 'seeds'} {left}, for which the same command continues"
     )
 
 

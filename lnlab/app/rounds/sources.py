@@ -68,7 +68,7 @@ def with_weights(store: Store, plan: Plan, units: Sequence[Trajectory]) -> list[
                 ends = store.found(source).runs.filter(trajectory=key).row(0, named=True)
                 end = f": {ends['status']}, {ends['reason']}" if ends["reason"] else ""
                 what = f"the run of '{source.name}' with seed {seed} did not come to step {step}{end}"
-                raise LabError(Issue("not-run", plan.name, what, "begin with another step, seed or variant of it"))
+                raise LabError(Issue("not-run", plan.name, what, "start from another step, seed or variant of it"))
             contents[unit.origin] = only_weights(content)
         ready.append(unit if unit.origin is None else replace(unit, weights=contents[unit.origin]))
     return ready

@@ -133,7 +133,7 @@ class _Listing:
             return Issue("not-run", self.remote.url, "holds no runs", "name the place that lnlab push wrote to")
         what = f"has no run of {request.spec} as it is computed here"
         return Issue(
-            "unreachable", self.remote.url, what, "another version of lnlab, of a piece or of a corpus has other keys"
+            "unreachable", self.remote.url, what, "other versions of lnlab, of a piece or of a corpus have other keys"
         )
 
 

@@ -136,7 +136,7 @@ def _damaged(sentence: str) -> Issue:
     return Issue(
         "no-effect",
         "",
-        f"{sentence}, so that nobody knows what it needs",
+        f"{sentence}, so what it needs is not known",
         "run its spec again first, or remove its folder",
     )
 

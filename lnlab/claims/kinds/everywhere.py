@@ -81,7 +81,7 @@ def _tally(results: Results, sides: Sequence[Selected], changed: Sequence[str], 
     """Count each seed by whether its numbers hold, or why they cannot be known."""
     if any(side.endings.is_empty() for side in sides):
         raise NothingSelected(
-            Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")
+            Issue("empty-selection", "of", "no run matches the whole selection", "lnlab plan prints the runs there are")
         )
     all_runs = pl.concat([side.endings.select("seed", "status", "reason") for side in sides]).sort("seed")
     runs = [side.leading for side in sides]
@@ -123,7 +123,7 @@ def _rows(side: Selected) -> pl.DataFrame:
         raise NothingSelected(side.why_empty)
     if rows["run"].is_duplicated().any():
         raise LabError(
-            Issue("ambiguous", "of", "a run has several numbers", "say which: pin split, statistics, rule or step")
+            Issue("ambiguous", "of", "a run has several numbers", "pin one: split, statistics, rule or step")
         )
     return rows.select("run", "seed", "value")
 
@@ -157,8 +157,8 @@ def _differences(results: Results, sides: Sequence[Selected], changed: Sequence[
             Issue(
                 "ambiguous",
                 "to",
-                "more than one run is the other of a pair",
-                "let it change what tells them apart",
+                "more than one run pairs with each run of 'of'",
+                "change the setting that distinguishes them",
             )
         )
     pairs = frames[0].join(frames[1], on=["seed", "at"], how="inner", suffix="_b", maintain_order="left")

@@ -48,7 +48,7 @@ def interaction(
     selections = selections_by_word({"of": of, "to": to, "less": less, "less_to": less_to or {}})
     identities = {word: canonical(selection) for word, selection in selections.items()}
     if identities["less"] == identities["less_to"]:
-        what = "the other effect is none: both its selections are the same"
+        what = "the second effect is zero: both of its selections are the same"
         raise LabError(Issue("no-effect", "less", what, "say in less_to what its second selection changes"))
     weights: dict[str, float] = {}  # a selection on both sides is one number with one weight
     words: dict[str, str] = {}
@@ -59,7 +59,7 @@ def interaction(
     sides = {words[identity]: weight for identity, weight in weights.items() if weight}
     itself = all(identities[word] == identities[other] for word, other in (("of", "less"), ("to", "less_to")))
     if itself or not sides:
-        raise LabError(Issue("no-effect", "less", "it takes away the effect itself", "change what `of` says, or `to`"))
+        raise LabError(Issue("no-effect", "less", "it subtracts the effect from itself", "change `of` or `to`"))
     changed = {**to, **less, **(less_to or {})}
     names = {  # by all that tells the four apart, as two of them may differ in any of it
         word: arm_names({}, {path: selections[word].get(path) for path in changed})[1] or f"the selection '{word}'"

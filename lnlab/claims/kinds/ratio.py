@@ -76,7 +76,7 @@ def _at_extreme(extreme: str, a: SeedSeries, b: SeedSeries) -> tuple[SeedSeries,
     """Both series where the ratio within the seed is largest, or smallest, or where it has no logarithm."""
     if a.seeds and b.seeds and a.levels != b.levels:
         raise LabError(
-            Issue("conflict", "to", "its numbers stand at other places than those of 'of'", "reduce them: reduce: mean")
+            Issue("conflict", "to", "its values are at other sites than those of 'of'", "reduce them: reduce: mean")
         )
     pairs = a.numbers.join(b.numbers, on=["seed", "x"], suffix="_b", maintain_order="left")
     has_ratio = pl.min_horizontal("value", "value_b") > 0

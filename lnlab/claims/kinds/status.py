@@ -115,7 +115,7 @@ def tally_by_status(results: Results, of: Conditions, statuses: Sequence[EndStat
     runs = Selected(results, of).endings
     if runs.is_empty():
         raise NothingSelected(
-            Issue("empty-selection", "of", "no run has all of it", "lnlab plan prints the runs there are")
+            Issue("empty-selection", "of", "no run matches the whole selection", "lnlab plan prints the runs there are")
         )
     if runs["seed"].is_duplicated().any():
         differing = [

@@ -69,7 +69,7 @@ def table(
     columns = reproduced_columns(results, cells, of)
     if not columns:
         raise NothingSelected(
-            Issue("empty-selection", "cells", "no run has what a column says", "lnlab plan prints the runs there are")
+            Issue("empty-selection", "cells", "no run matches any column", "lnlab plan prints the runs there are")
         )
     # The boundary error of each seed that has all cells, and why the others have none; None: it is still to run.
     fates: dict[int, str | None] = {}

@@ -20,7 +20,7 @@ def causal_stacks_see_no_future(setting: ResolvedSetting, registries: Registries
     for stack in stacks_of(setting):
         kind = setting[stack]["norm"]["kind"]
         if stack in causal and (over := registries["norm"][kind].facts.statistics) != "token":
-            what = f"'{kind}' has statistics of a {over}, so that the {stack}'s positions would see later tokens"
+            what = f"'{kind}' has statistics of a {over}, so positions of the {stack} would see later tokens"
             flaws.append(
                 Issue("conflict", (stack, "norm"), what, f"in a causal stack, choose from {', '.join(tokenwise)}")
             )
@@ -37,10 +37,8 @@ def averages_tell_sentences_apart(setting: ResolvedSetting, registries: Registri
         norm = setting[stack]["norm"]
         coordinatewise = registries["norm"][norm["kind"]].facts.coordinatewise
         if coordinatewise(norm, model["d_model"]) and _normed_part(setting[stack], registries) != "nothing":
-            what = f"'{norm['kind']}' centres each coordinate over a sentence, whose mean token then says nothing of it"
-            flaws.append(
-                Issue("conflict", (stack, "norm"), what, "choose another norm, or let the model pool otherwise")
-            )
+            what = f"'{norm['kind']}' centres each coordinate over a sentence, so its mean token carries no information"
+            flaws.append(Issue("conflict", (stack, "norm"), what, "choose another norm or another pooling"))
     return flaws
 
 
@@ -115,8 +113,8 @@ def own_models_initialize_themselves(setting: ResolvedSetting, registries: Regis
     init = setting["init"]["kind"]
     if model.facts.own:
         what = f"'{model.name}' is a model of your own, and '{init}' does not know its parts"
-        return [Issue("conflict", ("init",), what, "write init: own, and let the model give itself its first values")]
-    what = f"'{model.name}' gives itself no values that '{init}' could keep"
+        return [Issue("conflict", ("init",), what, "write init: own, and initialize the weights in the model")]
+    what = f"'{model.name}' does not initialize the weights that '{init}' keeps"
     return [Issue("conflict", ("init",), what, "choose another init, or a model of your own")]
 
 
@@ -142,7 +140,7 @@ def closed_gates_have_something_behind_them(setting: ResolvedSetting, registries
         placement = setting[stack]["placement"]
         gate = registries["placement"][placement["kind"]].facts.gate
         if gate is not None and placement[gate] == 0 and zeroed >= _BRANCH_OUTPUTS:
-            what = "the gates begin at 0, and so do the branches behind them: no layer would ever have a gradient"
+            what = "the gates and the branches behind them start at 0, so no layer would ever get a gradient"
             flaws.append(
                 Issue("conflict", (stack, "placement"), what, f"give another '{gate}', or choose another init")
             )

@@ -52,7 +52,7 @@ def inits_say_what_they_read(setting: ResolvedSetting, registries: Registries) -
         for entry, _ in inits_of(setting["init"], registries)
         if asks_for_data(entry) and None in (entry.facts.reads, entry.facts.passes)
     ]
-    what = "the init '{}' looks at data, and does not say how much"
+    what = "the init '{}' reads data and does not state how much"
     return [
         Issue("unsupported", ("init",), what.format(name), "register it with reads= and passes=") for name in silent
     ]
@@ -96,7 +96,7 @@ def profiles_have_a_placement(setting: ResolvedSetting, registries: Registries) 
     for placement in profilers.keys() - waiting:
         word, value = registries["placement"][placement].facts.waits
         remedy = f"write placement: {{kind: {placement}, {word}: {value}}}, or choose another init"
-        what = f"'{profilers[placement]}' writes a profile into placement '{placement}', and in no stack does one wait"
+        what = f"'{profilers[placement]}' writes a profile into placement '{placement}', and no stack has one"
         flaws.append(Issue("conflict", ("init",), what, remedy))
     return flaws
 
@@ -109,7 +109,7 @@ def profiles_come_last(setting: ResolvedSetting, registries: Registries) -> list
             "conflict",
             ("init",),
             f"'{outer.name}' would change weights after '{entry.name}' has taken their profile",
-            f"write it the other way round: {{kind: {entry.name}, of: {outer.name}}}",
+            f"swap them: {{kind: {entry.name}, of: {outer.name}}}",
         )
         for entry, _ in inner
         if _takes_profile(entry)
@@ -139,7 +139,7 @@ def statistics_are_of_several_tokens(setting: ResolvedSetting, registries: Regis
     for stack in stacks_of(setting) if tokens is not None and tokens(task) < 2 else ():
         kind = setting[stack]["norm"]["kind"]
         if registries["norm"][kind].facts.statistics == "batch":
-            what = f"'{kind}' has statistics of a batch, and a batch of '{task['kind']}' may be a single token"
+            what = f"'{kind}' uses the statistics of a batch, and a batch of '{task['kind']}' may be a single token"
             flaws.append(
                 Issue("out-of-range", (stack, "norm"), what, "make the batches larger, or choose a norm of a token")
             )

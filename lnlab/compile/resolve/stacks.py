@@ -128,7 +128,7 @@ def resolve_stacks(raw: Mapping[str, Json], registries: Registries, types: Mappi
         for word in ("layers", *STACK_CHOICES):
             short_form = "model.layers" if word == "layers" else word
             if word in written[name] and (has_layers if word == "layers" else word in raw):
-                what = f"'{short_form}' says it for every stack already"
+                what = f"'{short_form}' sets it for every stack already"
                 add_flaw("conflict", (name, word), what, f"keep {short_form} or {name}.{word}")
         if not has_layers and "layers" not in written[name]:
             what = "the number of layers is required"

@@ -62,7 +62,9 @@ class TrainType(Readable):
             raise Flawed(Issue("wrong-type", (), f"found {shown(raw)}", "write a mapping, as in {steps: 100}"))
         issues = []
         if raw.get("epochs") is not None and "steps" in raw:
-            issues = [Issue("conflict", ("epochs",), "a run is given in steps or in epochs", "remove one of them")]
+            issues = [
+                Issue("conflict", ("epochs",), "the length is given in steps or in epochs, not both", "remove one")
+            ]
         try:
             train = self.model.model_validate_json(json.dumps(integers_of(raw)))
         except ValidationError as error:

@@ -51,7 +51,7 @@ def citation_issues(
                     what = f"no claim of '{name}' is called '{claim}'"
                     raise Flawed(Issue("unknown-name", (), what, nearest(claim, ids)))
                 if ids[claim] == "cited":
-                    what = f"the claim '{claim}' of '{name}' cites others itself"
+                    what = f"the claim '{claim}' of '{name}' itself cites other claims"
                     raise Flawed(Issue("conflict", (), what, "cite those"))
             except Flawed as error:
                 where = (EVIDENCE, name)

@@ -31,7 +31,7 @@ def flaws_of_criterion(
     facts = registries["claim"][choice["kind"]].facts
     possible = facts.about
     if text.about is not None and text.about not in possible:
-        what = f"a claim of kind {choice['kind']} is not judged about the {text.about} of seeds"
+        what = f"a claim of kind {choice['kind']} cannot be about the {text.about} of seeds"
         yield Issue("no-effect", ("about",), what, f"write {' or '.join(possible)}" if possible else "leave it out")
     elif text.about == "mean" and (others := [about for about in ("share", "median") if about in possible]):
         names = value_list((choice.get("of") or {}).get("quantity"))
@@ -78,7 +78,7 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
         yield Issue(
             "no-effect",
             ("margin",),
-            f"a claim of kind {choice['kind']} has no margin that could be ours",
+            f"a claim of kind {choice['kind']} has no margin",
             "leave it out",
         )
         return
@@ -90,7 +90,7 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
         elif text.no_effect is not None:
             yield Issue("no-effect", ("no_effect",), "of an order it is no difference", "leave it out")
         elif zone is not None and choice["scale"] == "log" and zone <= 1:
-            yield Issue("out-of-range", ("zone",), f"{zone:g} leaves no room", "give a factor above 1")
+            yield Issue("out-of-range", ("zone",), f"a zone of {zone:g} is empty", "give a factor above 1")
         elif zone is not None and choice["scale"] is not None:
             far, edge = (1 / zone, 1 + delta) if choice["scale"] == "log" else (-zone, delta)
             if far < edge:
@@ -120,7 +120,7 @@ def _flaws_of_margin(text: ClaimText, choice: Choice, no_effect: Any) -> Iterato
     elif text.zone is not None:
         ratio = no_effect(choice) == 1
         if ratio and text.zone <= 1:
-            yield Issue("out-of-range", ("zone",), f"{text.zone:g} leaves no room", "give a factor above 1")
+            yield Issue("out-of-range", ("zone",), f"a zone of {text.zone:g} is empty", "give a factor above 1")
             return
         far = null * text.zone**up if ratio else null + up * text.zone
         if up * far > up * edge:

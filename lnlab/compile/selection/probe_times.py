@@ -58,12 +58,12 @@ def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registr
     if facts.reads is not None:
         for kind in sorted(kinds("task")):
             if registries["task"][kind].facts.endless and reads_all(probe, choice):
-                what = f"'{kind}' has no end, and '{probe.name}' reads all of it"
+                what = f"'{kind}' is endless, and '{probe.name}' reads all of it"
                 yield Issue("unsupported", ("batches",), what, "give a number of batches")
     for part in ("model", "task") if facts.translates else ():
         translating = [entry.name for entry in registries[part] if entry.facts.translates]
         for kind in sorted(kinds(part) - set(translating)):
-            what = f"the {part} '{kind}' translates nothing"
+            what = f"the {part} '{kind}' does not translate"
             yield Issue("unsupported", ("kind",), what, nearest("", translating))
     if facts.causal:
         causal = [entry.name for entry in registries["model"] if entry.facts.causal]

@@ -85,7 +85,7 @@ def _flaws_of_guesses(guesses: Mapping[str, Json], cells: Mapping[str, Json]) ->
     )
     for place, path, condition in named:
         if path not in known:
-            what = f"{UNKNOWN} '{path}': no column of the tables says it"
+            what = f"{UNKNOWN} '{path}': no column of the tables sets it"
             yield Issue("unknown-key", (*place, path), what, nearest(path, known))
             continue
         if condition == []:

@@ -155,7 +155,7 @@ def _issues_of_exception(
         location = merged.location((*where, path))
         if path not in written:
             flaw = Issue(
-                "unknown-key", (*where, path), f"{UNKNOWN} '{path}'; it is no axis of this grid", nearest(path, written)
+                "unknown-key", (*where, path), f"{UNKNOWN} '{path}'; not an axis of this grid", nearest(path, written)
             )
             issues.append(flaw.at(location))
         elif not any(_is_excepted(axis_value, value) for axis_value in written[path]):

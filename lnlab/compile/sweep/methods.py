@@ -43,7 +43,7 @@ def method_effects(
     known = methods_of(data)
     if not isinstance(name, str) or name not in known:
         word = f"'{name}'" if isinstance(name, str) else canonical(name)
-        remedy = nearest(word, known) if known else f"give it a meaning under '{METHODS}:'"
+        remedy = nearest(word, known) if known else f"define it under '{METHODS}:'"
         raise Flawed(Issue("unknown-name", (), f"no method is called {word}", remedy))
     locations = {path: location((METHODS, name, path)) for path in known[name]}
     return tuple(Effect(path, value, locations[path], locations[path]) for path, value in known[name].items())

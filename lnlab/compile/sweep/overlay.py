@@ -123,8 +123,8 @@ def merge_spec(document: SpecDocument, profile: str | None, overrides: Sequence[
         # A name may have dots itself: the longest that fits is meant.
         name = max((name for name in known if rest.startswith(f"{name}.")), key=len, default=None)
         if name is None or not all(path_words(path := rest.removeprefix(f"{name}."))):
-            remedy = nearest(rest.partition(".")[0], known) if known else f"give it a meaning under '{METHODS}:'"
-            remedy = f"write what of it is set, as in {change.path}.placement" if rest in known else remedy
+            remedy = nearest(rest.partition(".")[0], known) if known else f"define it under '{METHODS}:'"
+            remedy = f"write the path to set, as in {change.path}.placement" if rest in known else remedy
             what = f"'{change.path}' names no method and a path in it"
             merged.issues.append(Issue("unknown-name", (), what, remedy).at(change.location))
             continue
@@ -171,7 +171,7 @@ def _misplaced(change: _Change) -> Issue | None:
             "unsupported",
             (),
             what,
-            f"what can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
+            f"these can: {', '.join(REPLACEABLE)} (whole), and paths below {', '.join(SETTING)}",
         ).at(change.location)
     remedy = nearest(words[0], [*SETTING, *REPLACEABLE, METHOD])
     return Issue("unknown-key", (), f"unknown key '{change.path}'", remedy).at(change.location)

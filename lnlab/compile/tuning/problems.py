@@ -224,7 +224,7 @@ def _shared_problems(
                     for axis in points[deciding[0].first]
                 }
                 axes = [f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1]
-                what = f"leaves {len(deciding)} runs a candidate and seed{where}"
+                what = f"leaves {len(deciding)} runs per candidate and seed{where}"
                 remedy = f"pin {', '.join(axes)}, or name it in by"
             flaws.append(Issue("conflict" if deciding else "empty-selection", (SELECT, "of"), what, remedy))
     if flaws:
@@ -240,12 +240,12 @@ def _flaws(
     for value, _ in candidates:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if select.numbers and not number:
-            what = f"'{select.rule['kind']}' asks for the smallest of some numbers, and {kind_label(value)} is none"
+            what = f"'{select.rule['kind']}' compares numbers, and {kind_label(value)} is not one"
             yield Issue("conflict", (SELECT, select.path), what, "write best")
         if select.times != (1,) and (not number or value == 0):
             yield Issue("conflict", (SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
-        yield Issue("conflict", (SELECT,), "nothing is trained, so no loss could choose", "give train.steps")
+        yield Issue("conflict", (SELECT,), "nothing is trained, so there is no loss to choose by", "give train.steps")
 
     for problem in problems:
         # A group may be judged where its own grid has no point: at a multiple, or at a candidate of the deciding group.

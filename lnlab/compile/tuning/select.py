@@ -60,7 +60,7 @@ def resolve_select(
     if path:
         for number, grid in enumerate(merged.data["sweep"]):
             if isinstance(grid, dict) and path not in grid:  # whether its runs have the chosen value is undefined
-                what = f"this grid has no '{path}', which is chosen"
+                what = f"this grid has no '{path}', which select chooses"
                 flaws.append(
                     Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
                 )
@@ -93,18 +93,18 @@ def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterato
             yield Issue(
                 "conflict",
                 (SELECT, path),
-                "a method is a name, and no value of a setting",
+                "a method is a name, not a value of a setting",
                 "choose a path of the setting",
             )
         elif path not in axes:
-            what = f"{UNKNOWN} '{path}': it is no axis of the sweep, whose values would be the candidates"
+            what = f"{UNKNOWN} '{path}': not an axis of the sweep, whose values are the candidates"
             yield Issue("unknown-key", (SELECT, path), what, nearest(path, [*axes, *SelectText.model_fields]))
     for path in [path for path in named if path in axes][1:]:
         yield Issue(
             "conflict", (SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them"
         )
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
-        what = f"seed {both[0]} chooses, and is judged too"
+        what = f"seed {both[0]} is both a tuning seed and a judged seed"
         yield Issue("conflict", (SELECT, "seeds"), what, "tune on seeds that are not judged")
     others = [axis for axis in axes if axis not in named]
     for number, axis in enumerate(text.by):

@@ -50,7 +50,7 @@ class _Bounded(RawIOBase):
 
 
 def _too_large(where: str) -> Issue:
-    return Issue("too-large", where, f"holds more than {_LARGEST} bytes", "this is no such corpus: get it again")
+    return Issue("too-large", where, f"holds more than {_LARGEST} bytes", "this is not the corpus: get it again")
 
 
 def read_content(path: Path) -> Content:

@@ -152,7 +152,7 @@ def submit_tasks(
             jobs = [executor.submit(task) for _ in range(number)]
     except (FailedSubmissionError, FailedJobError, OSError, subprocess.CalledProcessError) as error:
         messages = [line for line in str(error).splitlines() if "rror" in line] or [str(error)]
-        remedy = "give what your cluster wants, as --sbatch partition=short"
+        remedy = "give the options of your cluster, as --sbatch partition=short"
         raise LabError(
             Issue("unreachable", "--sbatch", f"sbatch refused the tasks: {messages[-1].strip()}", remedy)
         ) from error

@@ -109,9 +109,7 @@ def _require_reachable(address: str | None) -> None:
     if "://" in address:
         remedy = "run lnlab on a node of the cluster, with --address auto"
         raise LabError(
-            Issue(
-                "unreachable", f"--address {address}", "is for Ray Client, through which no worker can be had", remedy
-            )
+            Issue("unreachable", f"--address {address}", "is for Ray Client, which cannot start workers", remedy)
         )
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():

@@ -35,7 +35,7 @@ class RayCluster:
         """
         if count := self.requested or cluster_size().cores // threads():
             return count
-        remedy = "say how many are wanted with --workers: a cluster that grows by itself starts nodes for them"
+        remedy = "set the number with --workers: an autoscaling cluster starts nodes for them"
         raise LabError(Issue("unreachable", "--executor ray", "no node of the cluster has a core now", remedy))
 
     @property

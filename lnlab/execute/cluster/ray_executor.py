@@ -154,7 +154,7 @@ class RayExecutor:
         if not message.shares:
             what = f"does not see the store {self.folder}"
             remedy = (
-                "give --store a folder that all nodes see, or let each node run a part and hand it on with lnlab push"
+                "give --store a folder that all nodes reach, or let each node run a part and hand it on with lnlab push"
             )
             raise LabError(Issue("unreachable", f"node {message.host}", what, remedy))
         agent.ready = True

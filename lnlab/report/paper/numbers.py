@@ -10,7 +10,7 @@ from lnlab.report.words.wording import format_interval, format_number, nonbreaki
 
 _NOT_IN_A_NAME = re.compile(r"[\\{}%~#$&^\x00-\x1f]+")
 _COMMAND = r"""\providecommand{\lnlab}[1]{\ifcsname lnlab@#1\endcsname\csname lnlab@#1\endcsname
-  \else\PackageError{lnlab}{No number is called #1}{Input the file of its spec first, or mend the name.}\fi}
+  \else\PackageError{lnlab}{No number is called #1}{Input the file of its spec first, or fix the name.}\fi}
 """
 
 

@@ -54,7 +54,7 @@ def write_paper(folders: Sequence[Path], out: Path, style: PaperStyle) -> list[P
         for part in parts:
             if part.part.error:
                 what = f"section {part.part.number}: {part.part.error}"
-                raise ReportError(Issue("failed", folder.as_posix(), what, "mend it first"))
+                raise ReportError(Issue("failed", folder.as_posix(), what, "fix it first"))
         reports.append((facts, verdicts, parts))
     names = [facts.name for facts, _, _ in reports]
     for name in {name for name in names if names.count(name) > 1}:

@@ -32,7 +32,7 @@ def test_what_fits_stays_as_it_is_and_whole_seeds_are_left_out_from_the_end(stor
     trimmed, left_out = within(store, request_of_spec, known, 7.9)
     assert [run.seed for run in compile_request(trimmed, known)[0].runs] == [1, 2, 3] * 2
     assert left_out == (
-        "--max-minutes 7.9: 3 of 4 seeds, about 6 min 0 s; left out: seed 4, for which the same command goes on"
+        "--max-minutes 7.9: 3 of 4 seeds, about 6 min 0 s; left out: seed 4, for which the same command continues"
     )
     trimmed, left_out = within(store, request_of_spec, known, 2, workers=2)
     assert trimmed.overrides == ("seeds=[1, 2]",)
@@ -44,7 +44,7 @@ def test_fewer_than_two_seeds_are_refused_with_what_they_take(store, request_of_
     with pytest.raises(LabError) as refused:
         within(store, request_of_spec, known, 3)
     assert str(refused.value) == (
-        "--max-minutes 3: all that is missing takes about 8 min 0 s, 2 seeds of it about 4 min 0 s; "
+        "--max-minutes 3: all missing runs take about 8 min 0 s, 2 seeds of them about 4 min 0 s; "
         "give at least 4 minutes, or take fewer variants or steps"
     )
 

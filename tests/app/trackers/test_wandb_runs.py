@@ -72,5 +72,5 @@ def test_without_a_key_the_run_does_not_begin(trained, monkeypatch, tmp_path, ca
     monkeypatch.delenv("WANDB_MODE", raising=False)
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     assert main(["run", str(trained / "tiny.yaml"), "--store", str(tmp_path / "none"), "--export", "wandb"]) == 2
-    assert "--export wandb: nobody is logged in; wandb login first" in capfd.readouterr().err
+    assert "--export wandb: not logged in; wandb login first" in capfd.readouterr().err
     assert not (tmp_path / "none").exists()

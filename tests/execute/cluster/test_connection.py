@@ -34,7 +34,7 @@ def test_without_ray_the_message_says_how_to_get_it(monkeypatch):
         ("127.0.0.1:1", "there is no Ray cluster that can be reached: "),
         ("127.0.0.1:99999999", "there is no Ray cluster that can be reached: "),
         ("somewhere", "is no host:port; write --address HOST:6379, or auto"),
-        ("ray://127.0.0.1:10001", "is for Ray Client, through which no worker can be had; run lnlab on a node"),
+        ("ray://127.0.0.1:10001", "is for Ray Client, which cannot start workers; run lnlab on a node"),
     ],
 )
 def test_an_address_where_no_cluster_is_found_is_refused_at_once(monkeypatch, address, what):
@@ -82,7 +82,7 @@ def test_a_node_that_does_not_see_the_store_is_refused_in_one_line(monkeypatch, 
     with pytest.raises(LabError) as caught:
         executor.ready()
     assert str(caught.value) == (
-        f"node n7: does not see the store {tmp_path}; give --store a folder that all nodes see, or let each node run "
+        f"node n7: does not see the store {tmp_path}; give --store a folder that all nodes reach, or let each node run "
         "a part and hand it on with lnlab push"
     )
     assert not agent.ready

@@ -111,7 +111,7 @@ def test_a_node_that_does_not_see_the_store_is_refused(tmp_path, monkeypatch):
             self._content = b"what lies in no file"
 
     monkeypatch.setattr(machines, "RayExecutor", Apart)
-    with pytest.raises(LabError, match=r"does not see the store .*; give --store a folder that all nodes see"):
+    with pytest.raises(LabError, match=r"does not see the store .*; give --store a folder that all nodes can read"):
         lnlab.run(SPEC, store=tmp_path, executor="ray", progress=False)
     assert list(tmp_path.glob("cluster-*")) == []
 
