@@ -74,9 +74,8 @@ def _flaw(path: Path, key: str, value: Any) -> Issue | None:
     if key not in _KEYS:
         close = closest(key, _KEYS)
         known = f"known: {', '.join(_KEYS)}"
-        return Issue(
-            "unknown-key", f"{path}: {key}", "is not a key of lnlab.toml", f"did you mean '{close}'? ({known})" if close else known
-        )
+        remedy = f"did you mean '{close}'? ({known})" if close else known
+        return Issue("unknown-key", f"{path}: {key}", "is not a key of lnlab.toml", remedy)
     words = value if isinstance(value, list) else [value]
     if not isinstance(value, _KEYS[key]) or not all(isinstance(word, str) and word for word in words):
         example = '["data"]' if _KEYS[key] is list else '"..."'
