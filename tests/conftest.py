@@ -16,8 +16,6 @@ from forking import Server
 
 from lnlab.execute import pool
 
-# Scripts and wrong calls that tests read; they are no modules with examples.
-collect_ignore = ["fixtures/fake_slurm/slurm.py", "fixtures/wrong_calls.py"]
 FOLDERS = [Path(folder).absolute() for folder in os.environ.get("LNLAB_DATA", "").split(os.pathsep) if folder]
 
 

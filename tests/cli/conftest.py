@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -127,3 +128,26 @@ def ran(once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder ``once`` as the working folder."""
     monkeypatch.chdir(once)
     return once
+
+
+@pytest.fixture(scope="session")
+def committed(once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small repository, which must not change: a spec, its report and its lock."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / "specs").mkdir()
+    shutil.copy(once / "tiny.yaml", root / "specs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(once)
+        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
+        patch.chdir(root)
+        assert main(["lock", "specs/tiny.yaml", "-q"]) == 0
+    return root
+
+
+@pytest.fixture
+def repository(committed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of ``committed`` as the working folder."""
+    root = tmp_path / "copy"
+    shutil.copytree(committed, root)
+    monkeypatch.chdir(root)
+    return root

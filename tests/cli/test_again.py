@@ -7,8 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.cli import main
-
 EXPERIMENT = "data/experiment.json"
 LINES = "    at_least: 1000000\n"
 
@@ -17,14 +15,10 @@ def contents(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@pytest.fixture(scope="module")
-def reported(once, tmp_path_factory):
+@pytest.fixture
+def reported(committed):
     """A report of the tiny experiment, far from its store."""
-    folder = tmp_path_factory.mktemp("reported") / "reports" / "tiny"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(once)
-        assert main(["report", "tiny.yaml", "-q", "--out", str(folder)]) == 0
-    return folder
+    return committed / "reports" / "tiny"
 
 
 @pytest.fixture

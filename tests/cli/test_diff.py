@@ -17,14 +17,11 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign
 
 
 @pytest.fixture(scope="module")
-def committed(once, tmp_path_factory):
+def two_commits(committed, tmp_path_factory):
     """A git repository with two commits: the second has a larger threshold, and other words in a comment."""
-    root = tmp_path_factory.mktemp("repository")
-    (root / "specs").mkdir()
-    shutil.copy(once / "tiny.yaml", root / "specs")
+    root = tmp_path_factory.mktemp("commits") / "repository"
+    shutil.copytree(committed, root)
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(once)
-        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
         patch.chdir(root)
         subprocess.run([*GIT, "init", "-q", "-b", "main"], check=True)
         for change in (lambda text: text, lambda text: text.replace("at_least: 1.1\n", "at_least: 1000  # new\n")):
@@ -37,10 +34,10 @@ def committed(once, tmp_path_factory):
 
 
 @pytest.fixture
-def repository(committed, tmp_path, monkeypatch):
+def repository(two_commits, tmp_path, monkeypatch):
     """A copy of it as the working folder."""
     root = tmp_path / "copy"
-    shutil.copytree(committed, root)
+    shutil.copytree(two_commits, root)
     monkeypatch.chdir(root)
     return root
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lnlab.cli import main
 from lnlab.errors import LabError
 from lnlab.record.locks.folder_contents import seeds_text
 from lnlab.record.locks.lock_report import read_lock
@@ -23,29 +22,6 @@ LOCK = Path("specs/tiny.lock")
 REPORT = Path("reports/tiny")
 MUTATIONS = int(os.environ.get("MUTATIONS", "250"))
 """Of committed files; `make torture` makes a thousand."""
-
-
-@pytest.fixture(scope="module")
-def locked(once, tmp_path_factory):
-    """A small repository: a spec, its report and its lock."""
-    root = tmp_path_factory.mktemp("repository")
-    (root / "specs").mkdir()
-    shutil.copy(once / "tiny.yaml", root / "specs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(once)
-        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
-        patch.chdir(root)
-        assert main(["lock", "specs/tiny.yaml", "-q"]) == 0
-    return root
-
-
-@pytest.fixture
-def repository(locked, tmp_path, monkeypatch):
-    """A copy of it as the working folder."""
-    root = tmp_path / "copy"
-    shutil.copytree(locked, root)
-    monkeypatch.chdir(root)
-    return root
 
 
 def differences():

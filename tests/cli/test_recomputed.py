@@ -2,7 +2,6 @@
 
 import random
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from lnlab.app.recomputed import recomputation
 from lnlab.app.request import Request, compile_request
 from lnlab.app.rounds.units import RunOptions
-from lnlab.cli import main
 from lnlab.consoles import stderr_console
 from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import MARGINS
@@ -24,32 +22,9 @@ LOCK, ROWS = Path("specs/tiny.lock"), Path("reports/tiny/data/sites.parquet")
 
 
 @pytest.fixture(scope="module")
-def locked(once, tmp_path_factory):
-    """A small repository: a spec, its report and its lock."""
-    root = tmp_path_factory.mktemp("repository")
-    (root / "specs").mkdir()
-    shutil.copy(once / "tiny.yaml", root / "specs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(once)
-        assert main(["report", "tiny.yaml", "-q", "--out", str(root / "reports" / "tiny")]) == 0
-        patch.chdir(root)
-        assert main(["lock", "specs/tiny.yaml", "-q"]) == 0
-    return root
-
-
-@pytest.fixture
-def repository(locked, tmp_path, monkeypatch):
-    """A copy of it as the working folder."""
-    root = tmp_path / "copy"
-    shutil.copytree(locked, root)
-    monkeypatch.chdir(root)
-    return root
-
-
-@pytest.fixture(scope="module")
-def tables(locked):
+def tables(committed):
     """The committed tables, of six runs, with the rows of one weight in both layers."""
-    results = read_folder(locked / "reports" / "tiny")[1]
+    results = read_folder(committed / "reports" / "tiny")[1]
     rows = results.tables["sites"].filter(stack="decoder", tensor="w2")
     return replace(results, tables={**results.tables, "sites": rows})
 
@@ -240,8 +215,8 @@ def test_faults_at_initialization_are_caught_and_rounding_is_not_one(tables, fau
 
 
 @pytest.fixture(scope="module")
-def plan(locked):
-    return compile_request(Request(locked / "specs" / "tiny.yaml"), load_registries(()))[0]
+def plan(committed):
+    return compile_request(Request(committed / "specs" / "tiny.yaml"), load_registries(()))[0]
 
 
 def test_a_run_of_every_variant_is_drawn_and_which_one_nobody_knows_before(plan):
