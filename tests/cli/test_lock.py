@@ -333,7 +333,7 @@ def test_a_lean_report_is_locked_and_drawn_again_lean(lnlab, repository):
     style.write_text(style.read_text() + "\n")
     assert [found.partition(":")[0] for found in differences()] == [style.as_posix()]
     assert lnlab("index", "reports").code == 0
-    assert "tiny/figures/figure-1.svg" in Path("reports/index.html").read_text()
+    assert "tiny/figures/thumbnail.svg" in Path("reports/index.html").read_text()
     refused = lnlab("report", "--from", "reports/tiny", "--lean", "--png")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
