@@ -14,7 +14,9 @@ import vl_convert
 from lnlab.errors import ReportError
 from lnlab.report.charts import axes, line_charts, render
 from lnlab.report.compose import ReportPart, build_parts
+from lnlab.report.data.figure import POINT_SCHEMA, SEED_SCHEMA, FigureData
 from lnlab.report.figures.drawing import diagram_data
+from lnlab.report.figures.lines import Lines
 from lnlab.report.page.figures import draw_parts, spec_with_data
 from lnlab.report.page.forest_plot import forest_section
 from lnlab.report.section import Figure
@@ -209,3 +211,61 @@ def test_a_panel_has_its_own_points_also_where_laws_are_drawn():
     text = vl_convert.vegalite_to_svg(spec, vl_version=render.VEGA_LITE, allowed_base_urls=[])
     marks = re.findall(r'aria-roledescription="point"', text)
     assert len(marks) == 5
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_bars_of_series_at_one_place_stand_side_by_side(log):
+    places = [1.0, 2.0, 4.0, 4.1]
+    points = pl.DataFrame(
+        [
+            {"panel": None, "series": s, "line": k, "x": x, "estimate": 1.0, "low": 0.5, "high": 2.0, "n": 5}
+            for k, s in enumerate("abc")
+            for x in places
+        ],
+        schema=POINT_SCHEMA,
+    )
+    data = FigureData(
+        seeds=pl.DataFrame(schema=SEED_SCHEMA),
+        points=points,
+        names=tuple("abc"),
+        families=(0, 1, 2),
+        missing="",
+        rows={},
+    )
+    words = {"headings": {}, "shows": "", "finding": "", "subject": "A number", "statistic": None}
+    x, y = axes.axis_at_values("x", places, log=log), axes.linear_axis("y", [0.5, 2.0])
+    figure = Lines(data=data, x=x, y=y, spread="bars", **words)
+    assert "Series at one place stand side by side." in figure.caption
+    svg = render.to_svg({**figure.spec, "datasets": {**figure.spec["datasets"], "points": points.to_dicts()}})
+    lines = [line for line in re.findall("<line[^>]*>", svg) if 'stroke-width="2"' in line]
+    bars = [re.search(r"translate\(([\d.]+),", line)[1] for line in lines]
+    left = sorted(map(float, bars))
+    assert len(left) == 12
+    assert min(b - a for a, b in itertools.pairwise(left)) > 1.5
+    groups = [left[n : n + 3] for n in range(0, 12, 3)]
+    low, high = np.log(figure.x.domain) if log else figure.x.domain
+    for group, place in zip(groups, places, strict=True):
+        share = ((np.log(place) if log else place) - low) / (high - low)
+        assert group[1] - groups[0][1] == pytest.approx(
+            (share - ((np.log(1.0) if log else 1.0) - low) / (high - low)) * figure.spec["width"], abs=0.2
+        ), "the middle one of three stands at its place"
+
+
+def test_bands_and_places_of_their_own_stay_where_they_are():
+    points = pl.DataFrame(
+        [
+            {"panel": None, "series": s, "line": k, "x": x + 0.1 * k, "estimate": 1.0, "low": 0.5, "high": 2.0, "n": 5}
+            for k, s in enumerate("ab")
+            for x in (1.0, 2.0)
+        ],
+        schema=POINT_SCHEMA,
+    )
+    data = FigureData(
+        seeds=pl.DataFrame(schema=SEED_SCHEMA), points=points, names=("a", "b"), families=(0, 1), missing="", rows={}
+    )
+    words = {"headings": {}, "shows": "", "finding": "", "subject": "A number", "statistic": None}
+    x, y = axes.linear_axis("x", [1.0, 2.1]), axes.linear_axis("y", [0.5, 2.0])
+    assert Lines(data=data, x=x, y=y, spread="bars", **words).apart == 0
+    alike = replace(data, points=points.with_columns(pl.col("x").round(0)))
+    assert Lines(data=alike, x=x, y=y, spread="bars", **words).apart > 0
+    assert Lines(data=alike, x=x, y=y, spread="band", **words).apart == 0

@@ -1,5 +1,6 @@
 """Charts in Vega-Lite, made from names and axes. What is drawn is read from named data sets."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from lnlab.report.charts.end_names import EndNames, name_layers
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.panels import side_by_side
 from lnlab.report.charts.vega_lite import vega_lite
+from lnlab.report.rounding import rounded
 from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
 
 _WIDTH, _HEIGHT = 780, 350
@@ -32,6 +34,7 @@ def lines_chart(
     fits: Rows = (),
     fitted: Sequence[str] = (),
     names: EndNames | None = None,
+    apart: float = 0.0,
 ) -> dict[str, Json]:
     """Numbers over a numeric axis with their intervals, as a line or a row of marks for each series.
 
@@ -50,9 +53,10 @@ def lines_chart(
             marks.
         fitted: the names of these laws, which their dashes tell apart.
         names: of the lines, at their ends. None means a legend.
+        apart: how far to the right of the series before it a series stands, as a share of the axis.
     """
     legend = names is None
-    base = _coloured(None if len(panels) > 1 else "points", x, style, legend=legend)
+    base = _coloured(None if len(panels) > 1 else "points", x, style, legend=legend, apart=apart)
     if outlines:
         band = base.mark_area(opacity=0.18, interpolate="step", clip=True).encode(y=_y("low", y), y2=alt.Y2("high:Q"))
         tips = _tips(x, "estimate", "low", "high", "n")
@@ -69,7 +73,7 @@ def lines_chart(
             _line(base, style),
         ]
     if dots:
-        points = _coloured("seeds", x, style, legend=legend).mark_point(size=16, opacity=0.35)
+        points = _coloured("seeds", x, style, legend=legend, apart=apart).mark_point(size=16, opacity=0.35)
         layers = [points.encode(y=_y("value", y), tooltip=_tips(x, "seed", "value")), *layers]
     if fitted:
         curves = alt.Chart(alt.InlineData(list(fits))).encode(
@@ -195,10 +199,16 @@ def forest_chart(names: Sequence[str], x: Axis, marks: Mapping[str, str]) -> dic
     return vega_lite(layers.properties(width=_WIDTH - 200, height=30 * len(names)))
 
 
-def _coloured(data: str | None, x: Axis, style: SeriesStyle, *, legend: bool) -> Any:
+def _coloured(data: str | None, x: Axis, style: SeriesStyle, *, legend: bool, apart: float) -> Any:
     """Start a chart of a named data set. None means the share of the rows that a panel has."""
     named = alt.Undefined if data is None else alt.NamedData(data)
-    return alt.Chart(named).encode(x=_x("x", x), color=series_colour(style, legend=legend))
+    colour = series_colour(style, legend=legend)
+    if not apart:
+        return alt.Chart(named).encode(x=_x("x", x), color=colour)
+    low, high = (math.log(end) if x.log else end for end in x.domain)
+    place = f"(datum.line-{(len(style.series) - 1) / 2:g})*{rounded(apart * (high - low))!r}"
+    at = f"datum.x*exp({place})" if x.log else f"datum.x+{place}"
+    return alt.Chart(named).transform_calculate(at=at).encode(x=_x("at", x), color=colour)
 
 
 def _x(field: str, x: Axis) -> "alt.X":

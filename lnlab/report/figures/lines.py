@@ -1,7 +1,9 @@
 """Numbers over a numeric axis: profiles over depth, numbers over sizes, one number against another, histograms."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from lnlab.keys import Json
@@ -10,6 +12,9 @@ from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.line_charts import Rows, lines_chart
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.section import Figure
+
+_APART, _MOST_OF_GAP = 0.012, 0.6
+"""From one series to the next, as a share of the axis, and all of them, as a share of the gap to the next place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +44,22 @@ class Lines(Figure):
         """Marks where single seeds or fitted laws are drawn beside them, else lines."""
         return "Marks" if self.seeds_drawn or self.fitted else "Lines", self.spread
 
+    @property
+    def apart(self) -> float:
+        """How far apart the bars of two series at one place are drawn, as a share of the axis."""
+        shared = self.points.group_by("panel", "x").len()["len"].max()
+        if self.spread != "bars" or not isinstance(shared, int) or shared < 2:
+            return 0.0
+        low, high = (math.log(end) if self.x.log else end for end in self.x.domain)
+        places = sorted(math.log(x) if self.x.log else x for x in self.points["x"].unique())
+        gaps = [(b - a) / (high - low) for a, b in pairwise(places)]
+        return min(_APART, *(_MOST_OF_GAP * gap / len(self.data.names) for gap in gaps))
+
+    @property
+    def caption(self) -> str:
+        """As that of every figure. Marks that are moved say so."""
+        return f"{super().caption} Series at one place stand side by side." if self.apart else super().caption
+
     def drawing(self) -> dict[str, Json]:
         """As ``charts.line_charts.lines_chart``. Laws have their names where lines would have theirs."""
         beside = len(self.data.panels) < 2 and not (self.laws or self.fits or self.outlines)
@@ -54,6 +75,7 @@ class Lines(Figure):
             fits=self.fits,
             fitted=self.fitted,
             names=end_names(self.points, self.data.style, self.x, self.y) if beside else None,
+            apart=self.apart,
         )
 
 
