@@ -63,6 +63,11 @@ const draw = (figure) => {
   if (spec.vconcat) {
     // beside the numbers of the axis; below each other they are equally wide
     for (const view of spec.vconcat) view.width = place.parentElement.clientWidth - 60 - (spec.usermeta?.beside ?? 0);
+  } else if (spec.concat) {
+    // panels of their own axes: as many beside each other as stay readable
+    const each = place.parentElement.clientWidth / Math.max(1, Math.min(spec.columns, Math.floor(place.parentElement.clientWidth / 176)));
+    spec.columns = Math.round(place.parentElement.clientWidth / each);
+    for (const view of spec.concat) view.width = Math.floor(each) - (spec.spacing ?? 20) - 40;
   } else if (!spec.facet) {
     spec.width = "container";
     spec.autosize = { type: "fit-x", contains: "padding" };

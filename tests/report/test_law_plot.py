@@ -85,8 +85,8 @@ def test_a_curve_is_the_law_through_the_means(measured, scale, kind):
         line = [(row["x"], row["y"]) for row in curves(chart) if (row["series"], row["law"]) == (method, law)]
         assert len(line) > 50
         assert [y for _, y in line] == pytest.approx([METHODS[method](x) for x, _ in line])
-    assert chart.spec["layer"][1]["encoding"]["x"]["scale"]["type"] == kind
-    assert chart.spec["layer"][1]["encoding"]["y"]["scale"]["type"] == "linear"
+    assert chart.spec["layer"][0]["encoding"]["x"]["scale"]["type"] == kind
+    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["type"] == "linear"
     assert chart.log
 
 

@@ -10,6 +10,7 @@ from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.end_names import EndNames, name_layers
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
 from lnlab.report.charts.panels import side_by_side
+from lnlab.report.charts.series_panels import of_series, series_panels
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.rounding import rounded
 from lnlab.report.theme import DASHES, MUTED_COLOUR, REGION_COLOUR, TEXT_COLOUR, SeriesStyle
@@ -110,6 +111,48 @@ def lines_chart(
     # each panel has its share of ``points``; a layer with data of its own would have all of them in every panel
     panel = drawn.properties(width=(_WIDTH - 80) // min(len(panels), 3), height=_HEIGHT, data=alt.NamedData("points"))
     return vega_lite(side_by_side(panel, panels, 3))
+
+
+def line_panels(
+    x: Axis,
+    y: Axis,
+    style: SeriesStyle,
+    *,
+    spread: Literal["band", "bars"] = "band",
+    dots: bool = False,
+    laws: Rows = (),
+    fits: Rows = (),
+    fitted: Sequence[str] = (),
+) -> dict[str, Json]:
+    """As ``lines_chart``, with a panel for each series. Laws without a ``series`` are in all panels."""
+
+    def layers_of(name: str, x: Axis, y: Axis, colour: str) -> list[Any]:
+        base = alt.Chart(alt.NamedData("points")).encode(x=_x("x", x)).transform_filter(of_series(name))
+        interval = base.encode(y=_y("low", y), y2=alt.Y2("high:Q"))
+        layers = [
+            interval.mark_area(color=colour, opacity=0.2, clip=True)
+            if spread == "band"
+            else interval.mark_rule(color=colour, strokeWidth=2)
+        ]
+        if dots:
+            seeds = alt.Chart(alt.NamedData("seeds")).encode(x=_x("x", x)).transform_filter(of_series(name))
+            layers.append(seeds.mark_point(color=colour, size=12, opacity=0.35).encode(y=_y("value", y)))
+        if own := [law for law in laws if law.get("series", name) == name]:
+            law = alt.Chart(alt.InlineData(own)).encode(x=_x("x", x), y=_y("y", y), detail=alt.Detail("law:N"))
+            layers.append(law.mark_line(color="#777777", strokeWidth=1, strokeDash=[3, 3]))
+            words = law.transform_filter("datum.last").mark_text(align="left", dx=4, color=MUTED_COLOUR, fontSize=9.5)
+            layers.append(words.encode(text=alt.Text("label:N")))
+        for fit, dash in zip(fitted, DASHES, strict=False):
+            curve = [row for row in fits if row["series"] == name and row["law"] == fit]
+            line = alt.Chart(alt.InlineData(curve)).mark_line(color=colour, strokeWidth=1.2, strokeDash=dash, clip=True)
+            layers.append(line.encode(x=_x("x", x), y=_y("y", y)))
+        means = base.encode(y=_y("estimate", y))
+        if not fitted:
+            layers.append(means.mark_line(color=colour))
+        tips = _tips(x, "estimate", "low", "high", "n")
+        return [*layers, means.mark_point(color=colour, size=32).encode(tooltip=tips)]
+
+    return series_panels(style, x, y, layers_of)
 
 
 def spectrum_chart(x: Axis, y: Axis, style: SeriesStyle) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from lnlab.report.charts.altair_late import alt
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.end_names import EndNames, name_layers
 from lnlab.report.charts.legend import legend_shape, mark_shape, series_colour
+from lnlab.report.charts.series_panels import of_series, series_panels
 from lnlab.report.charts.vega_lite import vega_lite
 from lnlab.report.theme import MUTED_COLOUR, PAPER_COLOUR, THEME, SeriesStyle
 
@@ -154,6 +155,52 @@ def training_curve_chart(
     # the room for the axis's title is there already, and the legend needs less
     config = {**THEME["legend"], "offset": _LEGEND_OFFSET}
     return vega_lite(chart.resolve_scale(strokeDash="independent"), legend=config) | usermeta
+
+
+def training_curve_panels(
+    x: Axis, y: Axis, style: SeriesStyle, overlays: Overlays, *, clip: bool, single_seeds: bool = False
+) -> dict[str, Json]:
+    """As ``training_curve_chart``, with a panel for each series and without names of levels and learning rates."""
+
+    def layers_of(name: str, x: Axis, y: Axis, colour: str) -> list[Any]:
+        def drawn(data: Any, field: str) -> Any:
+            return alt.Chart(data).encode(x=alt.X("x:Q", scale=x.scale, axis=x.axis), y=_y(field, y))
+
+        def own(rows: _Rows) -> Any:
+            return alt.InlineData([row for row in rows if row["series"] == name])
+
+        means = drawn(alt.NamedData("points"), "estimate").transform_filter(of_series(name))
+        band = drawn(alt.NamedData("points"), "low").transform_filter(of_series(name)).encode(y2=alt.Y2("high:Q"))
+        layers = [band.mark_area(color=colour, opacity=0.2, clip=True)]
+        if overlays.rules:
+            levels = alt.Chart(alt.InlineData([{"y": rule["y"]} for rule in overlays.rules])).encode(y=_y("y", y))
+            layers.append(levels.mark_rule(color="#777777", strokeWidth=1, strokeDash=[3, 3]))
+        faint = {"color": colour, "strokeWidth": 0.8, "opacity": 0.5}
+        if batches := [row for row in overlays.batches if row["series"] == name]:
+            layers.append(drawn(alt.InlineData(batches), "estimate").mark_line(**faint, clip=True))
+        if single_seeds:
+            seeds = drawn(alt.NamedData("seeds"), "value").transform_filter(of_series(name))
+            layers.append(seeds.mark_line(**faint, clip=clip).encode(detail=alt.Detail("seed:N")))
+        for runs, dash in ((overlays.diverged, alt.Undefined), (overlays.survivors, [4, 3])):
+            if any(row["series"] == name for row in runs):
+                layers.append(drawn(own(runs), "value").mark_line(**faint, strokeDash=dash).encode(detail="run:N"))
+        layers.append(means.mark_line(color=colour, clip=clip))
+        cut_tips = [alt.Tooltip("furthest:Q", title="goes to", format=".3~r")]
+        for cut in [cut for cut in overlays.cuts if cut["series"] == name]:
+            shape, offset = (_ARROW_UP, 8) if cut["up"] else (_ARROW_DOWN, -8)
+            arrow = drawn(alt.InlineData([cut]), "value").mark_point(shape=shape, size=90, yOffset=offset, color=colour)
+            layers.append(arrow.encode(tooltip=cut_tips))
+        if any(row["series"] == name for row in overlays.crosses):
+            cross = drawn(own(overlays.crosses), "value").mark_point(
+                shape=CROSS_PATH, filled=False, size=70, color=colour, strokeWidth=2
+            )
+            layers.append(cross.encode(tooltip=[alt.Tooltip("told:N", title="run")]))
+        tips = [alt.Tooltip("x:Q", title=x.title, format="~r")]
+        tips += [alt.Tooltip(f"{field}:Q", title=field, format=".3~r") for field in ("estimate", "low", "high", "n")]
+        last = means.transform_joinaggregate(last="max(x)").transform_filter("datum.x === datum.last")
+        return [*layers, last.mark_point(color=colour, clip=True).encode(tooltip=tips)]
+
+    return series_panels(style, x, y, layers_of)
 
 
 def has_bands(n_series: int, splits: Sequence[str], *, windowed: bool) -> bool:

@@ -1,6 +1,6 @@
 """Convert Altair's objects to Vega-Lite with the theme of all drawings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +14,31 @@ def vega_lite(chart: Any, **config: Json) -> dict[str, Json]:
 
     It is not checked against the schema: the tests do that with every drawing.
     """
-    spec: Mapping[str, Json] = chart.to_dict(validate=False)
+    spec: dict[str, Json] = chart.to_dict(validate=False)
+    say_axes_once(spec)
     return {**spec, "config": {**THEME, **config}}
+
+
+def say_axes_once(spec: Json) -> None:
+    """Leave scale and axis of x and y to the first layer that has them: they are a quarter of a drawing's text.
+
+    Layers share both, and Vega-Lite takes what one of them states before what it would choose for the others.
+    """
+    for name in ("layer", "vconcat", "hconcat", "concat", "spec"):
+        inner = spec.get(name, [])
+        for view in [inner] if isinstance(inner, dict) else inner:
+            say_axes_once(view)
+    stated: dict[tuple[str, str], Json] = {}
+    for layer in spec.get("layer", []):
+        for channel in ("x", "y"):
+            encoding = layer.get("encoding", {}).get(channel, {})
+            for part in ("scale", "axis"):
+                if part not in encoding:
+                    continue
+                if (channel, part) not in stated:
+                    stated[channel, part] = encoding[part]
+                elif encoding[part] == stated[channel, part]:
+                    del encoding[part]
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import Literal
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis, linear_axis, logarithmic_axis
 from lnlab.report.charts.end_names import end_names
-from lnlab.report.charts.line_charts import Rows, lines_chart
+from lnlab.report.charts.line_charts import Rows, line_panels, lines_chart
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.section import Figure
+from lnlab.report.theme import MOST_TOLD_APART
 
 _APART, _MOST_OF_GAP = 0.012, 0.6
 """From one series to the next, as a share of the axis, and all of them, as a share of the gap to the next place."""
@@ -26,7 +27,7 @@ class Lines(Figure):
         y: the numbers.
         spread: what an interval is drawn as.
         outlines: whether lines are the outlines of histograms.
-        laws: reference lines, ``law label x y last``.
+        laws: reference lines, ``law label x y last``, and ``series`` if they belong to one.
         fits: laws fitted to each series, ``series law x y``. They replace the line through the marks.
         fitted: the names of these laws.
     """
@@ -45,10 +46,15 @@ class Lines(Figure):
         return "Marks" if self.seeds_drawn or self.fitted else "Lines", self.spread
 
     @property
+    def in_panels(self) -> bool:
+        """Whether there are more series than a reader tells apart."""
+        return len(self.data.names) > MOST_TOLD_APART and len(self.data.panels) < 2 and not self.outlines
+
+    @property
     def apart(self) -> float:
         """How far apart the bars of two series at one place are drawn, as a share of the axis."""
         shared = self.points.group_by("panel", "x").len()["len"].max()
-        if self.spread != "bars" or not isinstance(shared, int) or shared < 2:
+        if self.in_panels or self.spread != "bars" or not isinstance(shared, int) or shared < 2:
             return 0.0
         low, high = (math.log(end) if self.x.log else end for end in self.x.domain)
         places = sorted(math.log(x) if self.x.log else x for x in self.points["x"].unique())
@@ -57,11 +63,27 @@ class Lines(Figure):
 
     @property
     def caption(self) -> str:
-        """As that of every figure. Marks that are moved say so."""
-        return f"{super().caption} Series at one place stand side by side." if self.apart else super().caption
+        """As that of every figure, with a sentence where series have panels, or stand beside their places."""
+        panels = "One panel per variant; grey: all others." if self.in_panels else ""
+        apart = "Series at one place stand side by side." if self.apart else ""
+        return " ".join(filter(None, (super().caption, panels, apart)))
 
     def drawing(self) -> dict[str, Json]:
-        """As ``charts.line_charts.lines_chart``. Laws have their names where lines would have theirs."""
+        """As ``charts.line_charts.lines_chart``, or in a panel for each series where these are many.
+
+        Laws have their names where lines would have theirs.
+        """
+        if self.in_panels:
+            return line_panels(
+                self.x,
+                self.y,
+                self.data.style,
+                spread=self.spread,
+                dots=self.seeds_drawn,
+                laws=self.laws,
+                fits=self.fits,
+                fitted=self.fitted,
+            )
         beside = len(self.data.panels) < 2 and not (self.laws or self.fits or self.outlines)
         return lines_chart(
             self.data.panels,

@@ -9,12 +9,19 @@ import polars as pl
 from lnlab.keys import Json
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.end_names import end_names
-from lnlab.report.charts.training_curves import MAX_HOVER_POINTS, Overlays, has_bands, training_curve_chart
+from lnlab.report.charts.training_curves import (
+    MAX_HOVER_POINTS,
+    Overlays,
+    has_bands,
+    training_curve_chart,
+    training_curve_panels,
+)
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.data.series import MIN_BAND_SEEDS
 from lnlab.report.data.training_curves import TrainingCurves
 from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
+from lnlab.report.theme import MOST_TOLD_APART
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
 
@@ -48,7 +55,11 @@ class TrainingFigure(Figure):
         return "Lines", "" if too_many_for_bands(self.data) else "band"
 
     def drawing(self) -> dict[str, Json]:
-        """As ``charts.training_curves.training_curve_chart``."""
+        """As ``charts.training_curves.training_curve_chart``, or in a panel for each series where these are many."""
+        if in_panels(self.data):
+            return training_curve_panels(
+                self.x, self.y, self.data.style, self.overlays, clip=self.clip, single_seeds=has_single_seeds(self.data)
+            )
         return training_curve_chart(
             self.data.panels,
             self.x,
@@ -62,8 +73,15 @@ class TrainingFigure(Figure):
         )
 
 
+def in_panels(curves: TrainingCurves) -> bool:
+    """Whether there are more series than a reader tells apart. Splits are told apart by dashes, in one panel."""
+    return len(curves.names) > MOST_TOLD_APART and not curves.panels
+
+
 def too_many_for_bands(curves: TrainingCurves) -> bool:
-    """Whether there are intervals, but so many lines that their bands would hide each other."""
+    """Whether there are intervals, but so many lines in one panel that their bands would hide each other."""
+    if in_panels(curves):
+        return False
     few = has_bands(len(curves.names), curves.panels, windowed=not curves.batches.is_empty())
     return not few and curves.points["low"].count() > 0
 

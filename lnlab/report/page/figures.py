@@ -93,7 +93,7 @@ def spec_with_data(chart: Figure) -> dict[str, Json]:
 
 
 def _layers(spec: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", []))
+    inner = [spec["spec"]] if "spec" in spec else spec.get("layer", spec.get("vconcat", spec.get("concat", [])))
     return [spec, *(deeper for layer in inner for deeper in _layers(layer))]
 
 

@@ -27,6 +27,7 @@ def part_of_page(drawn: DrawnPart, *, single: bool) -> dict[str, Any]:
         # pixels that all panels take beside each other; a figure without panels fits any column
         panels = figure.spec.get("facet", {}).get("sort", ()) if "columns" in figure.spec else ()
         natural_width = len(panels) * figure.spec["spec"]["width"] if panels else 0
+        natural_width += sum(panel["width"] for panel in figure.spec.get("concat", ()))
         # the theme stands once in a page
         config = {name: value for name, value in figure.spec.get("config", {}).items() if THEME.get(name) != value}
         datasets = {name: _packed(rows) for name, rows in figure.spec["datasets"].items()}

@@ -15,6 +15,7 @@ from lnlab.report.figures.training import (
     TrainingFigure,
     diverged_count,
     has_single_seeds,
+    in_panels,
     too_many_for_bands,
     training_finding,
 )
@@ -44,8 +45,9 @@ def curves(
 
     Runs that diverged are no part of a mean: each is a thin line up to a cross where it ended. Where fewer than 4 in 5
     runs of a variant finished, there is no mean, and those that did are thin dashed lines. Splits differ in their
-    dashes. ``inset`` draws the learning rate below; ``lines`` are levels to compare with, by name, beside the entropy
-    of the words, which is drawn where a loss is. ``between`` are the ends of the vertical axis.
+    dashes. More than 8 variants have a panel each. ``inset`` draws the learning rate below, but not below such panels;
+    ``lines`` are levels to compare with, by name, beside the entropy of the words, which is drawn where a loss is.
+    ``between`` are the ends of the vertical axis.
     """
     if unit == "bits" and "nats" not in quantity_with_unit(quantity):
         raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
@@ -63,8 +65,9 @@ def curves(
     y_axis = curve_y_axis(curves, title, between, levels.get(_FREQUENCIES), log=log)
     x_axis = curve_x_axis(curves, x, inset=inset)
     visible = {name: level for name, level in levels.items() if y_axis.domain[0] <= level <= y_axis.domain[1]}
-    overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset)
-    notes = ["Too many lines for bands."] if too_many_for_bands(curves) else []
+    overlays = curve_overlays(curves, x_axis, y_axis, visible, inset=inset and not in_panels(curves))
+    notes = ["One panel per variant; grey: all others."] if in_panels(curves) else []
+    notes += ["Too many lines for bands."] if too_many_for_bands(curves) else []
     if has_single_seeds(curves):
         notes.append("Thin lines: single seeds.")
     if curves.panels:

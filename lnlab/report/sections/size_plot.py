@@ -61,7 +61,16 @@ def size_plot(
                     else (at / start) ** law
                 )
                 last = at == means[-1][0]
-                rows.append({"law": f"{name} {law}", "label": label, "x": at, "y": start_mean * growth, "last": last})
+                rows.append(
+                    {
+                        "series": name,
+                        "law": f"{name} {law}",
+                        "label": label,
+                        "x": at,
+                        "y": start_mean * growth,
+                        "last": last,
+                    }
+                )
     texts = join_words(
         f"{size.phrase} times the root of its logarithm" if isinstance(law, str) else power_in_words(size.phrase, law)
         for law in laws or ()
@@ -79,7 +88,16 @@ def size_plot(
             for line in closed_form.points.sort("line", "x").partition_by("series", maintain_order=True):
                 for place, (name, at, value) in enumerate(line.select("series", "x", "estimate").iter_rows(), 1):
                     last = place == line.height
-                    rows.append({"law": f"theory {name}", "label": "closed form", "x": at, "y": value, "last": last})
+                    rows.append(
+                        {
+                            "series": name,
+                            "law": f"theory {name}",
+                            "label": "closed form",
+                            "x": at,
+                            "y": value,
+                            "last": last,
+                        }
+                    )
         notes.append(f"The {quantity_name(theory)} {drawn}.")
     figure = Lines(
         data=series,
