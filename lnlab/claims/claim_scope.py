@@ -50,7 +50,7 @@ def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:
-    """The scope of a claim in words, with what an expression leaves out. Empty for one that reads no rows.
+    """Return the scope of a claim in words, with the rows that an expression leaves out, or "" if it reads no rows.
 
     Args:
         claim: the claim.

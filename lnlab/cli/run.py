@@ -27,7 +27,7 @@ RUN_EXAMPLE = "Example: [bold]lnlab run specs/xiong_fig3.yaml --profile smoke -s
 
 
 class FailOn(StrEnum):
-    """Which verdict makes the command fail."""
+    """The verdict that makes the command fail."""
 
     contradicted = "contradicted"
 

@@ -28,7 +28,10 @@ GRADIENT_NORM: Mapping[str, QuantityWords] = {
 }
 STREAM_GRADIENT: Mapping[str, QuantityWords] = {
     "stream_gradient": QuantityWords(
-        "gradient of the stream", "{nats} per {item}", "norm of the loss's gradient by the hidden states", "‖∂L/∂x‖"
+        "gradient of the stream",
+        "{nats} per {item}",
+        "norm of the loss gradient with respect to the hidden states",
+        "‖∂L/∂x‖",
     ),
 }
 GRADIENT_HISTOGRAM: Mapping[str, QuantityWords] = {

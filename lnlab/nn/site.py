@@ -174,7 +174,7 @@ class AddressedModel(nn.Module):
 
 
 def first_tensor(values: Any) -> Tensor | None:
-    """The first tensor in nested tuples, or in objects indexed like them."""
+    """Return the first tensor in nested tuples, or in objects indexed like them."""
     if isinstance(values, Tensor):
         return values
     if isinstance(values, Mapping):

@@ -123,9 +123,9 @@ class ByGroup(Optimizer, GradientsElsewhere):
 
     @contextmanager
     def at_gradient_point(self) -> Iterator[None]:
-        """Inside the block the weights are those at which each part takes its gradient.
+        """Move the weights to the point at which each part takes its gradient, and restore them on exit.
 
-        On leaving, they are as before. A schedule-free optimizer takes its gradient at other weights than those of the
+        A schedule-free optimizer takes its gradient at other weights than those of the
         model.
         """
         with ExitStack() as points:

@@ -147,7 +147,7 @@ def why_apart(results: Results, expression: Expression, reference: Json = None) 
 def alone_in_words(
     results: Results, conditions: Conditions, rows: pl.DataFrame, words: Callable[[Operand], str] = str
 ) -> str:
-    """How many rows of an expression's quantities have no partner where a selection takes rows, in words, or "".
+    """Return in words how many rows of an expression's quantities have no partner in a selection, or "".
 
     Args:
         results: of an experiment.

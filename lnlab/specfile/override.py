@@ -21,10 +21,10 @@ class Override:
 
 
 def parse_override(argument: str) -> Override:
-    """``model.layers=12``: the value is YAML, most often a scalar or ``[a, b]``.
+    """Parse an override such as ``model.layers=12``. The value is YAML, most often a scalar or ``[a, b]``.
 
     Raises:
-        SpecError: no ``=``, no path, or a value that a spec may not hold. Problems name the argument.
+        SpecError: it has no ``=``, no path, or a value that a spec may not hold. Its issues name the argument.
     """
     where = f"-s {argument if len(argument) <= _MAX_SHOWN else argument[:_MAX_SHOWN] + '...'}"
     path, equals, text = argument.partition("=")

@@ -174,7 +174,7 @@ class TablePack:
 
     @classmethod
     def of_index(cls, folder: Path, index: Json) -> "TablePack":
-        """The pack that an index describes."""
+        """Return the pack that an index describes."""
         tables = {
             table: PackedTable(
                 folder / f"{Path(table).name}.parquet", rows, [tuple(group) for group in groups], b64decode(footer)

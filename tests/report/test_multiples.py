@@ -240,7 +240,7 @@ def test_every_file_of_the_page_has_the_table(folder):
 
 def test_the_caption_names_no_colour_since_dark_pages_show_others(methods):
     (chart,) = small_multiples(methods, quantity="gradient_norm", where=W2).charts
-    assert "coloured in order from 6 layers to 14 layers" in chart.caption
+    assert "Line colours run from 6 layers to 14 layers." in chart.caption
     assert not [word for word in ("orange", "blue", "white", "pink", "purple", "dark") if word in chart.caption]
 
 

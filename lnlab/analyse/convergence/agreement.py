@@ -158,7 +158,7 @@ def mean_open_columns(columns: Sequence[ReproducedColumn]) -> float:
 
 
 def majority_cells(column: RatesColumn) -> dict[float, bool | None]:
-    """Whether more than half of the runs at each rate converge, or None where just half do or none was judged."""
+    """Return for each rate whether most of its runs converge, or None where half of them do or none was judged."""
     # Every rate has an entry, also one that no run was judged at, as cells are compared in their order.
     values: dict[float, list[float]] = {rate: [] for rate in column.rates}
     for rate, value in column.runs.select("rate", "value").drop_nulls().iter_rows():

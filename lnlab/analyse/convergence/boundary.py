@@ -55,7 +55,7 @@ def convergence_boundary(results: Results) -> pl.DataFrame:
 @quantities.register(
     "max_converged_lr",
     rate=True,
-    words=QuantityWords("largest converging learning rate", "per update", "of the grid, 0 if none converges"),
+    words=QuantityWords("largest converging learning rate", "per update", "largest of the grid; 0 if none converges"),
     needs=_NEEDS,
     **_TAGS,
 )

@@ -75,7 +75,9 @@ def max_stable_lr(results: Results, reference: Json = None) -> pl.DataFrame:
 @quantities.register(
     "max_half_lr",
     rate=True,
-    words=QuantityWords("largest tolerated learning rate", "per update", "of the grid, up to which runs learn half"),
+    words=QuantityWords(
+        "largest tolerated learning rate", "per update", "largest of the grid up to which runs learn half"
+    ),
     of=_SHARES,
     needs=_NEEDS,
     reference="best",

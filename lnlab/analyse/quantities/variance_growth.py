@@ -35,8 +35,8 @@ def variance_over_input(results: Results) -> pl.DataFrame:
     "growth_over_prediction",
     words=QuantityWords(
         "growth over prediction",
-        "of logarithms",
-        "log of a layer's growth of variance over the log of the growth that its tokens' likeness predicts",
+        "ratio of logarithms",
+        "log of a layer's variance growth over the log of the growth predicted from token similarity",
     ),
     of=("activation_variance", "rank_one_residual"),
 )

@@ -115,9 +115,9 @@ def failing(
 ) -> ChosenCandidate:
     """``min {c: median phi < below}``: the smallest that fails, as Post-LN without warm-up (Xiong et al., 2020).
 
-    Failing is learning less than this fraction of what can be learned:
-    phi = (H1 - L)/(H1 - L_ref); 0 for a run that diverged, and for all where no candidate beats the frequencies of
-    the targets. If none fails, the largest candidate goes on.
+    A candidate fails if it learns less than this fraction of what can be learned, phi = (H1 - L)/(H1 - L_ref). phi is
+    0 for a diverged run, and for all runs where no candidate beats the unigram entropy of the targets. If none fails,
+    the largest candidate is chosen.
 
     Raises:
         LabError: a run that did not diverge has no H1.

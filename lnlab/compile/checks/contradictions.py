@@ -67,7 +67,7 @@ def update_interventions_have_an_optimizer(setting: ResolvedSetting, registries:
 
 
 def device_has_the_precision(setting: ResolvedSetting, _: Registries) -> list[Issue]:
-    """Some devices have no double precision."""
+    """Refuse float64 on a device that lacks it."""
     device, precision = setting["train"]["device"], setting["train"]["precision"]
     if device not in WITHOUT_FLOAT64 or precision != "float64":
         return []

@@ -1,4 +1,4 @@
-"""Does a selection name what its numbers are measured against, and does the experiment have it?"""
+"""Check that a selection names the reference of its numbers, and that the experiment has it."""
 
 from collections.abc import Collection, Iterator, Mapping
 

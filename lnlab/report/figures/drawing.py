@@ -58,7 +58,7 @@ class CausalGraph(Figure):
 
 @dataclass(frozen=True, kw_only=True)
 class ForestPlot(Figure):
-    """Verdicts below each other on one axis.
+    """Claims below each other on one axis.
 
     Attributes:
         x: of their numbers.

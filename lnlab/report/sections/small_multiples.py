@@ -58,7 +58,7 @@ def small_multiples(
         )
     panel, line, place = path_name(panels), path_name(lines), place_name(x, where)
     first, last = profiles.names[0], profiles.names[-1]
-    notes = [f"Lines are coloured in order from {first} to {last}." if first != last else f"All lines: {first}."]
+    notes = [f"Line colours run from {first} to {last}." if first != last else f"All lines: {first}."]
     if lines_beyond(profiles.points, y):
         notes.append("Panels whose lines leave the scale state how far these go.")
     if profiles.thinned:
