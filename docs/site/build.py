@@ -61,7 +61,8 @@ PAGES = {
 }
 """The pages at the top of the site, by the file that a repository has in their place."""
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
-FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL | re.MULTILINE)
+"""A block of code, or code in a sentence."""
 
 
 def main(target: Path) -> int:
@@ -149,7 +150,7 @@ def write_reference(folder: Path) -> None:
     """Write the reference of the spec language: its grammar, and a page for each kind of piece."""
     folder.mkdir()
     specs = sorted((ROOT / "specs").glob("*.yaml"))
-    text = reference({**REGISTRIES, **FRAME_REGISTRIES}, shortest_examples(specs))
+    text = reference({**REGISTRIES, **FRAME_REGISTRIES}, shortest_examples(specs), specs="specs")
     head, *parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
     pages = dict(zip(parts[::2], parts[1::2], strict=True))
     names = {heading: re.sub(r"[^a-z]+", "_", heading.lower()) for heading in pages}
@@ -158,7 +159,7 @@ def write_reference(folder: Path) -> None:
         slug = heading.lower().replace(" ", "-").replace(",", "")
         contents = contents.replace(f"](#{slug})", f"]({name}.md)")
         body = re.sub(r'^<a id="(.+)"></a>$', r"(\1)=", pages[heading], flags=re.MULTILINE)
-        body = with_site_links(re.sub(r"^###", "##", body, flags=re.MULTILINE), ROOT / "specs" / "x", folder)
+        body = with_site_links(re.sub(r"^###", "##", body, flags=re.MULTILINE), ROOT / "reference", folder)
         (folder / f"{name}.md").write_text(f"# {heading}\n{body}")
     toctree = "\n".join(("```{toctree}", ":hidden:", "", *names.values(), "```"))
     (folder / "index.md").write_text(f"# The spec language\n\n{contents}\n{toctree}\n")
@@ -189,8 +190,9 @@ def with_site_links(text: str, path: Path, folder: Path) -> str:
         shutil.copyfile(file, copy)
         return f"{mark}[{words}]({file.relative_to(ROOT).as_posix()})"
 
-    parts = FENCE.split(text)
-    return "".join(part if part.startswith("```") else LINK.sub(led, part) for part in parts)
+    code = [span.span() for span in CODE.finditer(text)]
+    # code within the words of a link is part of the link; a link within code is none
+    return LINK.sub(lambda m: m[0] if any(a < m.start() < b for a, b in code) else led(m), text)
 
 
 def copy_reports(target: Path) -> None:

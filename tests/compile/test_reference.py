@@ -91,7 +91,7 @@ More.
 |---|---|---|---|
 | `eps` | number > 0 | `1e-06` | With `eps: 0` it may divide by zero. |
 
-For example, in [a_spec](a_spec.yaml): `{kind: rms}`
+For example, in the spec `a_spec`: `{kind: rms}`
 
 ## extra
 
@@ -170,3 +170,9 @@ def test_types_in_words(annotation, words):
     model = type("Given", (BaseModel,), {"__annotations__": {"given": annotation}})
     made = model.model_json_schema()
     assert schema_in_words(made["properties"]["given"], made.get("$defs", {})) == words
+
+
+def test_an_example_leads_to_its_spec_where_a_page_has_the_specs_beside_it(small):
+    examples = {("norm", "rms"): ("{kind: rms}", "a_spec")}
+    assert "For example, in [a_spec](../specs/a_spec.yaml): `{kind: rms}`" in reference(small, examples, "../specs")
+    assert ".yaml" not in reference(small, examples), "a page anywhere has no specs beside it"

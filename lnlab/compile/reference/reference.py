@@ -41,12 +41,13 @@ _BAR = "\\|"
 """A bar within a cell of a Markdown table."""
 
 
-def reference(registries: Registries, examples: SpecExamples | None = None) -> str:
+def reference(registries: Registries, examples: SpecExamples | None = None, specs: str | None = None) -> str:
     """The grammar in brief, the words of sites, then every kind with its formula, parameters, types and defaults.
 
     Args:
         registries: of every kind.
         examples: of kinds, see ``shortest_examples``.
+        specs: path from the page to the folder of the specs, for links. None names them without a link.
     """
     # A kind that has no heading yet comes last, under its own name.
     kinds = sorted(registries, key=lambda kind: (list(_HEADINGS).index(kind) if kind in _HEADINGS else 99, kind))
@@ -71,7 +72,7 @@ def reference(registries: Registries, examples: SpecExamples | None = None) -> s
         entries = list(registries[kind])
         lines += [] if entries else ["None yet.", ""]
         for entry in entries:
-            lines += _entry(entry, (examples or {}).get((kind, entry.name)))
+            lines += _entry(entry, (examples or {}).get((kind, entry.name)), specs)
     return "\n".join(lines) + "\n"
 
 
@@ -80,7 +81,7 @@ def _fragment(heading: str) -> str:
     return heading.lower().replace(" ", "-").replace(",", "")
 
 
-def _entry(entry: Entry[Any], example: tuple[str, str] | None) -> list[str]:
+def _entry(entry: Entry[Any], example: tuple[str, str] | None, specs: str | None) -> list[str]:
     """One kind: what it says of itself, what it measures or is made of, a table of what a spec may set, an example."""
     paragraphs = [entry.summary.replace("``", "`"), remaining_text(entry.build, entry.keywords)]
     if measured := getattr(entry.facts, "quantities", None):  # a probe
@@ -97,7 +98,11 @@ def _entry(entry: Entry[Any], example: tuple[str, str] | None) -> list[str]:
         ]
         lines += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', _BAR) for cell in row)} |" for row in rows] + [""]
-    return [*lines, f"For example, in [{example[1]}]({example[1]}.yaml): `{example[0]}`", ""] if example else lines
+    if example is None:
+        return lines
+    text, name = example
+    spec = f"the spec `{name}`" if specs is None else f"[{name}]({specs}/{name}.yaml)"
+    return [*lines, f"For example, in {spec}: `{text}`", ""]
 
 
 def parameter_rows(entry: Entry[Any]) -> list[tuple[str, str, str]]:
