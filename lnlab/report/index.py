@@ -83,7 +83,7 @@ class Card:
         profile: the profile, or None for the default.
         answers: of this profile.
         verdicts: all claims, grouped by their verdict.
-        sentences: whose each claim is, with its verdict.
+        sentences: whose each claim is, with its verdict, without those that cite other experiments.
         figure: path from the index to its first drawing. Empty if the report has tables only.
         thumbnail: a small drawing of its first figure, or None.
         paper: the citation in pieces, each with its address or None.
@@ -224,7 +224,8 @@ def _card(root: Path, folder: Path) -> Card:
                 VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word))
                 for word in _sorted_words({v.verdict for _, v in numbered})
             ),
-            sentences=sentences_of(facts, (v for _, v in numbered)),
+            # a claim that cites repeats verdicts, which are counted where they were judged
+            sentences=sentences_of(facts, (v for v in verdicts if v.kind != "cited")),
             figure=_first_figure(root, folder),
             thumbnail=_thumbnail(root, folder),
             paper=tuple(paper),

@@ -75,6 +75,15 @@ def card(name, cite="", **fields):
     return Card(name, name, title=name, paper=tuple(linked_citations(cite)), **fields)
 
 
+def test_a_claim_that_cites_others_is_counted_where_they_were_judged(reports):
+    before = read_cards(reports)[1]
+    facts, results, (grows, *others) = read_folder(reports / "grows" / "real")
+    save_folder(reports / "grows" / "real", facts, results, [replace(grows, kind="cited"), *others])
+    (_, card) = read_cards(reports)
+    assert card.n_claims == before.n_claims
+    assert len(card.sentences) == len(before.sentences) - 1
+
+
 def test_cards_stand_under_their_theme_their_source_or_their_paper():
     of_talk = Sentence("source", "talk", "Figure 3", "supported")
     cards = [
