@@ -219,7 +219,8 @@ def _judged(
 
 def _runs_would_be_lost(path: str, folder: Path, lost: int, there: int) -> ReportError:
     what = f"{path} does not ask for {lost} of its {there} runs, which would be lost"
-    return ReportError(Issue("differs", str(folder), what, "write elsewhere with --out"))
+    given_up = f"give them up with lnlab report {path} --rows-from {shown_path(folder)} --replace"
+    return ReportError(Issue("differs", str(folder), what, f"write elsewhere with --out, or {given_up}"))
 
 
 def find_spec(folder: Path, facts: ReportFacts) -> Path | None:

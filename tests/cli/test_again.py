@@ -178,6 +178,11 @@ def test_runs_are_not_lost_because_the_spec_no_longer_asks_for_them(lnlab, copy,
     assert contents(copy.parent) == contents(reported.parent)
     assert lnlab("report", "--from", "reports/tiny", "--out", "two").code == 0
     assert verdicts(copy.parent.parent / "two")["far_above"]["n"] == 2
+    remedy = said.err.rstrip("\n").rpartition("give them up with lnlab ")[2]
+    assert remedy == "report tiny.yaml --rows-from reports/tiny --replace"
+    assert lnlab(*remedy.split()).code == 0
+    assert verdicts(copy)["far_above"]["n"] == 2
+    assert pl.read_parquet(copy / "data/runs.parquet").height == 4
 
 
 def test_an_unchanged_claim_whose_rows_were_not_kept_has_the_verdict_it_had(lnlab, copy, spec):
