@@ -11,6 +11,7 @@ import pytest
 from spec_keys import keys_of
 
 from lnlab.catalogue import REGISTRIES
+from lnlab.compile.front import sound_claims
 from lnlab.compile.plan import compile_plan
 from lnlab.compile.reference.schema import spec_schema
 from lnlab.corpora.files.fetch import data_roots
@@ -78,6 +79,41 @@ def test_every_spec_leads_to_others_and_to_nothing_else():
     assert [name for name, others in related.items() if not others] == []
     assert [name for name, others in related.items() if not others <= related.keys() - {name}] == []
     assert set(related) - set.union(*related.values()) == set(), "no page leads to these"
+
+
+@cache
+def claims_of(path):
+    """The claims of a spec, one for each value of ``for_each``: id -> its resolved parameters."""
+    profile = "real" if "real" in document_of(path).data["profiles"] else None
+    return {text.id: choice for text, choice in sound_claims(document_of(path), EVERY, profile, ())[1]}
+
+
+def test_a_claim_cites_claims_that_stand_in_their_specs():
+    known = {path.stem: set(claims_of(path)) for path in SPECS}
+    cited = [
+        (path.stem, claim, spec, name)
+        for path in SPECS
+        for claim, choice in claims_of(path).items()
+        for spec, names in (choice.get("evidence") or {}).items()
+        for name in names
+    ]
+    assert len(cited) > 30
+    assert [place for place in cited if place[3] not in known.get(place[2], ())] == []
+
+
+LONGER = {"dt_fixup", "dt_fixup_scale", "four_tricks", "t_fixup", "xiong_fig4"}
+LONGER |= {"yu_assumptions", "yu_convergence", "yu_three_causes"}
+"""Pages that still list more than twelve claims."""
+
+
+def test_a_page_lists_at_most_twelve_claims():
+    listed = {}
+    for path in SPECS:
+        graphs = [section for section in document_of(path).data["report"] if section["kind"] == "causal_graph"]
+        arrows = {edge[part] for graph in graphs for edge in graph["edges"] for part in ("observed", "cut")}
+        own = [name for name, claim in claims_of(path).items() if not (claim["kind"] == "cited" and name in arrows)]
+        listed[path.stem] = len(own)
+    assert {name for name, n in listed.items() if n > 12} <= LONGER
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
