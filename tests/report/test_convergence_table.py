@@ -246,7 +246,11 @@ def of_chosen(results, norms=tuple(CHOSEN)):
 @pytest.mark.parametrize(
     ("values", "chosen", "edge"),
     [
-        (CHOSEN, "0.1 with LayerNorm and 1 with BatchNorm", " The best lies at the edge of the grid with BatchNorm; "),
+        (
+            CHOSEN,
+            "0.1 with LayerNorm and 1 with BatchNorm",
+            " The best lies at the edge of the grid (BatchNorm); a better one may lie beyond it.",
+        ),
         ({"layer": 0.1}, "0.1", ""),
     ],
 )
@@ -255,9 +259,10 @@ def test_the_caption_says_which_rates_were_chosen_from_which_grid(results, value
     decisions = [decision(norm, value) for norm, value in values.items()]
     found = convergence_table.convergence_table(judged, decisions, where=CHOICE["where"])
     caption = found.tables[0].caption
-    grid = "Chosen learning rates from 0.01, 0.1 and 1, on tuning seeds 101–102"
-    assert f"{grid}: {chosen}. Only these are judged." in caption
-    assert (edge in caption) if edge else "edge" not in caption
+    plural = "s" if len(values) > 1 else ""
+    grid = f"Chosen learning rate{plural} from 0.01, 0.1 and 1, on tuning seeds 101–102"
+    assert f"{grid}: {chosen}.{edge} Only these are judged." in caption
+    assert edge or "edge" not in caption
     assert found.finding.startswith("At the chosen learning rates most seeds converge")
 
 

@@ -27,6 +27,10 @@ from lnlab.specfile.values import matches, value_label
 from lnlab.tables import Results
 
 BetterEnd = Literal["lowest", "highest"]
+FAILING = "failing"
+"""The rule that chooses the smallest value that fails."""
+MOST_CHOICES_NAMED = 3
+"""The most chosen values that are listed with their grids. More are listed by value."""
 TUNING_QUANTITY = "final_nll"
 """The one quantity that tuning runs have: the last validation NLL."""
 
@@ -147,22 +151,35 @@ def choices_sentences(
     if not relevant:
         return ""
     grids: dict[str, str] = {}
+    by_value: dict[str, list[str]] = {}
     at_edge = []
-    for name, decision in zip(_names(relevant), relevant, strict=True):
+    names = _names(relevant)
+    for name, decision in zip(names, relevant, strict=True):
         where = "" if name == SINGLE_SERIES else f" {in_variant(name)}"
         grid = sorted(candidate.value for candidate in decision.candidates)
         grids[f"{format_value(decision.value)}{where}"] = join_words(map(format_value, grid))
-        if len(grid) > 1 and decision.value in (grid[0], grid[-1]):
-            at_edge.append(where)
-    seeds = number_ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
+        by_value.setdefault(format_value(decision.value), []).append(name)
+        # a rate that was chosen because it fails is not the best of its grid
+        if len(grid) > 1 and decision.value in (grid[0], grid[-1]) and decision.rule["kind"] != FAILING:
+            at_edge.append(name)
+    tuning_seeds = sorted({seed for decision in relevant for seed in decision.seeds})
+    seeds = f"tuning seed{'' if len(tuning_seeds) == 1 else 's'} {number_ranges(tuning_seeds)}"
     shared = next(iter(grids.values())) if len(set(grids.values())) == 1 else ""
-    chosen = join_words(grids if shared else (f"{text} (of {grid})" for text, grid in grids.items()))
+    if len(relevant) > 1 and len(by_value) == 1:
+        chosen = f"{next(iter(by_value))} in all variants"
+    elif len(relevant) > MOST_CHOICES_NAMED:
+        chosen = join_words(f"{value} ({'; '.join(of)})" for value, of in by_value.items())
+    else:
+        chosen = join_words(grids if shared else (f"{text} (of {grid})" for text, grid in grids.items()))
     of_grid = f" from {shared}" if shared else ""
-    sentence = f"Chosen {what}{of_grid}, on tuning seeds {seeds}: {chosen}. Only these are judged."
+    failing = all(decision.rule["kind"] == FAILING and decision.met for decision in relevant)
+    number = what if len(relevant) > 1 else what.removesuffix("s")
+    sentence = f"Chosen {number}{of_grid}, on {seeds}{', as the smallest that fails' if failing else ''}: {chosen}."
     if not at_edge:
         return sentence
-    where = join_words(text.strip() for text in at_edge if text)
-    return f"{sentence} The best lies at the edge of the grid{where and ' ' + where}; a better one may lie beyond it."
+    everywhere = len(at_edge) == len(relevant)
+    where = "" if everywhere else f" ({'; '.join(at_edge)})"
+    return f"{sentence} The best lies at the edge of the grid{where}; a better one may lie beyond it."
 
 
 def _axis_values(results: Results, runs: pl.DataFrame) -> list[dict[str, Json]]:

@@ -61,6 +61,17 @@ class Basin(Figure):
         return basin_chart(self.x, y, self.data.style, crosses, self.data.chosen)
 
 
+def at_the_edge(runs: SweepRuns, best: BetterEnd) -> list[str]:
+    """The series whose best median lies at the smallest or the largest value of their grid."""
+    found = []
+    for name in runs.names:
+        line = runs.points.filter(pl.col("series") == name)
+        ranked = line.drop_nulls("estimate").sort("estimate", descending=best == "highest", maintain_order=True)
+        if line["x"].n_unique() > 1 and not ranked.is_empty() and ranked["x"][0] in (line["x"].min(), line["x"].max()):
+            found.append(name)
+    return found
+
+
 def basin_finding(runs: SweepRuns, over: str, best: BetterEnd) -> str:
     """State where each series has its best median, and whether that is an edge of its grid."""
     optima: dict[str, tuple[float, str]] = {}  # the best place of a series, and which edge of the grid it is

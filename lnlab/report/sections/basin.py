@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.keys import Json
 from lnlab.report.charts.axes import axis_at_values
-from lnlab.report.data.basin_runs import BetterEnd, judged_runs, tuning_runs
+from lnlab.report.data.basin_runs import BetterEnd, choices_sentences, judged_runs, tuning_runs
 from lnlab.report.data.figure import estimate_headings
-from lnlab.report.figures.basin import Basin, basin_finding
+from lnlab.report.figures.basin import Basin, at_the_edge, basin_finding
 from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEDIAN_AND_RANGE
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 _AXIS_NAMES = {"lr": "learning rate", "batch_sentences": "batch size"}
@@ -46,6 +47,12 @@ def basin(
         f"Crosses at the {'top' if best == 'lowest' else 'bottom'}: number of diverged runs. They rank worst; where "
         "half of the runs diverged, no median is drawn."
     )
+    shown = runs_with(results, where or {})
+    notes = [] if runs.diverged.is_empty() else [crosses]
+    notes.append(choices_sentences(decisions, results, shown, over, f"{name}s"))
+    if not runs.chosen and (edges := at_the_edge(runs, best)):
+        where_edge = "" if len(edges) == len(runs.names) else f" ({'; '.join(edges)})"
+        notes.append(f"The best lies at the edge of the grid{where_edge}; a better one may lie beyond it.")
     return Basin(
         data=runs,
         # the counts of runs stand to the right of their crosses
@@ -54,7 +61,7 @@ def basin(
         best=best,
         statistic=MEDIAN_AND_RANGE,
         subject=f"{quantity_definition(quantity)} against the {name}. Dots: {runs.dots}",
-        notes=() if runs.diverged.is_empty() else (crosses,),
+        notes=tuple(notes),
         shows=f"Line chart of the {quantity_with_unit(quantity)}, against the {title}",
         finding=basin_finding(runs, name, best),
         headings={

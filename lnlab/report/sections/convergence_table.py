@@ -186,7 +186,7 @@ def convergence_table(
         {name: word for name, word in zip(_SCHEMA, _WORDS, strict=True) if name in exact.columns},
         subject,
         Grid("", ("table", "learning rate", *map(norm_name, heads)), tuple(body), view=matrix),
-        notes=(choices,) if choices else (),
+        notes=(choices, "Only these are judged.") if choices else (),
     )
     return Section(finding, tables=(table,), missing=unjudged_runs(results, columns), rows=rows)
 

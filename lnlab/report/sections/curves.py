@@ -1,12 +1,15 @@
 """A quantity over training: a line for each variant with its band over seeds, and every run that diverged."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from lnlab.analyse.quantities.rates import RATE_PATH
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
 from lnlab.report.charts.curve_axes import X_TITLES, curve_overlays, curve_x_axis, curve_y_axis
+from lnlab.report.data.basin_runs import choices_sentences
 from lnlab.report.data.curve_windows import MAX_CURVE_POINTS
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.data.training_curves import CurveAxis, collect_training_curves
@@ -23,6 +26,7 @@ from lnlab.report.section import Section, sections, unmeasured
 from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import mean_statistic
 from lnlab.report.words.wording import format_short, join_words
+from lnlab.select.select import runs_with
 from lnlab.tables import Results
 
 _FREQUENCIES = "token frequencies alone"
@@ -31,6 +35,7 @@ _FREQUENCIES = "token frequencies alone"
 @sections.register("curves")
 def curves(
     results: Results,
+    decisions: Sequence[Mapping[str, Json]] = (),
     *,
     quantity: str,
     where: dict[str, Json] | None = None,
@@ -48,6 +53,7 @@ def curves(
     dashes. More than 8 variants have a panel each. ``inset`` draws the learning rate below, but not below such panels;
     ``lines`` are levels to compare with, by name, beside the entropy of the words, which is drawn where a loss is.
     ``between`` are the ends of the vertical axis.
+    Where learning rates were chosen on tuning seeds, the caption states them, and which lie at the edge of their grid.
     """
     if unit == "bits" and "nats" not in quantity_with_unit(quantity):
         raise ReportError(Issue("no-effect", "unit", f"the {quantity_name(quantity)} is not in nats", "leave it out"))
@@ -92,6 +98,8 @@ def curves(
         ways = [f"up to {format_short(max(above))}"] if above else []
         ways += [f"down to {format_short(min(below))}"] if below else []
         notes.append(f"The y-axis is cut; lines with an arrow continue {join_words(ways)}.")
+    shown = runs_with(results, {"quantity": quantity, **(where or {})})
+    notes.append(choices_sentences(decisions, results, shown, RATE_PATH, "learning rates"))
     if overlays.rates:
         notes.append("Below: learning rate of each training step.")
     of_split = f" of the {curves.split} split" if curves.split else ""

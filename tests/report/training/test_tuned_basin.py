@@ -11,6 +11,7 @@ from lnlab.report.charts.render import to_svg
 from lnlab.report.compose import build_parts
 from lnlab.report.page.figures import spec_with_data
 from lnlab.report.sections.basin import basin
+from lnlab.report.sections.curves import curves
 
 LOSSES = {
     "post": {1e-3: (5.4, 5.6), 3e-3: (5.2, 5.3), 1e-2: (None, 6.0)},
@@ -107,3 +108,41 @@ def facts_with():
         return ReportFacts(**given, sections=({**section, "title": "", "claims": []},), decisions=decisions)
 
     return made
+
+
+def test_the_captions_of_curves_and_basins_say_what_was_chosen_and_that_it_lies_at_the_edge(judged):
+    grids = "0.003 in Post-LN (of 0.001, 0.003 and 0.01) and 1 in Pre-LN (of 0.03, 0.1 and 1)"
+    said = f"Chosen learning rates, on tuning seeds 101–102: {grids}. The best lies at the edge of the grid (Pre-LN);"
+    (basin_chart,) = basin(judged, DECISIONS).charts
+    where = {"split": "validation", "optimizer.lr": 1e-3}
+    (curve_chart,) = curves(judged, DECISIONS, quantity="nll", where=where).charts
+    assert said in basin_chart.caption
+    assert said in curve_chart.caption
+    (alone,) = curves(judged, DECISIONS, quantity="nll", where={**where, "placement": "post"}).charts
+    assert "Chosen learning rate from 0.001, 0.003 and 0.01, on tuning seeds 101–102: 0.003." in alone.caption
+    assert "edge" not in alone.caption
+    (nothing,) = curves(judged, quantity="nll", where=where).charts
+    assert "hosen" not in nothing.caption
+
+
+def test_a_rate_that_was_chosen_because_it_fails_is_not_called_the_best(judged):
+    failing = [{**each, "rule": {"kind": "failing", "below": 0.25}} for each in DECISIONS]
+    where = {"split": "validation", "optimizer.lr": 1e-3}
+    (chart,) = curves(judged, failing, quantity="nll", where=where).charts
+    assert "as the smallest that fails: 0.003 in Post-LN" in chart.caption
+    assert "edge" not in chart.caption
+
+
+def test_many_choices_are_listed_by_value(judged, monkeypatch):
+    monkeypatch.setattr("lnlab.report.data.basin_runs.MOST_CHOICES_NAMED", 1)
+    where = {"split": "validation", "optimizer.lr": 1e-3}
+    (chart,) = curves(judged, DECISIONS, quantity="nll", where=where).charts
+    assert "on tuning seeds 101–102: 0.003 (Post-LN) and 1 (Pre-LN)." in chart.caption
+    same = [{**each, "value": 3e-3} for each in DECISIONS]
+    (chart,) = curves(judged, same, quantity="nll", where=where).charts
+    assert "0.003 in all variants." in chart.caption
+
+
+def test_a_sweep_whose_best_is_at_the_edge_says_so_in_its_caption(judged):
+    (chart,) = basin(judged).charts
+    assert "The best lies at the edge of the grid" in chart.caption
