@@ -22,11 +22,12 @@ from lnlab.errors import LabError, ReportError
 from lnlab.issues import Issue
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
+from lnlab.report.data.labels import value_names
 from lnlab.report.folder import THUMBNAIL_FILE, read_folder
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
 from lnlab.report.page.methods import settings_of_variants, values_by_path
-from lnlab.report.words.answer_text import answers_of_profile, fill_answer, outdated_claims
+from lnlab.report.words.answer_text import answers_of_profile, fill_answer, made_answer, outdated_claims
 from lnlab.report.words.cited_claims import cited_by_arrows
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.report.words.sentence_owners import PAPERS, Sentence, sentences_of, source_of, verdict_tally
@@ -204,6 +205,7 @@ def _card(root: Path, folder: Path) -> Card:
         address = web_address(facts.source.get("url", ""))
         if address and address not in {known for _, known in paper}:
             paper = [*paper, *([("; ", None)] if paper else []), (address, address)]
+        made = tuple(CardAnswer(made_answer((), verdicts, value_names(results), facts.question)) for _ in verdicts[:1])
         tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
         with using_words(facts.words):
             topics = dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)])
@@ -219,7 +221,8 @@ def _card(root: Path, folder: Path) -> Card:
                     tuple(says.get(claim, claim) for claim in outdated_claims(answer, verdicts)),
                 )
                 for answer in answers_of_profile(facts)
-            ),
+            )
+            or made,
             verdicts=tuple(
                 VerdictGroup(word, tuple((n, v.says) for n, v in numbered if v.verdict == word))
                 for word in _sorted_words({v.verdict for _, v in numbered})

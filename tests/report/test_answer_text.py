@@ -260,3 +260,8 @@ def test_a_question_for_the_highest_is_not_answered_with_the_lowest_too():
     made = made_answer(headings, others, {}, asked.format("highest"))
     assert made == f"The accuracy ends {high}. 2 more claims below: 1 supported, 1 undecided."
     assert made_answer(headings, [], {}, asked.format("lowest")) == f"The accuracy ends {low}."
+
+
+def test_a_claim_without_a_number_has_none_in_the_answer():
+    open_claim = replace(OPEN, estimate=None, low=None, high=None, inside=0, n=6, reason="3 levels; a trend needs 4")
+    assert made_answer([], [open_claim]) == f"Undecided: “{OPEN.says.rstrip('.')}”."

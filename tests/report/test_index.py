@@ -132,6 +132,16 @@ def test_a_page_that_leads_on_to_another_has_no_card(reports):
     assert [card.name for card in read_cards(reports)] == ["first", "grows", "moved"]
 
 
+def test_a_question_without_an_answer_of_its_author_has_one_of_its_claims(reports):
+    facts, results, verdicts = read_folder(reports / "grows" / "real")
+    save_folder(reports / "grows" / "real", replace(facts, answers=()), results, verdicts)
+    first, grows = read_cards(reports)
+    assert first.answers == (), "nothing was judged"
+    (made,) = grows.answers
+    assert "B & C fall" in made.text
+    assert made.outdated == ()
+
+
 def test_profiles_are_chosen_by_name(reports):
     facts, results, verdicts = read_folder(reports / "first")
     for name in ("paper", "other"):

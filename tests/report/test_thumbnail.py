@@ -15,7 +15,8 @@ ENCODING = {
     "color": {"field": "series", "type": "nominal", "title": "placement"},
     "tooltip": [{"field": "y", "type": "quantitative"}],
 }
-LAYERS = [{"mark": "line"}, {"mark": {"type": "point"}}, {"mark": {"type": "text", "text": "word"}}]
+LEADER = {"mark": {"type": "rule", "x2Offset": 9}, "encoding": {"x2": {"value": "width"}}}
+LAYERS = [{"mark": "line"}, {"mark": {"type": "point"}}, {"mark": {"type": "text", "text": "word"}}, LEADER]
 VIEW = {"layer": LAYERS, "encoding": ENCODING, "title": "a panel"}
 SCHEMA = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "datasets": {"points": ROWS, "unread": ROWS}}
 SPECS = {

@@ -40,7 +40,7 @@ def thumbnail_spec(spec: Mapping[str, Json]) -> dict[str, Json]:
 
 def _without_words(view: Mapping[str, Any]) -> dict[str, Json]:
     """A view without marks of text, and without points where lines show the same values."""
-    layers = [_without_words(layer) for layer in view.get("layer", ()) if _mark(layer) != "text"]
+    layers = [_without_words(layer) for layer in view.get("layer", ()) if not _is_of_words(layer)]
     if "line" in map(_mark, layers):
         layers = [layer for layer in layers if _mark(layer) != "point"]
     encoding = {}
@@ -52,6 +52,12 @@ def _without_words(view: Mapping[str, Any]) -> dict[str, Json]:
         elif channel != "tooltip":
             encoding[channel] = part
     return {**view, **({"layer": layers} if layers else {}), **({"encoding": encoding} if encoding else {})}
+
+
+def _is_of_words(layer: Mapping[str, Any]) -> bool:
+    """Whether a layer has words, or the short lines that lead from a series to its name beside the plot."""
+    mark = layer.get("mark")
+    return _mark(layer) == "text" or (isinstance(mark, Mapping) and "x2Offset" in mark)
 
 
 def _mark(view: Mapping[str, Any]) -> str:

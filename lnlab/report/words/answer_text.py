@@ -127,12 +127,13 @@ def _with_claims(lead: str, claims: Sequence[Verdict], names: Mapping[str, str])
 def _claim_in_words(verdict: Verdict, names: Mapping[str, str], *, number: bool) -> str:
     """A claim with its verdict: ``Contradicted: “It rises”; the ratio is 0.49.``."""
     says = verdict.says.rstrip(".")
-    found = _found(verdict, names) if number and verdict.n and verdict.verdict in _ANSWERING else ""
+    measured = verdict.n > 0 and verdict.estimate is not None
+    found = _found(verdict, names) if number and measured and verdict.verdict in _ANSWERING else ""
     if verdict.verdict == "supported":
         return f"{says}: {found}." if found else f"Supported: “{says}”."
     word = _VERDICT_WORDS.get(verdict.verdict, verdict.verdict.capitalize())
     if verdict.verdict == "undecided" and number:
-        if verdict.n:
+        if measured:
             agree = f"{'every' if verdict.inside else 'no'} seed agrees"
             word += f", though {agree}" if verdict.inside in (0, verdict.n) else ", as seeds disagree"
         lacking = _LACKING.search(verdict.reason)
