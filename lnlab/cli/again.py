@@ -34,7 +34,7 @@ class RedrawRequest:
         target: the folder to write to. None means the same folder.
         plugins: files that register pieces.
         as_judged: whether the spec and the verdicts stay unchanged.
-        replace: whether the target may hold the report of another question.
+        replace: whether the target may hold the report of another question, or lose runs that the spec gave up.
     """
 
     paths: tuple[Path, ...]

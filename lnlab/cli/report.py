@@ -55,7 +55,7 @@ def report_run(
         typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; reports/<spec>/<profile> if not given."),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Write over the report of another question as well.")
+        bool, typer.Option("--replace", help="Write over the report of another question, or of runs it gave up.")
     ] = False,
     single_file: Annotated[bool, typer.Option("--single-file", help="Write the page as one file.")] = False,
     lean: Annotated[

@@ -81,8 +81,8 @@ def judge_tables(
         into: the folder into which they will be written, the same or another.
         spec: its path. None means the file that the report names, or else the text in the report.
         known: the registries of both wings.
-        replacing: whether ``into`` may hold the report of another question. None means a copy for comparison, which
-            says the same as the report in its own folder.
+        replacing: whether ``into`` may hold the report of another question, or lose runs that the spec does not ask
+            for. None means a copy for comparison, which says the same as the report in its own folder.
 
     Raises:
         SpecError: every problem of the spec.
@@ -100,7 +100,7 @@ def judge_tables(
         document = parse_spec(facts.spec, Path(facts.path))
     asked = _asked(document, facts, results, known)
     elsewhere = into.resolve() != folder.resolve()
-    if asked.matched.dropped and not elsewhere:
+    if asked.matched.dropped and not elsewhere and not replacing:
         raise _runs_would_be_lost(path, folder, asked.matched.dropped, results.runs.height)
     before = JudgedReport(
         results,
@@ -219,8 +219,9 @@ def _judged(
 
 def _runs_would_be_lost(path: str, folder: Path, lost: int, there: int) -> ReportError:
     what = f"{path} does not ask for {lost} of its {there} runs, which would be lost"
-    given_up = f"give them up with lnlab report {path} --rows-from {shown_path(folder)} --replace"
-    return ReportError(Issue("differs", str(folder), what, f"write elsewhere with --out, or {given_up}"))
+    return ReportError(
+        Issue("differs", str(folder), what, "write elsewhere with --out, or give them up with --replace")
+    )
 
 
 def find_spec(folder: Path, facts: ReportFacts) -> Path | None:
