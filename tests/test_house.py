@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -17,7 +18,12 @@ def name(path: Path) -> str:
 
 
 TEXTS = {name(path): path.read_text() for path in FILES}
-TREES = {file: ast.parse(text) for file, text in TEXTS.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The parsed files, which takes seconds: only where a test runs that reads them."""
+    return {file: ast.parse(text) for file, text in TEXTS.items()}
 
 
 def test_no_file_is_a_drawer():
@@ -25,10 +31,10 @@ def test_no_file_is_a_drawer():
 
 
 def test_every_module_says_what_it_is_and_imports_at_the_top():
-    assert [file for file, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [file for file, tree in trees().items() if not ast.get_docstring(tree)] == []
     late = [
         f"{file}:{node.lineno}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         if not file.startswith(MAY_IMPORT_LATE)
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef)
@@ -47,7 +53,7 @@ def called(function: ast.expr) -> str:
 
 
 def test_constructors_name_their_values():
-    nodes = [(file, node) for file, tree in TREES.items() for node in ast.walk(tree)]
+    nodes = [(file, node) for file, tree in trees().items() for node in ast.walk(tree)]
     classes = {node.name for _, node in nodes if isinstance(node, ast.ClassDef)} | {"cls"}
     by_position = [
         f"{file}:{node.lineno} {called(node.func)}"
@@ -73,7 +79,7 @@ def forbidden(node: ast.AST) -> bool:
 
 
 def test_nothing_is_unpickled_evaluated_or_run_by_a_shell():
-    nodes = [(file, node) for file, tree in TREES.items() for node in ast.walk(tree)]
+    nodes = [(file, node) for file, tree in trees().items() for node in ast.walk(tree)]
     assert [f"{file}:{getattr(node, 'lineno', 0)}" for file, node in nodes if forbidden(node)] == []
 
 

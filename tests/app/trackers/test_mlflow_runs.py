@@ -1,19 +1,27 @@
 """What MLflow itself reads from what was exported, out of a local database."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 
 import lnlab
+from lnlab.app.exports import tracked_runs
 
-pytestmark = pytest.mark.filterwarnings("ignore")
-pytest.importorskip("mlflow", reason="needs MLflow: pip install 'lnlab[mlflow]'")
-pytest.importorskip("sqlalchemy", reason="needs what MLflow keeps a local database with: pip install 'lnlab[mlflow]'")
+# MLflow takes seconds to import: only where its tests run, and not where they are collected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(not find_spec("mlflow"), reason="needs MLflow: pip install 'lnlab[mlflow]'"),
+    pytest.mark.skipif(
+        not find_spec("sqlalchemy"), reason="needs what MLflow keeps a local database with: pip install 'lnlab[mlflow]'"
+    ),
+]
 
-from mlflow import MlflowClient  # noqa: E402
 
-from lnlab.app.exports import tracked_runs  # noqa: E402
-from lnlab.trackers.mlflow_runs import open_mlflow  # noqa: E402
+def open_mlflow(uri, name):
+    from lnlab.trackers import mlflow_runs
+
+    return mlflow_runs.open_mlflow(uri, name)
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +31,8 @@ def uri(tmp_path_factory):
 
 
 def runs_of(uri, experiment):
+    from mlflow import MlflowClient
+
     client = MlflowClient(uri)
     return client, client.search_runs([client.get_experiment_by_name(experiment).experiment_id])
 
