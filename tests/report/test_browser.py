@@ -13,9 +13,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
+from lnlab.catalogue import REGISTRIES
+from lnlab.record.model_graphs import model_graphs
 from lnlab.report.charts import axes, line_charts
 from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.render import vega_bundle
+from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
 
@@ -104,6 +107,49 @@ def test_small_panels_wrap_to_the_page_and_stay_readable(visit, panels, width, c
     assert (
         page.locator("figure .live svg").bounding_box()["width"] > 0.9 * page.locator("figure").bounding_box()["width"]
     )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, facts, methods):
+    """A page with a model that is drawn whole, and its sublayers opened."""
+    out = tmp_path_factory.mktemp("reports") / "whole"
+    known = {**REGISTRIES, **FRAME_REGISTRIES}
+    stack = {
+        "layers": 6,
+        **{kind: known[kind].resolve(word) for kind, word in (("norm", "layer"), ("attention", "softmax"))},
+        "placement": known["placement"].resolve("deepnorm"),
+    }
+    setting = {
+        "task": known["task"].resolve({"kind": "random_tokens", "vocabulary": 8000}),
+        "model": known["model"].resolve({"kind": "encoder_decoder", "d_model": 512, "heads": 8, "d_ff": 2048}),
+        "encoder": stack,
+        "decoder": {**stack, "cross_attention": True},
+        "init": known["init"].resolve("xavier_normal"),
+    }
+    section = {"kind": "architecture", "whole": True}
+    models = model_graphs([section], [(setting, {})], known)
+    write_report(out, replace(facts, sections=(section,), models=models), methods, [])
+    return out
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_a_whole_model_is_readable_and_accessible_on_every_screen(visit, whole, width, scheme):
+    page, said, _ = visit(whole / "index.html", width, scheme)
+    assert said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("figure .live svg").count() == 2
+    texts = page.locator("figure .live svg text")
+    sizes = texts.evaluate_all("all => all.map(t => t.getBoundingClientRect().height)")
+    assert min(size for size in sizes if size) >= 8
+    within = texts.evaluate_all(
+        "all => all.every(t => { const s = t.closest('svg').getBoundingClientRect(), b = t.getBoundingClientRect();"
+        " return b.left >= s.left - 1 && b.right <= s.right + 1; })"
+    )
+    assert within, "no text is cut off by the edge of the drawing"
+    described = page.locator("figure .live svg").evaluate_all("all => all.map(s => s.outerHTML)")
+    assert all("cross-attention" in text for text in described[:1])
+    serious = [v for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in serious] == []
 
 
 @pytest.mark.parametrize("start", [1280, 360], ids=["made-narrower", "loaded-narrow"])

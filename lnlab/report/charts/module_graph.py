@@ -51,10 +51,13 @@ def module_graph_chart(panels: Sequence[GraphPanel]) -> dict[str, Json]:
     def only(mark: str) -> Any:
         return base.transform_filter(f"datum.mark === '{mark}'")
 
+    # no mark but words has a role: a panel may lack it, and the alternative text says what is drawn
     ends = {"x2": alt.X2("x2:Q"), "y2": alt.Y2("y2:Q")}
-    line = only("line").mark_line(strokeWidth=1.4, color=MUTED_COLOUR)
+    line = only("line").mark_line(strokeWidth=1.4, color=MUTED_COLOUR, aria=False)
     drawn = [
-        only("frame").mark_rect(filled=False, stroke=MUTED_COLOUR, strokeDash=[4, 3], cornerRadius=4).encode(**ends),
+        only("frame")
+        .mark_rect(filled=False, stroke=MUTED_COLOUR, strokeDash=[4, 3], cornerRadius=4, aria=False)
+        .encode(**ends),
         line.encode(detail=alt.Detail("way:N"), order=alt.Order("place:Q")),
     ]
     # a head is placed by its middle, and its point meets the edge; of a circle the edge is at a distance in pixels
@@ -67,7 +70,7 @@ def module_graph_chart(panels: Sequence[GraphPanel]) -> dict[str, Json]:
     ):
         head = only(mark).mark_point(filled=True, shape=shape, size=36, aria=False, **offset)
         drawn.append(head.encode(color=alt.value(MUTED_COLOUR)))
-    box = only("box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4)
+    box = only("box").mark_rect(stroke=MUTED_COLOUR, strokeWidth=1, cornerRadius=4, aria=False)
     drawn.append(box.encode(**ends, fill=alt.Fill("fill:N", scale=None, legend=None)))
     circle = only("circle").mark_point(
         shape="circle", filled=True, size=380, stroke=MUTED_COLOUR, strokeWidth=1, aria=False
@@ -79,7 +82,7 @@ def module_graph_chart(panels: Sequence[GraphPanel]) -> dict[str, Json]:
         ("small", 9, TEXT_COLOUR, "center"),
         ("count", 11, MUTED_COLOUR, "left"),
     ):
-        text = only(mark).mark_text(fontSize=size, color=colour, align=align, baseline="middle")
+        text = only(mark).mark_text(fontSize=size, color=colour, align=align, baseline="middle", aria=mark == "text")
         drawn.append(text.encode(text=alt.Text("label:N")))
     layers = alt.layer(*drawn, data=alt.InlineData(marks)).properties(width=_WIDTH, height=_ROW * (top + 1.3))
     return vega_lite(side_by_side(layers, [panel.name for panel in panels], _COLUMNS, spacing=14, padding=4))

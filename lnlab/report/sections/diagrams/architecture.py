@@ -154,6 +154,8 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
     labels_inside = [[str(node["label"]) for node in panel.nodes] for panel in inside]
     crosses = any("x or encoder" in labels for labels in labels_inside)
     memory = ", and an arrow on the left is the encoder's output" if crosses else ""
+    frozen = any(node["label"] == "features" for panel in stacks for node in panel.nodes)
+    memory += ". Features are the output of the frozen stack, which no gradient reaches" if frozen else ""
     whose = ". x is the stream; keys and values of cross-attention are of the encoder's output" if crosses else ""
     drawn_inside = (
         f"{panel.name}: {', '.join(label for label in labels if not label.startswith('x'))}"
