@@ -10,6 +10,23 @@ const fitLegends = (view, room) => {
   }
   for (const [name, inner] of Object.entries(view)) if (name !== "datasets") fitLegends(inner, room);
 };
+// a title above an axis that is longer than the screen stands in two lines, broken at a comma or a bracket
+const fitTitles = (spec, room) => {
+  const first = (view) => [view, ...(view.layer ?? []), ...(view.vconcat ?? []).flatMap(first)];
+  let wrapped = false;
+  for (const { encoding } of first(spec)) {
+    const title = encoding?.y?.axis?.title;
+    if (typeof title !== "string" || 6.6 * title.length <= room) continue;
+    const breaks = [...title.matchAll(/, | (?=\()/g)].filter(({ index }) => 6.6 * index <= room);
+    const place = breaks.at(-1) ?? { index: title.lastIndexOf(" ", room / 6.6), 0: " " };
+    if (place.index <= 0) continue;
+    encoding.y.axis.title = [title.slice(0, place.index) + place[0].trim(), title.slice(place.index + place[0].length)];
+    wrapped = true;
+  }
+  if (!wrapped) return;
+  spec.config.axisY = { ...spec.config.axisY, titleY: spec.config.axisY.titleY - 16 };
+  spec.config.legend = { ...spec.config.legend, offset: spec.config.legend.offset + 16 };
+};
 // a pointer on a series, or on its name in the legend, pales the others
 const seriesOf = (node) => {
   const { __data__: item } = node;
@@ -83,6 +100,7 @@ const draw = (figure) => {
     if (spec.usermeta?.square) spec.spec.height = spec.spec.width;
   }
   fitLegends(spec, place.parentElement.clientWidth - 40);
+  if (spec.config.axisY) fitTitles(spec, place.parentElement.clientWidth);
   const quiet = { ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   vegaEmbed(place, spec, quiet).then(
     (result) => {

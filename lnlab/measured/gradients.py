@@ -36,7 +36,7 @@ STREAM_GRADIENT: Mapping[str, QuantityWords] = {
 }
 GRADIENT_HISTOGRAM: Mapping[str, QuantityWords] = {
     "gradient_size": QuantityWords(
-        "gradient entry", "{nats} per {item}", "absolute values of the entries of a gradient"
+        "gradient entry", "{nats} per {item}", "absolute values of the entries of a gradient", "|∂L/∂{W}|"
     ),
 }
 GRADIENT_RECURSION: Mapping[str, QuantityWords] = {

@@ -39,8 +39,12 @@ TOKEN_COSINE: Mapping[str, QuantityWords] = {
     ),
 }
 INPUT_NORM: Mapping[str, QuantityWords] = {
-    "input_norm_max": QuantityWords("longest input", "Euclidean", "norm of the longest input vector of a stack"),
-    "input_norm_mean": QuantityWords("mean input norm", "Euclidean", "mean norm of the input vectors of a stack"),
+    "input_norm_max": QuantityWords(
+        "longest input", "Euclidean", "norm of the longest input vector of a stack", "max ‖x‖"
+    ),
+    "input_norm_mean": QuantityWords(
+        "mean input norm", "Euclidean", "mean norm of the input vectors of a stack", "‖x‖"
+    ),
     "input_norm_p99": QuantityWords(
         "99th percentile of input norms", "Euclidean", "99th percentile of the input norms of a stack"
     ),
@@ -49,7 +53,7 @@ RESIDUAL_DEPENDENCY: Mapping[str, QuantityWords] = {
     "residual_dependency": QuantityWords(
         "dependency", "share β", "share of a branch, or of the input, in the stream after a sublayer"
     ),
-    "own_dependency": QuantityWords("own dependency", "share", "share of a sublayer in the stream that leaves it"),
+    "own_dependency": QuantityWords("own dependency", "share", "share of a sublayer in the stream that leaves it", "β"),
     "own_dependency_inverse_sq": QuantityWords(
         "inverse squared dependency", "1/β²", "one over the squared own dependency"
     ),

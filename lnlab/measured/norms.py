@@ -9,7 +9,7 @@ NORM_JACOBIAN: Mapping[str, QuantityWords] = {
         "gradient ratio of a norm", "ratio", "gradient norm below a norm over that above it"
     ),
     "norm_inverse_sigma": QuantityWords(
-        "inverse sigma", "per coordinate", "mean of one over the standard deviation of a token"
+        "inverse sigma", "per coordinate", "mean of one over the standard deviation of a token", "1/σ"
     ),
     "norm_inverse_rms": QuantityWords(
         "inverse r.m.s.", "per coordinate", "mean of one over the root mean square of a token"

@@ -33,9 +33,9 @@ OUTPUT_PERTURBATION: Mapping[str, QuantityWords] = {
     "first_order_error_gradient_relative": _FIRST_ORDER_ERROR,
 }
 UPDATE_EFFECT: Mapping[str, QuantityWords] = {
-    "output_change_update": QuantityWords("output change", "squared norm", "by the last update, per {item}"),
+    "output_change_update": QuantityWords("output change", "squared norm", "by the last update, per {item}", "‖Δf‖²"),
     "update_amplification": QuantityWords(
-        "amplification", "ratio of squares", "output change by the last update, over its squared length"
+        "amplification", "ratio of squares", "output change by the last update, over its squared length", "‖Δf‖²/‖Δθ‖²"
     ),
 }
 IO_JACOBIAN: Mapping[str, QuantityWords] = {

@@ -18,7 +18,7 @@ RECORDED_CURVES: Mapping[str, QuantityWords] = {
         "global gradient norm", "{nats} per {item}", "of all parameters together, before clipping", "‖∂L/∂θ‖"
     ),
     "learning_rate": QuantityWords(
-        "learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor"
+        "learning rate", "per update", "of each update: the optimizer's rate times the schedule's factor", "η"
     ),
     "tokens": QuantityWords(
         "tokens", "per update", "tokens, or sentences, over which the loss of an update is averaged"

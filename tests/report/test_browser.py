@@ -225,6 +225,29 @@ def test_names_at_the_ends_of_lines_neither_overlap_nor_leave_the_page(visit, tm
     assert page.locator(".role-legend").count() == 0
 
 
+@pytest.mark.parametrize(("width", "lines"), [(1280, 1), (390, 2)])
+def test_a_long_title_of_an_axis_stands_in_two_lines_on_a_phone(visit, tmp_path, width, lines):
+    title = "median update entry over the learning rate |ΔW|/η, of the learning rate (log scale)"
+    x, y = axes.linear_axis("x", [0.0, 3.0]), replace(axes.logarithmic_axis("y", [1.0, 10.0]), title=title)
+    rows = [{"series": "s", "line": 0, "x": 1.0, "estimate": 2.0, "low": 1.5, "high": 3.0, "n": 5}]
+    spec = line_charts.lines_chart([], x, y, series_style(["s"], [0])) | {"datasets": {"points": rows}}
+    theme = json.dumps(spec.pop("config"))
+    script = vega_bundle((Path(__file__).parents[2] / "templates" / "page.js").read_text(encoding="utf-8"))
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><meta charset=utf-8><body><figure id=f style='margin:0' data-spec=s><div><div class=live></div>"
+        f"</div><figcaption>lines</figcaption></figure><script type=application/json id=theme>{theme}</script>"
+        f"<script type=application/json id=s>{json.dumps(spec)}</script><script type=module>{script}</script>",
+        encoding="utf-8",
+    )
+    page, said, _ = visit(tmp_path / "page.html", width)
+    assert said == []
+    texts = page.locator(".role-axis-title text", has_text="median").first
+    assert max(1, texts.locator("tspan").count()) == lines
+    box = texts.bounding_box()
+    assert box["x"] + box["width"] <= width
+    assert box["y"] >= page.locator(".live svg").bounding_box()["y"] - 1
+
+
 def test_every_folded_part_fits_a_phone_too(visit, folder):
     page, said, _ = visit(folder / "index.html", 390)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

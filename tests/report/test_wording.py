@@ -276,3 +276,12 @@ def test_numbers_that_are_compared_have_digits_enough_to_differ(values, texts):
 def test_norms_and_placements_have_the_names_of_their_papers(axis, kind, name):
     assert axis_value_name(axis, kind, kind) == name
     assert axis_value_name(axis, {"kind": kind, "a": 1}, f"{kind} (a 1)") == f"{name} (a 1)"
+
+
+def test_titles_of_axes_have_the_formulas_of_their_quantities():
+    assert axis_title("total_displacement") == "total displacement ‖θ − θ₀‖, Euclidean"
+    assert axis_title("median_update_over_rate", {"tensor": "w2"}).startswith(
+        "median update entry over the learning rate |ΔW₂|/η,"
+    )
+    assert axis_title("gradient_size") == "gradient entry |∂L/∂W|, nats per token"
+    assert axis_title("sum_learning_rate") == "sum of learning rates Σ η, over updates"

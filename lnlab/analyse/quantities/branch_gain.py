@@ -14,7 +14,9 @@ from lnlab.tables import Results
 
 @quantities.register(
     "branch_gain",
-    words=QuantityWords("branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given"),
+    words=QuantityWords(
+        "branch gain", "ratio", "mean squared norm that a sublayer gives back over that it is given", "‖f(x)‖²/‖x‖²"
+    ),
     of=("hidden_norm_sq",),
 )
 def branch_gain(results: Results) -> pl.DataFrame:

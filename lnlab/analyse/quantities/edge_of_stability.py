@@ -28,7 +28,10 @@ HESSIAN_SHARPNESS, ADAM_SHARPNESS = "sharpness", "adam_sharpness_at_rest"
 @quantities.register(
     "rate_times_sharpness",
     words=QuantityWords(
-        "rate times sharpness", "2 is the edge of descent", "learning rate of the next update times the sharpness"
+        "rate times sharpness",
+        "2 is the edge of descent",
+        "learning rate of the next update times the sharpness",
+        "η λ",
     ),
     of=(HESSIAN_SHARPNESS, _RATE),
     trained=True,

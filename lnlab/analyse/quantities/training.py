@@ -98,7 +98,7 @@ def best_nll_of_run(results: Results) -> pl.DataFrame:
 
 @quantities.register(
     "sum_learning_rate",
-    words=QuantityWords("sum of learning rates", "over updates", "how far updates of size 1 could lead"),
+    words=QuantityWords("sum of learning rates", "over updates", "how far updates of size 1 could lead", "Σ η"),
     of=("learning_rate",),
     trained=True,
 )

@@ -22,6 +22,7 @@ from lnlab.tables import Results
         "median gradient entry",
         "{nats} per {item}",
         "median absolute value of the nonzero entries of a gradient",
+        "|∂L/∂{W}|",
     ),
     of=("gradient_size",),
 )
@@ -36,6 +37,7 @@ def median_gradient_size(results: Results) -> pl.DataFrame:
         "median update entry over the learning rate",
         "of the learning rate",
         "median absolute value of the nonzero entries of an update, over its learning rate",
+        "|Δ{W}|/η",
     ),
     of=("update_over_rate_size",),
 )

@@ -8,7 +8,7 @@ from lnlab.report.data.basin_runs import BetterEnd, choices_sentences, judged_ru
 from lnlab.report.data.figure import estimate_headings
 from lnlab.report.figures.basin import Basin, at_the_edge, basin_finding
 from lnlab.report.section import Section, sections, unmeasured
-from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import MEDIAN_AND_RANGE
 from lnlab.select.select import runs_with
 from lnlab.tables import Results
@@ -42,7 +42,7 @@ def basin(
     leaf = over.rpartition(".")[2]
     name = _AXIS_NAMES.get(leaf, leaf.replace("_", " "))
     log = min(runs.points["x"]) > 0
-    title = f"{name}{' (log scale)' if log else ''}"
+    title = f"{name}{' η' if leaf == 'lr' else ''}{' (log scale)' if log else ''}"
     crosses = (
         f"Crosses at the {'top' if best == 'lowest' else 'bottom'}: number of diverged runs. They rank worst; where "
         "half of the runs diverged, no median is drawn."
@@ -57,7 +57,7 @@ def basin(
         data=runs,
         # the counts of runs stand to the right of their crosses
         x=axis_at_values(title, runs.points["x"], log=log, right_margin=0.08),
-        title=quantity_with_unit(quantity),
+        title=axis_title(quantity, where),
         best=best,
         statistic=MEDIAN_AND_RANGE,
         subject=f"{quantity_definition(quantity)} against the {name}. Dots: {runs.dots}",

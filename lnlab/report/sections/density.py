@@ -16,7 +16,7 @@ from lnlab.report.data.labels import SINGLE_SERIES, label_series
 from lnlab.report.data.series import labelled_values, mean_points, missing_runs_sentence, source_rows_of
 from lnlab.report.figures.lines import Lines
 from lnlab.report.section import Section, sections
-from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import count_noun, format_short, in_variant, join_words, two_at_most
 from lnlab.select.select import Selected
@@ -66,7 +66,7 @@ def density(
     points = mean_points(seeds, log=False)
     per = "decade" if log else "unit"
     width = f"{format_short(value_bins.width)} {'decades' if log else 'wide'}"
-    title = f"{quantity_with_unit(quantity)} (log scale)" if log else quantity_with_unit(quantity)
+    title = f"{axis_title(quantity, where)} (log scale)" if log else axis_title(quantity, where)
     top = max(points["estimate"].to_list())
     highest = max(points["high"].fill_null(0.0).to_list())
     y = linear_axis(f"share of the values per {per}", [0.0, min(1.5 * top, max(top, highest))])  # bands may be cut off

@@ -16,7 +16,7 @@ from lnlab.report.data.histograms import MIN_DRAWN_SHARE, HistogramShares, colle
 from lnlab.report.data.labels import SINGLE_SERIES
 from lnlab.report.figures.shades import HistogramsOverSteps
 from lnlab.report.section import Section, sections, unmeasured
-from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name
 from lnlab.report.words.statistic import MEAN
 from lnlab.report.words.wording import (
     MAX_NAMED,
@@ -46,7 +46,7 @@ def histogram(
     histograms = collect_histograms(results, quantity, where or {}, octaves)
     if histograms.seeds.is_empty():
         return unmeasured(histograms, quantity)
-    title = quantity_with_unit(quantity)
+    title = axis_title(quantity, where)
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
     zeros = (
         f"Exactly 0 and in no row: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""

@@ -14,7 +14,7 @@ from lnlab.report.figures.findings import pairs_finding
 from lnlab.report.figures.lines import Lines, value_axis
 from lnlab.report.section import Section, empty_section, sections
 from lnlab.report.words.path_names import path_name
-from lnlab.report.words.quantity_words import quantity_definition, quantity_name, quantity_with_unit
+from lnlab.report.words.quantity_words import axis_title, quantity_definition, quantity_name, quantity_with_unit
 from lnlab.report.words.statistic import GEOMETRIC_MEAN
 from lnlab.report.words.wording import format_power, join_words, power_in_words
 from lnlab.tables import Results
@@ -89,8 +89,8 @@ def scatter(
     x_definition = quantity_definition(x)
     return Lines(
         data=pairs,
-        x=logarithmic_axis(f"{quantity_with_unit(x)} (log scale)", seeds["x"]),
-        y=value_axis(quantity_with_unit(y), pairs, log=True, beside=[row["y"] for row in rows], seeds_drawn=True),
+        x=logarithmic_axis(f"{axis_title(x, {**of, **to})} (log scale)", seeds["x"]),
+        y=value_axis(axis_title(y, of), pairs, log=True, beside=[row["y"] for row in rows], seeds_drawn=True),
         statistic=GEOMETRIC_MEAN,
         spread="bars",
         seeds_drawn=True,
