@@ -91,23 +91,27 @@ class JoinedReports:
         """The last verdicts and the looks of these claims, whatever each was called in the reports.
 
         A claim is the one of a report that asks the same of the same runs, by whatever name and conditions. Where none
-        does, it has the looks of the claim with its name.
+        does, it has the looks of the claim with its name. The looks of claims that are no longer asked stay: one that
+        comes back has been looked at.
 
         Args:
             claims: of today, resolved.
             results: of the runs that today's spec asks for.
         """
-        asked_before: dict[str, list[tuple[_JudgedPart, Claim]]] = {}
-        for part in self.parts:
+        asked_before: dict[str, list[tuple[int, Claim]]] = {}
+        for place, part in enumerate(self.parts):
             for claim in part.claims.values():
-                asked_before.setdefault(_question(claim, part.results), []).append((part, claim))
+                asked_before.setdefault(_question(claim, part.results), []).append((place, claim))
         known: dict[str, Claim] = {}
         verdicts: dict[str, Verdict] = {}
         looks: dict[str, list[Mapping[str, Any]]] = {}
+        continued = {(place, claim["id"]) for place in range(len(self.parts)) for claim in claims}
         for claim in claims:
             name: str = claim["id"]
             same = asked_before.get(_question(claim, results), [])
-            for part, earlier in same:
+            for place, earlier in same:
+                part = self.parts[place]
+                continued.add((place, earlier["id"]))
                 criteria = claim_criterion(earlier, part.as_written)[0], claim_criterion(claim, results)[0]
                 for look in part.facts.looks.get(earlier["id"], ()):
                     # Its digest depends on how the runs are named, which is another way here.
@@ -118,6 +122,10 @@ class JoinedReports:
                     verdicts[name] = replace(part.verdicts[earlier["id"]], claim=name)
             if not same:
                 looks[name] = [look for part in self.parts for look in part.facts.looks.get(name, ())]
+        for place, part in enumerate(self.parts):
+            for name, entries in part.facts.looks.items():
+                if (place, name) not in continued:
+                    looks.setdefault(name, []).extend(entries)
         before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.kept(results.runs))
         return before, LookBook.from_json(looks)
 

@@ -120,6 +120,20 @@ def test_a_claim_keeps_its_looks_whatever_it_and_its_runs_are_called_now(lnlab, 
     assert judged["larger"]["low"] == verdicts(reports / "shallow")["larger"]["low"], "the interval of the second look"
 
 
+def test_a_claim_that_is_not_asked_any_more_keeps_its_looks(lnlab, reports):
+    Path("both.yaml").write_text(MERGED.replace(claim("larger", ", model.layers: 2"), ""))
+    assert lnlab(*FROM).code == 0
+    assert verdicts(reports / "both").keys() == {"larger_if_deep"}
+    assert looks_of(reports / "both") == {"larger": [(1, 3), (2, 5)], "larger_if_deep": [(1, 5)]}
+    whole = Path("shallow.yaml").read_text()
+    for text, name in ((whole.replace("id: larger", "id: other").replace("1.1", "1.2"), "other"), (whole, "larger")):
+        Path("shallow.yaml").write_text(text)
+        assert lnlab("report", "shallow.yaml", "--rows-from", "reports/shallow", "--replace").code == 0
+        assert verdicts(reports / "shallow").keys() == {name}
+        assert looks_of(reports / "shallow")["larger"] == [(1, 3), (2, 5)]
+    assert verdicts(reports / "shallow")["larger"]["look"] == 2, "it comes back at the look that it had"
+
+
 def test_the_page_is_a_report_like_any_other(lnlab, reports):
     assert lnlab(*FROM).code == 0
     before = {path: path.read_bytes() for path in (reports / "both").rglob("*") if path.is_file()}
