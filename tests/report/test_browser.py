@@ -338,6 +338,25 @@ def test_a_link_to_what_is_folded_opens_it(visit, folder):
     page.wait_for_function("document.querySelector('#methods[open] #quantity-1')?.checkVisibility()")
 
 
+def test_a_link_to_a_claim_within_a_fold_opens_both(visit, small, tmp_path):
+    facts, results, verdicts = small
+    graph = {
+        "kind": "causal_graph",
+        "nodes": {"a": {"label": "A", "at": [0, 0]}, "b": {"label": "B", "at": [1, 0]}},
+        "edges": [{"arrow": ["a", "b"], "observed": "seen", "cut": verdicts[0].claim}],
+        "claims": ["seen"],
+    }
+    cited = replace(verdicts[1], claim="seen", kind="cited")
+    asked = replace(facts, sections=(*facts.sections, graph))
+    page, said, _ = visit(write_report(tmp_path / "graph", asked, results, [*verdicts, cited]).files[0])
+    claim = page.locator("#claim-3")
+    assert not claim.is_visible()
+    page.evaluate("location.hash = 'claim-3'")
+    page.wait_for_function("document.querySelector('#claim-3 > [open]')?.checkVisibility()")
+    assert claim.is_visible()
+    assert said == []
+
+
 def test_a_picture_that_a_browser_cannot_read_would_be_seen(visit, folder, tmp_path):
     shutil.copytree(folder.parent, tmp_path / "reports")
     spoiled = tmp_path / "reports" / folder.name
