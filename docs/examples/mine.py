@@ -27,7 +27,7 @@ class Largest(nn.Module):
         return x / x.abs().amax(-1, keepdim=True).clamp(min=self.floor) * self.scale
 
 
-PEAK = QuantityWords("peak", "over the r.m.s.", "largest coordinate of a token without its sign, over their r.m.s.")
+PEAK = QuantityWords("peak", "over the r.m.s.", "largest absolute coordinate of a token, over their r.m.s.")
 GAIN = QuantityWords("gain of the peak", "ratio", "peak after a sublayer over that before it")
 
 
