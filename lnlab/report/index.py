@@ -47,7 +47,7 @@ _SIZE = re.compile(rb'<svg[^>]*? width="(\d+)(?:\.\d+)?" height="(\d+)')
 
 @dataclass(frozen=True)
 class CardAnswer:
-    """The author's answer with its numbers, and the sentences of claims whose verdict is another one now."""
+    """An answer with its numbers, and the sentences of claims whose verdict is another one now."""
 
     text: str
     outdated: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Card:
         title: of the experiment.
         question: what it asks.
         profile: the profile, or None for the default.
-        answers: of this profile.
+        answers: of this profile. One made of the claims if the author wrote none.
         verdicts: all claims, grouped by their verdict.
         sentences: whose each claim is, with its verdict, without those that cite other experiments.
         figure: path from the index to its first drawing. Empty if the report has tables only.

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from lnlab.claims.verdict_text import counted_word
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.report.charts.render import svg_to_png
@@ -21,7 +20,8 @@ def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> 
     """Return the text of a README in which each question that it lists has the answer of its report.
 
     A question is a list item that begins with a link to a page: ``- [Does it grow?](reports/grows/real/index.html)``.
-    The answer follows on the same line and replaces what stood there. A report without one has its verdicts counted.
+    The answer follows on the same line and replaces what stood there. A report whose author
+    wrote none has one made of its claims.
 
     Args:
         text: the README as it is.
@@ -35,9 +35,8 @@ def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> 
     answers = {}
     for card in (card for card in cards if card.page):
         texts = [f"{a.text} (Older than the verdicts.)" if a.outdated else a.text for a in card.answers]
-        tally = ", ".join(f"{len(group.claims)} {counted_word(group.word)}" for group in card.verdicts)
         # the command tells of a report that cannot be read; the README keeps what it says
-        answers[_place(root / unquote(card.page))] = None if card.error else " ".join(texts) or tally
+        answers[_place(root / unquote(card.page))] = None if card.error else " ".join(texts)
 
     def filled(item: re.Match[str]) -> str:
         page = _place(readme.parent / unquote(item[2]))
