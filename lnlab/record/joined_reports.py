@@ -152,7 +152,12 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
         keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in stored}
         results, kept = _with_variants(as_written, keys), [_entry_with_variants(entry, keys) for entry in facts.kept]
         facts = replace(facts, kept=tuple(kept))
-        parts.append(_JudgedPart(folder, facts, as_written, results, claims_as_judged(facts, known), by_claim))
+        claims = claims_as_judged(facts, known)
+        parts.append(
+            _JudgedPart(
+                folder=folder, facts=facts, as_written=as_written, results=results, claims=claims, verdicts=by_claim
+            )
+        )
     first = parts[0]
     for part in parts[1:]:
         if (part.facts.profile, part.facts.overrides) != (first.facts.profile, first.facts.overrides):

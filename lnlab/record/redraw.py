@@ -187,7 +187,7 @@ def _asked(document: SpecDocument, facts: ReportFacts, results: Results, known: 
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
-    return _Asked(document, front, claims, matched, known)
+    return _Asked(document=document, front=front, claims=claims, matched=matched, known=known)
 
 
 def _judged(

@@ -36,7 +36,10 @@ class Sentence:
 def sentences_of(facts: ReportFacts, verdicts: Iterable[Verdict]) -> tuple[Sentence, ...]:
     """The claims of a report as sentences of somebody."""
     name = facts.source.get("name", "")
-    return tuple(Sentence(v.role, name, facts.sources.get(v.claim, ""), v.verdict, v.margin) for v in verdicts)
+    return tuple(
+        Sentence(role=v.role, name=name, source=facts.sources.get(v.claim, ""), verdict=v.verdict, margin=v.margin)
+        for v in verdicts
+    )
 
 
 def source_of(sentence: Sentence, names: Sequence[str]) -> str | None:
