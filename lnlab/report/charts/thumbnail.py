@@ -40,7 +40,16 @@ def thumbnail_spec(spec: Mapping[str, Json]) -> dict[str, Json]:
 
 def _without_words(view: Mapping[str, Any]) -> dict[str, Json]:
     """A view without marks of text, and without points where lines show the same values."""
+    # a scale is stated in the first layer that has it, and that may be left out
+    scales: dict[str, Json] = {}
+    for layer in view.get("layer", ()):
+        parts = {channel: layer.get("encoding", {}).get(channel, {}) for channel in ("x", "y")}
+        scales = {channel: part["scale"] for channel, part in parts.items() if "scale" in part} | scales
     layers = [_without_words(layer) for layer in view.get("layer", ()) if not _is_of_words(layer)]
+    for layer in layers:
+        for channel, scale in scales.items():
+            if "field" in layer.get("encoding", {}).get(channel, {}):
+                layer["encoding"][channel].setdefault("scale", scale)
     if "line" in map(_mark, layers):
         layers = [layer for layer in layers if _mark(layer) != "point"]
     encoding = {}

@@ -135,7 +135,7 @@ _FIGURE = """\
 seeds = pl.read_parquet("figures/{stem}.parquet")
 points = {points}
 drawing("{stem}", points=points, seeds=seeds)"""
-_KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart"}
+_KINDS = {"facet": "FacetChart", "vconcat": "VConcatChart", "concat": "ConcatChart"}
 _FORMAT: Any = nbformat  # it has no types
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$&<>:])")
 
