@@ -1,7 +1,7 @@
 """Curves over training: means with their bands, runs that diverged, levels, and learning rates below."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -118,9 +118,10 @@ def training_finding(curves: TrainingCurves, quantity: str) -> str:
         name: curves.seeds.filter(panel, pl.col("series") == name).filter(pl.col("x") == pl.col("x").max())
         for name in final_values
     }
-    alike = {
-        name: [other for other in ends if other != name and not_told_apart(ends[name], ends[other])] for name in ends
-    }
+
+    def alike(name: str) -> list[str]:
+        return [other for other in ends if other != name and not_told_apart(ends[name], ends[other])]
+
     said = ends_in_words(final_values, quantity, compared_arms(curves), alike) if final_values else ""
     clauses = [f"{subject} {said}"] if said else []
     return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
@@ -140,7 +141,7 @@ def ends_in_words(
     final_values: Mapping[str, float],
     quantity: str,
     arms: Mapping[str, Json],
-    alike: Mapping[str, Sequence[str]] | None = None,
+    alike: Callable[[str], Sequence[str]] | None = None,
 ) -> str:
     """State where lines end, each arm at its best. Only numbers that differ in print are ordered.
 
@@ -148,7 +149,8 @@ def ends_in_words(
         final_values: by series.
         quantity: that is drawn.
         arms: by series, what it is compared as.
-        alike: by series, those indistinguishable from it over seeds: it is not called the lowest or the highest.
+        alike: of a series, those indistinguishable from it over seeds: it is not called the lowest or the highest. Only
+            the series that are named are compared, as all pairs of hundreds take seconds.
     """
     if len(final_values) == 1:
         ((name, value),) = final_values.items()
@@ -170,7 +172,7 @@ def ends_in_words(
         return f"{best}ends at {low} {in_variant(named[0])} and {high} {in_variant(named[1])}"
     ranks = {named[0]: f"the lowest of {len(shown)}", named[1]: "the highest"}
     for name in named:
-        others = [other for other in (alike or {}).get(name, ()) if other in shown]
+        others = [other for other in (alike(name) if alike else ()) if other in shown]
         if others:
             whom = others[0] if len(others) == 1 else f"{len(others)} others"
             ranks[name] = f"indistinguishable from {whom}"

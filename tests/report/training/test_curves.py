@@ -206,7 +206,7 @@ def test_a_value_that_seeds_do_not_tell_from_the_next_is_not_called_the_highest(
     values = {"learning rate 0.0001": 0.65, "learning rate 0.001": 0.96, "learning rate 0.01": 0.97}
     arms = {name: name for name in values}
     alike = {"learning rate 0.01": ["learning rate 0.001"], "learning rate 0.001": ["learning rate 0.01"]}
-    assert ends_in_words(values, "accuracy", arms, alike) == (
+    assert ends_in_words(values, "accuracy", arms, lambda name: alike.get(name, [])) == (
         "ends at 0.65 at learning rate 0.0001, the lowest of 3, and at 0.97 at learning rate 0.01, "
         "indistinguishable from learning rate 0.001"
     )
