@@ -21,6 +21,8 @@ _SHADES: Mapping[str, tuple[str, ...]] = {
 """Each colour, darker, and paler: for series of one family."""
 MOST_TOLD_APART = 8
 """The most series of one panel: each has a hue of its own where no family shares one."""
+MOST_PANELS = sum(len(shades) for shades in _SHADES.values())
+"""The most series that have a panel each, with all others in grey: beyond, the page would grow with their square."""
 _RAMP = ("#fca636", "#f2844b", "#e16462", "#cc4778", "#b12a90", "#8f0da4", "#6a00a8", "#41049d", "#0d0887")
 """Ever darker, from orange to blue: a stretch of the map plasma (Smith and van der Walt, 2015)."""
 HEATMAP_COLOURS = ("#e1f3f0", "#a1e0e2", "#64c8db", "#2dacd4", "#128dc7", "#256db0", "#324f90", "#313668", "#26223d")

@@ -12,7 +12,7 @@ from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.line_charts import Rows, line_panels, lines_chart
 from lnlab.report.data.figure import FigureData, finite_numbers
 from lnlab.report.section import Figure
-from lnlab.report.theme import MOST_TOLD_APART
+from lnlab.report.theme import MOST_PANELS, MOST_TOLD_APART
 
 _APART, _MOST_OF_GAP = 0.012, 0.6
 """From one series to the next, as a share of the axis, and all of them, as a share of the gap to the next place."""
@@ -47,8 +47,8 @@ class Lines(Figure):
 
     @property
     def in_panels(self) -> bool:
-        """Whether there are more series than a reader tells apart."""
-        return len(self.data.names) > MOST_TOLD_APART and len(self.data.panels) < 2 and not self.outlines
+        """Whether there are more series than a reader tells apart, and no more than there is room for."""
+        return MOST_TOLD_APART < len(self.data.names) <= MOST_PANELS and len(self.data.panels) < 2 and not self.outlines
 
     @property
     def apart(self) -> float:

@@ -21,7 +21,7 @@ from lnlab.report.data.series import MIN_BAND_SEEDS
 from lnlab.report.data.training_curves import TrainingCurves
 from lnlab.report.figures.findings import not_told_apart
 from lnlab.report.section import Figure
-from lnlab.report.theme import MOST_TOLD_APART
+from lnlab.report.theme import MOST_PANELS, MOST_TOLD_APART
 from lnlab.report.words.quantity_words import quantity_name
 from lnlab.report.words.wording import MAX_NAMED, count_noun, format_apart, format_short, in_variant, join_words
 
@@ -74,8 +74,11 @@ class TrainingFigure(Figure):
 
 
 def in_panels(curves: TrainingCurves) -> bool:
-    """Whether there are more series than a reader tells apart. Splits are told apart by dashes, in one panel."""
-    return len(curves.names) > MOST_TOLD_APART and not curves.panels
+    """Whether there are more series than a reader tells apart, and no more than there is room for.
+
+    Splits are told apart by dashes, in one panel.
+    """
+    return MOST_TOLD_APART < len(curves.names) <= MOST_PANELS and not curves.panels
 
 
 def too_many_for_bands(curves: TrainingCurves) -> bool:
