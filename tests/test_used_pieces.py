@@ -21,6 +21,7 @@ EVERY = {**REGISTRIES, **FRAME_REGISTRIES}
 OF_A_SPECTRUM = "what a reader asks of a spectrum beside its largest eigenvalue; it costs no further product"
 OF_RATES = "what a grid of learning rates shows, for whoever tunes one; Wortsman et al. (2023) report all of them"
 TODAY = "a part of the language models of today, for whoever trains one of their kind"
+OF_A_LAW = "a number freed of what a paper's law says of it: where the law holds it is the same at every depth"
 OWN_DATA = "for a reader's own text"
 UNUSED = {
     "corpus": {
@@ -52,6 +53,14 @@ UNUSED = {
         "effective_rank": OF_A_SPECTRUM,
         "ggn_sharpness_share": OF_A_SPECTRUM,
         "ggn_frobenius_share": OF_A_SPECTRUM,
+        "beyond_ggn_share": OF_A_SPECTRUM,
+        "end_residual": OF_A_SPECTRUM,
+        "attention_gain_times_length": OF_A_LAW,
+        "dependency_over_prediction": OF_A_LAW,
+        "scaled_gradient_norm": OF_A_LAW,
+        "update_amplification_at_displacement": "amplification of two models that have moved equally far",
+        "hidden_gain": "how much a layer enlarges the residual stream, the plainest sign of growth in depth",
+        "convergence_gaps": "failures between rates that converge, for whoever reads a boundary as one number",
     },
 }
 

@@ -206,7 +206,7 @@ def _checked_executor(
     for name, equals, _ in pairs:
         if not equals or not name:
             raise LabError(
-                Issue("wrong-option", f"--sbatch {name}", "is no parameter of sbatch", "write it as partition=short")
+                Issue("wrong-option", f"--sbatch {name}", "is not a parameter of sbatch", "write it as partition=short")
             )
     return tuple((name.replace("-", "_"), value) for name, _, value in pairs)
 

@@ -305,8 +305,8 @@ def panels_to_json(panels: Sequence[ModulePanel]) -> list[Json]:
 
 
 def _box(operation: str, label: str, detail: str, name: str, module: nn.Module) -> ModuleNode:
-    held = {id(p): p for p in (*module.parameters(), *module.buffers())}
-    return ModuleNode(operation, label, detail, module=name, parameters=sum(p.numel() for p in held.values()))
+    tensors = {id(p): p for p in (*module.parameters(), *module.buffers())}
+    return ModuleNode(operation, label, detail, module=name, parameters=sum(p.numel() for p in tensors.values()))
 
 
 def _stack_panels(model: nn.Module, recorded: _Recorded) -> list[ModulePanel]:
@@ -364,7 +364,7 @@ def _stack_panels(model: nn.Module, recorded: _Recorded) -> list[ModulePanel]:
 
 def _with_layers_once(name: str, nodes: Sequence[ModuleNode], layers: Sequence[int | None]) -> ModulePanel:
     """The panel in which equal layers that follow each other are drawn once."""
-    kept: list[ModuleNode] = []
+    boxes: list[ModuleNode] = []
     at: dict[int, int] = {}
     drawn: list[tuple[tuple[Json, ...], list[int], list[int]]] = []  # what a frame has: its shape, places and layers
     for layer, group in groupby(range(len(nodes)), key=layers.__getitem__):
@@ -376,15 +376,15 @@ def _with_layers_once(name: str, nodes: Sequence[ModuleNode], layers: Sequence[i
             drawn[-1][2].append(layer)
             continue
         for i in places:
-            at[i] = len(kept)
-            kept.append(replace(nodes[i], inputs=tuple(at[source] for source in nodes[i].inputs)))
+            at[i] = len(boxes)
+            boxes.append(replace(nodes[i], inputs=tuple(at[source] for source in nodes[i].inputs)))
         if layer is not None:
             drawn.append((shape, own, [layer]))
     frames = []
     for _, own, span in drawn:
         numbers = f"layer {span[0] + 1}" + (f" to {span[-1] + 1}" if span[1:] else "")
         frames.append((at[own[0]], at[own[-1]], len(span), f"× {len(span)}" if len(drawn) == 1 else numbers))
-    return ModulePanel(name, tuple(kept), tuple(frames))
+    return ModulePanel(name, tuple(boxes), tuple(frames))
 
 
 def _shape(nodes: Sequence[ModuleNode], place: int, own: Sequence[int]) -> tuple[Json, ...]:
@@ -420,13 +420,13 @@ def _inside(name: str, sublayer: nn.Module, args: tuple[Tensor, ...], *, crosses
 
             def as_one_box(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
                 recorded.deep += 1
-                made = ready(q, k)
+                rotated = ready(q, k)
                 recorded.deep -= 1
-                for before, after in zip((q, k), made, strict=True):
+                for before, after in zip((q, k), rotated, strict=True):
                     if after is not before:
                         word = type(sublayer).__name__.removesuffix("Attention")
                         recorded.add(ModuleNode("function", word, inputs=recorded.sources(before)), after)
-                return made
+                return rotated
 
             sublayer.ready = as_one_box  # type: ignore[method-assign]
             hooks.callback(lambda: sublayer.__dict__.pop("ready"))

@@ -161,8 +161,8 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
     first = parts[0]
     for part in parts[1:]:
         if (part.facts.profile, part.facts.overrides) != (first.facts.profile, first.facts.overrides):
-            made = [" ".join(p.facts.command[1:]) or "no profile" for p in (first, part)]
-            what = f"is of {made[1]}, and {first.folder} of {made[0]}"
+            profiles = [" ".join(p.facts.command[1:]) or "no profile" for p in (first, part)]
+            what = f"is of {profiles[1]}, and {first.folder} of {profiles[0]}"
             raise ReportError(Issue("differs", str(part.folder), what, "name reports of one profile"))
     results = first.results
     for place, part in enumerate(parts[1:], 1):

@@ -76,10 +76,10 @@ def _align(results: Results, expression: Expression, reference: Json) -> Aligned
             met, on=own, how="left", nulls_equal=True, maintain_order="left"
         )
         partners.append((operand, found.with_columns(pl.col("partners").fill_null(value=False))))
-    there = pl.all_horizontal(pl.col(f"_{number}").is_not_null() for number in range(len(frames)))
+    complete = pl.all_horizontal(pl.col(f"_{number}").is_not_null() for number in range(len(frames)))
     columns = {operand: pl.col(f"_{number}") for number, operand in enumerate(expression.operands)}
     # ``min`` and ``max`` would take the other number where one is null.
-    value = pl.when(there).then(_value(expression.root, columns))
+    value = pl.when(complete).then(_value(expression.root, columns))
     # a number whose steps are all pinned stands at the last of them
     steps = [pl.col("step")] if "step" in keys else [pl.col(c) for c in joined.columns if c.startswith("_step")]
     place = [column for column in keys if column not in ("step", *SITE)]
@@ -131,11 +131,11 @@ def why_apart(results: Results, expression: Expression, reference: Json = None) 
     for (one, left), (other, right) in combinations(zip(expression.operands, frames, strict=True), 2):
         if left.height and right.height and _join(left, right).is_empty():
             for column in [name for name in right.columns if name in left.columns and name not in _NO_KEYS]:
-                there, here = (rows[column].unique().sort().cast(pl.String).to_list() for rows in (left, right))
-                if not set(there) & set(here):
-                    has, has_not = (listed(str(value) for value in values) for values in (there, here))
+                on_left, on_right = (rows[column].unique().sort().cast(pl.String).to_list() for rows in (left, right))
+                if not set(on_left) & set(on_right):
+                    has, has_not = (listed(str(value) for value in values) for values in (on_left, on_right))
                     what = f"no {column} has both: '{one}' is there at {has}, '{other}' at {has_not}"
-                    remedy = f"pin it, as in {other.quantity}[{column}: {next(filter(None, here), 'last')}]"
+                    remedy = f"pin it, as in {other.quantity}[{column}: {next(filter(None, on_right), 'last')}]"
                     return Issue("empty-selection", "quantity", what, remedy)
             what = f"'{one}' and '{other}' have no place in common"
             return Issue("empty-selection", "quantity", what, "pin columns in brackets, as in a[tensor: sum]")
@@ -162,13 +162,13 @@ def alone_in_words(
             continue
         reference = reference_of(conditions) if quantities[name].facts.reference else None
         for operand, place in aligned(results, expression, reference).partners:
-            there = place.filter(pl.col("run").is_in(rows["run"].unique().implode()))
+            of_runs = place.filter(pl.col("run").is_in(rows["run"].unique().implode()))
             for key, condition in selection.rows.items():
                 # the first and the last layer are those of a stack
-                if key in there.columns and (key != "layer" or "stack" in there.columns):
-                    there = narrow_rows(results, there, key, condition)
-            if alone := there.height - there["partners"].sum():
-                parts.append(f"{alone:,} of {there.height:,} rows of {words(operand)}")
+                if key in of_runs.columns and (key != "layer" or "stack" in of_runs.columns):
+                    of_runs = narrow_rows(results, of_runs, key, condition)
+            if alone := of_runs.height - of_runs["partners"].sum():
+                parts.append(f"{alone:,} of {of_runs.height:,} rows of {words(operand)}")
     return f"left out, as nothing else is at their place: {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 

@@ -6,7 +6,7 @@ from lnlab.keys import Json
 from lnlab.printable import shown_path
 from lnlab.select.settings import settings_of
 from lnlab.setting import STACKS
-from lnlab.tables import Results
+from lnlab.tables import TRAINED_ELSEWHERE, Results
 
 
 def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[int], seeds: int) -> str:
@@ -33,7 +33,9 @@ def scope_sentence(results: Results, variants: Iterable[str], steps: Iterable[in
         case []:
             trained = "not measured yet"
         case [0]:
-            trained = "at init"
+            # Rows without a step of runs that something else trained are numbers of training: lnlab keeps them at 0.
+            elsewhere = any(setting.get(TRAINED_ELSEWHERE) for setting in selected)
+            trained = "" if elsewhere else "at init"
         case [1]:
             trained = "after 1 update"
         case [step]:

@@ -89,7 +89,7 @@ class Source(BaseModel):
     url: str | None = None
 
 
-class Difference(BaseModel):
+class SourceDifference(BaseModel):
     """One difference from the source: what differs, in the source and here, and what it means for the verdicts."""
 
     model_config = _CLOSED
@@ -205,7 +205,7 @@ class Experiment(BaseModel):
     title: _Sentence
     question: _Sentence | None = None
     source: Source | None = None
-    differs: tuple[_Sentence | Difference, ...] = ()
+    differs: tuple[_Sentence | SourceDifference, ...] = ()
     related: Mapping[_Identifier, _Sentence] = {}
     theme: _Sentence | None = None
     note: str | None = None

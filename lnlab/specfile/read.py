@@ -14,7 +14,15 @@ from lnlab.errors import closest, nearest
 from lnlab.expectations import issue_of_key, issues_of, mistakes_of
 from lnlab.issues import Issue, Where
 from lnlab.keys import Json
-from lnlab.specfile.experiment import SETTING, AuthorAnswer, Calibration, ClaimText, Difference, Experiment, Source
+from lnlab.specfile.experiment import (
+    SETTING,
+    AuthorAnswer,
+    Calibration,
+    ClaimText,
+    Experiment,
+    Source,
+    SourceDifference,
+)
 
 _LISTS = ("probes", "report", "claims", "sweep")
 _PLACEHOLDERS: dict[str, Json] = {"lnlab": 2, "title": "untitled"}
@@ -126,7 +134,7 @@ def unknown_key(path: Where) -> Issue:
     """The issue of a key that the grammar does not have."""
     word = str(path[-1])
     closed: dict[Json, type[BaseModel]] = {"source": Source, "calibration": Calibration}
-    of_list: dict[Json, type[BaseModel]] = {"answer": AuthorAnswer, "differs": Difference}
+    of_list: dict[Json, type[BaseModel]] = {"answer": AuthorAnswer, "differs": SourceDifference}
     owner = Experiment if len(path) == 1 else of_list.get(path[0]) or closed[path[-2]]
     known = [field.alias or name for name, field in owner.model_fields.items()]
     known += SETTING if len(path) == 1 else ()

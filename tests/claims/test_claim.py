@@ -124,15 +124,15 @@ def text_of(results, column):
     return rows.with_columns(rows[column].cast(str))
 """
 ROWS, SEEDS = (f"quantity 'mine' fails in mine.py: TypeError('its {what} " for what in ("rows", "seeds are"))
-SEE = "see total_gradient.py'); mend it"
+SEE = "see total_gradient.py'); fix it"
 
 
 @pytest.mark.parametrize(
     ("claim", "rows", "what"),
     [
-        ("'supported'", "None", "claim 'mine' fails in mine.py: TypeError('it returned str, and no Finding'); mend it"),
-        ("1 / 0", "None", "claim 'mine' fails in FOLDER/mine.py:6: ZeroDivisionError('division by zero'); mend it"),
-        ("of['seed']", "None", "claim 'mine' fails in FOLDER/mine.py:6: KeyError('seed'); mend it"),
+        ("'supported'", "None", "claim 'mine' fails in mine.py: TypeError('it returned str, and no Finding'); fix it"),
+        ("1 / 0", "None", "claim 'mine' fails in FOLDER/mine.py:6: ZeroDivisionError('division by zero'); fix it"),
+        ("of['seed']", "None", "claim 'mine' fails in FOLDER/mine.py:6: KeyError('seed'); fix it"),
         (
             "None",
             "[]",
@@ -142,7 +142,7 @@ SEE = "see total_gradient.py'); mend it"
         ("None", "results.rows('sites').drop('seed')", f"{ROWS}have the columns run, variant, step, measurement, "),
         ("None", "text_of(results, 'value')", f"{SEEDS}Int64 and its values String; {SEE}"),
         ("None", "text_of(results, 'seed')", f"{SEEDS}String and its values Float64; {SEE}"),
-        ("None", "results.rows('lists')", "quantity 'mine' fails in FOLDER/mine.py:10: KeyError('lists'); mend it"),
+        ("None", "results.rows('lists')", "quantity 'mine' fails in FOLDER/mine.py:10: KeyError('lists'); fix it"),
     ],
 )
 def test_what_goes_wrong_in_a_piece_of_a_user_is_one_line_with_its_place(tmp_path, results, claim, rows, what):

@@ -126,11 +126,14 @@ def test_a_margin_of_ours_is_measured_from_no_interaction(verdict, shift, word):
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ({"less": {}}, "takes away the effect itself"),
-        ({"less": {}, "part": 0.5}, "takes away the effect itself"),
-        ({"less": {"placement": "c"}}, "both its selections are the same; say in less_to"),
-        ({"less": {"placement": "b"}}, "both its selections are the same; say in less_to"),
-        ({"less": {}, "less_to": {"placement": "a"}, "part": 0.5}, "both its selections are the same; say in less_to"),
+        ({"less": {}}, "subtracts the effect from itself"),
+        ({"less": {}, "part": 0.5}, "subtracts the effect from itself"),
+        ({"less": {"placement": "c"}}, "both of its selections are the same"),
+        ({"less": {"placement": "b"}}, "both of its selections are the same"),
+        (
+            {"less": {}, "less_to": {"placement": "a"}, "part": 0.5},
+            "both of its selections are the same",
+        ),
     ],
 )
 def test_an_effect_less_itself_or_less_none_is_refused(verdict, wrong, what):

@@ -115,7 +115,7 @@ def test_a_ratio_at_every_x_has_none_where_a_number_is_zero(verdict):
 
 
 def test_ratios_at_other_places_than_the_other_s_are_refused(verdict):
-    with pytest.raises(LabError, match="stand at other places"):
+    with pytest.raises(LabError, match="at other sites than those of"):
         verdict({"a": np.ones((3, 2)), "b": np.ones((3, 3))}, **TO, over="layer", at_least=1)
 
 

@@ -130,7 +130,7 @@ def test_a_run_with_several_numbers_is_refused():
     twice = Results(
         results.runs, results.axes, results.tables | {"curves": pl.concat([results.tables["curves"], again, later])}
     )
-    with pytest.raises(LabError, match="pin rule, split or statistics"):
+    with pytest.raises(LabError, match="pin one: rule, split or statistics"):
         judged(twice, "table", cells=CELLS)
     assert judged(twice, "table", cells=CELLS, of={**OF, "statistics": "batch"}).verdict == "supported"
 

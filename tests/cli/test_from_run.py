@@ -108,7 +108,7 @@ def test_what_cannot_be_begun_with_is_refused_in_a_line(plan, tmp_path):
         plan, continued("init: {kind: from_run, spec: pretrian}\n")
     )
     swept = PRETRAIN + "sweep: {a: {optimizer.lr: [0.5, 0.25]}}\n"
-    assert "2 of the 2 variants of 'pretrain' are like this" in refusal(plan, continued(), swept)
+    assert "2 of the 2 variants of 'pretrain' match" in refusal(plan, continued(), swept)
     chosen = continued("init: {kind: from_run, spec: pretrain, where: {optimizer.lr: 0.5}}\n")
     assert keys(plan(chosen, swept)) == keys(plan(continued()))
     assert "has 6 training steps; write a step from 1 to 6" in refusal(

@@ -113,7 +113,7 @@ def test_another_profile_or_text_finds_the_units_that_it_has_in_common(lnlab, st
 def test_units_that_were_computed_otherwise_stay_there(lnlab, stranger):
     nothing = lnlab("pull", "tiny.yaml", "remote", "-s", "model.d_ff=64")
     assert (nothing.code, nothing.err.count("\n")) == (2, 1)
-    assert "remote: has no run of tiny.yaml as it is computed here; another version of lnlab" in nothing.err
+    assert "remote: has no run of tiny.yaml as it is computed here; other versions of lnlab" in nothing.err
     assert snapshot() == {}
 
 

@@ -44,7 +44,7 @@ def test_harmless_traces_are_wiped_away(unit_of):
 )
 def test_a_probe_that_changes_the_state_is_found_out_by_the_last_bit(unit_of, what, name):
     unit = unit_of(1, {"kind": "trace", "what": what})
-    with pytest.raises(LabError, match=rf"the probe 'trace' changed the state: {name}.*mend the probe"):
+    with pytest.raises(LabError, match=rf"the probe 'trace' changed the state: {name}.*fix the probe"):
         measure(build(unit, REGISTRIES), unit.measurements[0], REGISTRIES)
 
 

@@ -78,7 +78,7 @@ def test_numbers_without_a_step_are_those_of_training(tmp_path, given):
     report = stepless.report(tmp_path / "page", [{**claim, "of": anywhere}])
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Trained elsewhere" in page
+    assert "Trained and recorded outside lnlab" in page
     for false in ("Measured from Python", "0 updates", "initialization"):
         assert false not in page
 
@@ -152,7 +152,7 @@ def test_a_page_and_its_words(tmp_path):
     report = runs.report(tmp_path / "page", [claim_of_optimizer()], sections=sections)
     assert report.failed == []
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Trained elsewhere" in page
+    assert "Trained and recorded outside lnlab" in page
     for false in ("Measured from Python", "Random numbers are keyed", "Dropout is off", "parameters)"):
         assert false not in page
     files = runs.paper(tmp_path / "paper", [claim_of_optimizer()], sections=sections)

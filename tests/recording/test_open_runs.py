@@ -82,7 +82,7 @@ def test_the_page_says_how_its_runs_were_made(runs, tmp_path):
     page = (tmp_path / "page" / "index.html").read_text()
     for false in ("Measured from Python", "Random numbers are keyed", "with the weights that they had", "by its rule"):
         assert false not in page
-    assert "Trained elsewhere" in page
+    assert "Trained and recorded outside lnlab" in page
     assert "dropout and after clipping" in page
 
 

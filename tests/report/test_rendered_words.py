@@ -26,7 +26,7 @@ BANNED = {
     "label per ...": r"\b(?:one|a|each) (?:label|number|panel|row|line) an? (?:seed|sentence|variant|method|value)\b",
     "0.5": r"(?<![\w.\])…-])(?<!beta2 )(?<!momentum )\.\d",  # names of variants are those of stored runs
     "a classifier, an encoder": r"\ban (?:classifier|decoder|language)\b|\ba (?:encoder|Adam)\b",
-    "one layer": r"(?<![\d.,–−/×^-])(?<![\d.,–−/×^] )\b1 (?:layers|seeds|runs|variants|tokens|epochs|claims)\b",
+    "one layer": r"(?<![\d.,–−/×^+-])(?<![\d.,–−/×^] )\b1 (?:layers|seeds|runs|variants|tokens|epochs|claims)\b",
 }
 """By what stands in its place."""
 

@@ -59,7 +59,7 @@ class Lines(Figure):
         low, high = (math.log(end) if self.x.log else end for end in self.x.domain)
         places = sorted(math.log(x) if self.x.log else x for x in self.points["x"].unique())
         gaps = [(b - a) / (high - low) for a, b in pairwise(places)]
-        return min(_APART, *(_MOST_OF_GAP * gap / len(self.data.names) for gap in gaps))
+        return min([_APART, *(_MOST_OF_GAP * gap / len(self.data.names) for gap in gaps)])
 
     @property
     def caption(self) -> str:

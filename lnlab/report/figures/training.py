@@ -125,8 +125,8 @@ def training_finding(curves: TrainingCurves, quantity: str) -> str:
     def alike(name: str) -> list[str]:
         return [other for other in ends if other != name and not_told_apart(ends[name], ends[other])]
 
-    said = ends_in_words(final_values, quantity, compared_arms(curves), alike) if final_values else ""
-    clauses = [f"{subject} {said}"] if said else []
+    clause = ends_in_words(final_values, quantity, compared_arms(curves), alike) if final_values else ""
+    clauses = [f"{subject} {clause}"] if clause else []
     return "; ".join([*clauses, join_words(diverged)] if diverged else clauses)
 
 

@@ -63,7 +63,7 @@ def test_a_gpu_that_no_node_has_and_a_cluster_without_cores_are_refused(monkeypa
     cluster = RayCluster(None, print)
     with pytest.raises(LabError, match=r"^train.device: no node of the cluster has a GPU; "):
         cluster.require({"cuda"})
-    with pytest.raises(LabError, match="no node of the cluster has a core now; say how many are wanted with --workers"):
+    with pytest.raises(LabError, match="no node of the cluster has a core now; set the number with --workers"):
         _ = cluster.workers
     assert RayCluster(3, print).workers == 3
 
