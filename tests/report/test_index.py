@@ -283,4 +283,4 @@ def test_every_committed_claim_stands_in_the_index():
         claims += len(verdicts) - len(cited_by_arrows(facts.sections, verdicts))
     assert sorted(re.findall(r'id="question-(\w+)"', page)) == names
     assert len(re.findall(r'<li><a href="[^"]*#claim-\d+">', page)) == claims
-    assert len(page.encode()) < 400 * claims
+    assert len(page.encode()) < 250 * claims + 2500 * len(names)
