@@ -8,6 +8,7 @@ from lnlab.registry import Choice
 from lnlab.select.variants import Variants
 from lnlab.specfile.columns import METHOD
 from lnlab.specfile.values import value_label
+from lnlab.training_extra import absent_packages
 
 if TYPE_CHECKING:
     from lnlab.compile.resolve.choices import Registries
@@ -16,7 +17,10 @@ _MODEL_PARTS = ("model", "encoder", "decoder")
 
 
 def model_graphs(
-    sections: Iterable[Choice], settings: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]], known: "Registries"
+    sections: Iterable[Choice],
+    settings: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]],
+    known: "Registries",
+    before: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
     """By the selection of each section that draws whole models, as canonical text: these models and their panels.
 
@@ -24,6 +28,7 @@ def model_graphs(
         sections: resolved.
         settings: resolved, each with the values of its axes.
         known: the registries of both wings.
+        before: what an earlier drawing had. It stays where torch, which builds models, is not installed.
 
     Returns:
         a list of ``{"name": ..., "panels": [...]}`` for each. Settings that differ in nothing but training have one
@@ -35,6 +40,8 @@ def model_graphs(
     selections = [section.get("where") or {} for section in sections if section.get("whole")]
     if not selections:
         return {}
+    if before and "torch" in absent_packages() and all(canonical(where) in before for where in selections):
+        return {canonical(where): before[canonical(where)] for where in selections}
     from lnlab.execute.meta import initialized_on_meta  # torch, which no other page waits for
     from lnlab.nn.module_graph import module_panels, panels_to_json
 

@@ -202,7 +202,7 @@ def _judged(
         asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
     )
     new_facts = question_fields(asked.front.experiment, asked.front.sections, asked.known)
-    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known)
+    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known, facts.models)
     new_facts["sections"] = tuple(
         section
         if is_drawable(section, facts.kept, new_facts["seeds"], matched.results)

@@ -251,3 +251,10 @@ def test_pieces_are_listed_beside_a_torch_that_is_broken(workdir):
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert "layer" in done.stdout
+
+
+def test_a_page_with_whole_models_is_verified_from_the_boxes_that_it_holds():
+    """Where torch is installed they are built again, and are the same."""
+    ((code, out, err),) = commands(ROOT, "verify specs/xiong_fig3.yaml --level 1")
+    assert code == 0, err
+    assert "verified: every page" in out
