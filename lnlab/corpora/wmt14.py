@@ -38,7 +38,7 @@ WMT14_PARTS = (
     (("newstest2013.en", "newstest2013.de"), ("newstest2013-src.en.sgm", "newstest2013-ref.de.sgm")),
     (("newstest2014-deen-src.en.sgm", "newstest2014-deen-ref.de.sgm"), ("newstest2014.en", "newstest2014.de")),
 )
-"""Each part of the corpus in all its forms, English first; the first form that exists is read."""
+"""Each part of the corpus in all its forms, English first. The first form that exists is read."""
 _LONGEST = 250
 
 

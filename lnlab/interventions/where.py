@@ -49,7 +49,7 @@ class OneOrMore:
 
 
 class _Where(BaseModel):
-    """Conditions on sites; a key that is left out selects all."""
+    """Conditions on sites. A key that is left out selects all."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     stack: Annotated[tuple[str, ...] | None, OneOrMore(VOCABULARY["stack"])] = None
@@ -81,7 +81,7 @@ class _Where(BaseModel):
 
 
 class Activations(_Where):
-    """Activations of the stream; ``tensor`` has no default."""
+    """Activations of the stream. ``tensor`` has no default."""
 
     tensor: Annotated[tuple[str, ...], OneOrMore(ACTIVATIONS)]
 

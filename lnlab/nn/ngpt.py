@@ -36,7 +36,7 @@ from lnlab.randomness import Draw
 from lnlab.registry import default
 
 WRITERS = ("o", "w2")
-"""The matrices that write to the stream; all others, and tables, read it."""
+"""The matrices that write to the stream. All others, and tables, read it."""
 
 
 @norms.register("unit", statistics="token")

@@ -26,7 +26,7 @@ PATTERNS = (
     "<stack>.embedding.<tensor>",
     "<stack>.final_norm.<tensor>",
 )
-"""The names of parameters that have an address; a stack is one of ``STACKS``, and layers count from 0 in names."""
+"""The names of parameters that have an address. A stack is one of ``STACKS``, and layers count from 0 in names."""
 
 
 def addressed(model: nn.Module) -> list[tuple[str, Site, nn.Parameter]]:

@@ -27,7 +27,7 @@ from lnlab.probes.probe import State
 from lnlab.tables import Row
 
 TERMS = 2**16
-"""n: the tokens of a large batch; below a batch norm noise was 96 u of the largest matrix."""
+"""n: the tokens of a large batch. Below a batch norm noise was 96 u of the largest matrix."""
 _SMALL = 1 / 16
 """A share of the gradient of its row: real gradients of biases are about as large, noise was below 0.004 of it."""
 MOMENTS = ("max_exp_avg_sq", "exp_avg_sq", "sum")

@@ -163,7 +163,7 @@ def judge_joined_tables(
     if lost and not replacing:
         raise _runs_would_be_lost(path, into, lost, held[0].height)
     before, book = joined.before(asked.claims, matched.results)
-    facts = replace(joined.facts, name=spec.stem, path=path, kept=tuple(before.kept_rows))
+    facts = replace(joined.facts, name=spec.stem, path=path, kept=tuple(before.kept_rows), models={})
     new, results, judged = _judged(asked, facts, into, before, replace(book, commit=head_commit(spec.parent)))
     if not replacing:
         refuse_other_question(into, new, spec)
@@ -202,7 +202,9 @@ def _judged(
         asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
     )
     new_facts = question_fields(asked.front.experiment, asked.front.sections, asked.known)
-    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known, facts.models)
+    # Where every setting has runs in this report, its models are those that the report has drawn.
+    drawn = {} if asked.matched.absent else facts.models
+    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known, drawn)
     new_facts["sections"] = tuple(
         section
         if is_drawable(section, facts.kept, new_facts["seeds"], matched.results)

@@ -78,7 +78,7 @@ _Law = Annotated[Any, BeforeValidator(_law), WithJsonSchema({"anyOf": [{"type": 
 
 
 class Source(BaseModel):
-    """The paper that asked first, and where in it; ``name`` is what several specs with the same source call it."""
+    """The paper that asked first, and where in it. ``name`` is what several specs with the same source call it."""
 
     model_config = _CLOSED
     cite: _Sentence
@@ -100,7 +100,7 @@ class SourceDifference(BaseModel):
 
 
 class Calibration(BaseModel):
-    """The pilot seeds on which a margin was set; they are not judged."""
+    """The pilot seeds on which a margin was set. They are not judged."""
 
     model_config = _CLOSED
     seeds: Seeds

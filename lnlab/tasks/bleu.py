@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 Words = Literal["13a", "intl", "char", "none"]
-"""How text is split into words; ``none`` where it is split already."""
+"""How text is split into words. ``none`` leaves text as it is, where it is split already."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Encoded:
 
 _cache: dict[Hashable, Any] = {}
 CACHE_SIZE = 4
-"""Encoded corpora in the memory of a process; the oldest goes first."""
+"""Encoded corpora in the memory of a process. The oldest is dropped first."""
 
 
 def cached_encoding(key: Hashable, encode: Callable[[], T]) -> T:

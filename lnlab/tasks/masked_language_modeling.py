@@ -23,7 +23,7 @@ from lnlab.tasks.cross_entropy import entropy, token_cross_entropy
 from lnlab.tasks.task import Batch, tasks
 
 MASK = UNK
-"""What is read in place of a hidden word: the unknown one; of BERT's own vocabulary an entry that no text has."""
+"""What is read in place of a hidden word: the unknown one, or in BERT's own vocabulary an entry that no text has."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from lnlab.issues import Issue
 from lnlab.randomness import Draw
 
 Shares = Sequence[float]
-"""The shares of training, validation and test; their sum is 1."""
+"""The shares of training, validation and test. Their sum is 1."""
 
 
 def refuse_incomplete_shares(shares: Shares) -> None:

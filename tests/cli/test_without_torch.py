@@ -258,3 +258,17 @@ def test_a_page_with_whole_models_is_verified_from_the_boxes_that_it_holds():
     ((code, out, err),) = commands(ROOT, "verify specs/xiong_fig3.yaml --level 1")
     assert code == 0, err
     assert "verified: every page" in out
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [("d_model: 128, heads", "d_model: 96, heads"), ("d_ff: 256", "d_ff: 256, dropout: 0.5"), ("11-20", "11-22")],
+)
+def test_boxes_are_not_kept_where_the_spec_asks_for_runs_that_the_report_lacks(tmp_path, now, then):
+    """Its settings may be those of another model, which only torch can build."""
+    shutil.copytree(ROOT / "reports/xiong_fig3", tmp_path / "xiong_fig3")
+    text = (ROOT / "specs/xiong_fig3.yaml").read_text()
+    assert now in text
+    (tmp_path / "xiong_fig3.yaml").write_text(text.replace(now, then, 1))
+    ((code, _, err),) = commands(tmp_path, "report --from xiong_fig3/real xiong_fig3.yaml --replace -q")
+    assert (code, err) == (2, f"lnlab report: needs torch, which is not installed; {INSTALL}\n")

@@ -27,7 +27,7 @@ class PrintedTable(BaseModel):
 
 
 class Printed(BaseModel):
-    """Every table of the source; ``rates`` are those of the letters, in their order."""
+    """Every table of the source. ``rates`` are those of the letters, in their order."""
 
     model_config = _STRICT
     rates: Annotated[tuple[_Rate, ...], Field(min_length=2)]

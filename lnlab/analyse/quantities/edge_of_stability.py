@@ -37,7 +37,7 @@ HESSIAN_SHARPNESS, ADAM_SHARPNESS = "sharpness", "adam_sharpness_at_rest"
     trained=True,
 )
 def rate_times_sharpness(results: Results) -> pl.DataFrame:
-    """``lr λ_max``: the next update's rate times the sharpness; plain descent is stable below 2 (Cohen et al., 2021).
+    """``lr λ_max``: the next update's rate times the sharpness (Cohen et al., 2021). Plain descent is stable below 2.
 
     Whatever the optimizer is: Adam, too, is often judged by it.
     """

@@ -19,7 +19,7 @@ from lnlab.errors import CorpusError
 from lnlab.issues import Issue
 
 _LARGEST = 1 << 26
-"""Bytes of such a file; the largest known have half a million."""
+"""Bytes of such a file. The largest known have half a million."""
 DEEPEST = 32
 BARE = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 CUT_OFF = [expat.errors.codes[text] for text in ("no element found", "unclosed token")]

@@ -22,7 +22,7 @@ from lnlab.tables import Row
 
 CODES = 1024
 INFINITE = 1020
-"""The code of infinity; NaN has those beyond it."""
+"""The code of infinity. NaN has those beyond it."""
 
 
 def counts(x: Tensor) -> Tensor:
