@@ -52,7 +52,7 @@ def mark_outliers(rows: pl.DataFrame) -> pl.DataFrame:
     **SPECTRAL_FACTS,
 )
 def outliers(results: Results) -> pl.DataFrame:
-    """``#{θ isolated at an end}``: eigenvalues that stand alone: the most of any draw (Sagun et al., 2017)."""
+    """``#{θ isolated at an end}``: eigenvalues that stand alone, in the draw with the most (Sagun et al., 2017)."""
     counts = (
         mark_outliers(full_batch_spectra(results))
         .group_by(*SPECTRUM_KEYS, "draw", maintain_order=True)
@@ -68,7 +68,7 @@ def outliers(results: Results) -> pl.DataFrame:
     **SPECTRAL_FACTS,
 )
 def bulk_radius(results: Results) -> pl.DataFrame:
-    """``max |θ| of what is no outlier``: the most that the bulk reaches: the least of any draw (Sagun et al., 2017)."""
+    """``max |θ| of what is no outlier``: how far the bulk reaches, in the draw with the least (Sagun et al., 2017)."""
     bulk = mark_outliers(full_batch_spectra(results)).filter(pl.col("outlier") == 0)
     radii = bulk.group_by(*SPECTRUM_KEYS, "draw", maintain_order=True).agg(value=pl.col("node").abs().max())
     return as_spectral_quantity(
