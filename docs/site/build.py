@@ -132,12 +132,14 @@ def gallery(cards: list[Card]) -> str:
         paper = plain("".join(text for text, _ in group.paper))
         lines += [f"## {plain(group.heading)}", f"{paper}." if paper else ""]
         for card in group.cards:
+            if card.facts is None:
+                sys.exit(f"{card.folder}: {card.error}")
             answers = " ".join(answer.text for answer in card.answers)
-            lines += [f"### {plain(card.title or card.name)}", f"*{plain(card.question)}*", plain(answers)]
+            lines += [f"### {plain(card.facts.title)}", f"*{plain(card.facts.question)}*", plain(answers)]
             if card.figure:
                 image = f'<img loading="lazy" width="480" src="reports/{card.figure}" alt="">'
                 lines.append(f'<a href="reports/{card.page}">{image}</a>')
-            lines.append(f"[The report](reports:{card.page}) and its spec, `{card.spec}`.")
+            lines.append(f"[The report](reports:{card.page}) and its spec, `{card.facts.path}`.")
     return "\n\n".join(line for line in lines if line.strip("*")) + "\n"
 
 

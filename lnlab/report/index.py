@@ -7,9 +7,9 @@ another has no card. Nothing of it depends on the day or on the order in which a
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from lnlab.issues import Issue
 from lnlab.printable import shown_path
 from lnlab.report.contents import read_file
 from lnlab.report.data.labels import value_names
+from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import THUMBNAIL_FILE, read_folder
 from lnlab.report.page import html
 from lnlab.report.page.citation_links import linked_citations, web_address
@@ -78,43 +79,41 @@ class Card:
         name: of the folder of the question.
         folder: of the report, below that of the index, with forward slashes.
         page: its address from the index. Empty if the report has tables only.
-        spec: as the command line names it.
-        title: of the experiment.
-        question: what it asks.
-        profile: the profile, or None for the default.
+        facts: of the report. None where it cannot be read.
         answers: of this profile. One made of the claims if the author wrote none.
         verdicts: all claims, grouped by their verdict.
         sentences: whose each claim is, with its verdict, without those that cite other experiments.
         figure: path from the index to its first drawing. Empty if the report has tables only.
         thumbnail: a small drawing of its first figure, or None.
         paper: the citation in pieces, each with its address or None.
-        source: what several questions call their source, or nothing.
-        theme: under which the spec wants the question to stand, or nothing.
         methods: what is compared, in words.
         topics: the kind of task and the quantities that claims are about, in words.
-        related: what other experiments add, by the name of their folder. Such an experiment may have no card.
         error: why the report cannot be read.
     """
 
     name: str
     folder: str
     page: str = ""
-    spec: str = ""
-    title: str = ""
-    question: str = ""
-    profile: str | None = None
+    facts: ReportFacts | None = None
     answers: tuple[CardAnswer, ...] = ()
     verdicts: tuple[VerdictGroup, ...] = ()
     sentences: tuple[Sentence, ...] = ()
     figure: str = ""
     thumbnail: Thumbnail | None = None
     paper: tuple[tuple[str, str | None], ...] = ()
-    source: str = ""
-    theme: str = ""
     methods: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
-    related: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
+
+    @property
+    def source(self) -> str:
+        """What several questions call their source, or nothing."""
+        return self.facts.source.get("name", "") if self.facts else ""
+
+    @property
+    def theme(self) -> str:
+        """Under which the spec wants the question to stand, or nothing."""
+        return self.facts.theme if self.facts else ""
 
     @property
     def n_claims(self) -> int:
@@ -211,10 +210,7 @@ def _card(root: Path, folder: Path) -> Card:
             topics = dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)])
         return replace(
             card,
-            spec=facts.path,
-            title=facts.title,
-            question=facts.question,
-            profile=facts.profile,
+            facts=facts,
             answers=tuple(
                 CardAnswer(
                     fill_answer(answer["says"], verdicts),
@@ -232,11 +228,8 @@ def _card(root: Path, folder: Path) -> Card:
             figure=_first_figure(root, folder),
             thumbnail=_thumbnail(root, folder),
             paper=tuple(paper),
-            source=facts.source.get("name", ""),
-            theme=facts.theme,
             methods=_methods(results),
             topics=tuple(topics),
-            related=facts.related,
         )
     except _UNREADABLE as error:
         what = "; ".join(p.what for p in error.issues) if isinstance(error, LabError) else f"unreadable: {error!r}"

@@ -9,6 +9,7 @@ import pytest
 from test_injection import STRINGS, Parsed
 
 from lnlab.errors import ReportError
+from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder, save_folder
 from lnlab.report.index import Card, CardAnswer, Thumbnail, grouped_cards, read_cards, render_index, tally_of
 from lnlab.report.page.citation_links import linked_citations
@@ -53,7 +54,7 @@ def test_a_card_leads_to_the_cards_of_related_questions(reports):
 
 def test_a_card_has_what_the_report_says(reports):
     first, grows = read_cards(reports)
-    assert (first.name, first.folder, first.title, first.page) == ("first", "first", "First", "")
+    assert (first.name, first.folder, first.facts.title, first.page) == ("first", "first", "First", "")
     assert (first.n_claims, first.thumbnail, first.answers, first.paper) == (0, None, (), ())
     assert (grows.folder, grows.page, grows.n_claims) == ("grows/real", "grows/real/index.html", 3)
     assert [(group.word, group.claims) for group in grows.verdicts] == [
@@ -71,8 +72,9 @@ def test_a_card_has_what_the_report_says(reports):
     assert tally_of([first, grows]) == [("contradicted", 1), ("supported", 1), ("undecided", 1)]
 
 
-def card(name, cite="", **fields):
-    return Card(name, name, title=name, paper=tuple(linked_citations(cite)), **fields)
+def card(name, cite="", *, source="", theme="", **fields):
+    facts = ReportFacts(name, name, "", f"{name}.yaml", "", "", source={"name": source} if source else {}, theme=theme)
+    return Card(name, name, facts=facts, paper=tuple(linked_citations(cite)), **fields)
 
 
 def test_a_claim_that_cites_others_is_counted_where_they_were_judged(reports):
