@@ -18,7 +18,7 @@ from lnlab.issues import Code, Issue, Mark, Where
 from lnlab.keys import Json
 from lnlab.specfile.scalars import NotPlainData, resolve_plain
 
-MOST_NODES, MOST_ALIASES, DEEPEST = 20_000, 100, 32
+MOST_NODES, MOST_ALIASES, DEEPEST = 10_000, 100, 32
 _TOO_DEEP = re.compile(rf"(?:[\[{{][ \n]*){{{DEEPEST + 1}}}")  # the scanner is slow inside them, before any event
 _CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
 

@@ -37,9 +37,9 @@ HESSIAN_SHARPNESS, ADAM_SHARPNESS = "sharpness", "adam_sharpness_at_rest"
     trained=True,
 )
 def rate_times_sharpness(results: Results) -> pl.DataFrame:
-    """``lr λ_max``: the next update's rate times the sharpness (Cohen et al., 2021). Plain descent is stable below 2.
+    """``lr λ_max``: the next update's rate times the sharpness (Cohen et al., 2021).
 
-    Whatever the optimizer is: Adam, too, is often judged by it.
+    Plain descent is stable below 2. Whatever the optimizer is: Adam, too, is often judged by it.
     """
     return as_run_quantity(_times_rate(results, HESSIAN_SHARPNESS), "rate_times_sharpness")
 

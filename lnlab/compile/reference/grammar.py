@@ -149,5 +149,5 @@ profiles:
   seeds. One that a stop rule ended early is left out of every claim that reads it after step 0, except `kind: status`,
   which counts how runs end.
 - **YAML.** `1e-3` is a number; `no`, `on` and `1:30` are text. Duplicate keys, merge keys, tags, dates, directives,
-  `.nan` and `.inf` are refused. At most 256 KiB, 20,000 nodes, 32 levels, 100 aliases.
+  `.nan` and `.inf` are refused. At most 256 KiB, 10,000 nodes, 32 levels, 100 aliases.
 """
