@@ -21,6 +21,7 @@ from lnlab.report.folder import read_folder
 from lnlab.report.kept_rows import claim_selections
 from lnlab.report.question import claims_with_choices
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.seeds import drawn_results
 from lnlab.specfile.load import parse_spec
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +51,8 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert not matched.absent
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)
-    assert all(is_drawable(section, facts.kept, facts.seeds, results) for section in front.sections)
+    drawn = drawn_results(results, facts.seeds, facts.grid_seeds)
+    assert all(is_drawable(section, facts.kept, facts.seeds, drawn) for section in front.sections)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     pairs = [(c, v) for c, v in zip(claims, verdicts, strict=True) if are_covered(claim_selections(c), facts.kept)]
     first = {claim["kind"]: (claim, verdict) for claim, verdict in reversed(pairs)}

@@ -17,17 +17,20 @@ from lnlab.compile.resolved_sweep import ResolvedSweep, resolve_sweep
 from lnlab.compile.selectable import planned_runs
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.citations import answer_issues, citation_issues, cited_inputs
-from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids
+from lnlab.compile.selection.claim_seeds import claims_of_grids
+from lnlab.compile.selection.grid_conditions import Grids, replace_grids, requirements_without_grids, unknown_grids
 from lnlab.compile.selection.inheritance import with_claims_written_out
+from lnlab.compile.selection.measured_quantities import stated_facts
 from lnlab.compile.selection.probe_times import measurement_issues, probe_time_issues
 from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.tuning.problems import plan_tuning, variants_of
-from lnlab.compile.tuning.select import resolve_select
+from lnlab.compile.tuning.select import resolve_selects
 from lnlab.errors import SpecError
 from lnlab.issues import Issue, SourceLocation
+from lnlab.keys import Json
 from lnlab.registry import Flawed, Roots
 from lnlab.select.variants import Variants
 from lnlab.specfile.citations import EVIDENCE
@@ -166,20 +169,38 @@ def _refer(checked: Checked) -> tuple[Checked, list[Issue]]:
 
 def _select(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Resolve what is chosen on tuning seeds, except for what depends on settings."""
-    select, issues = resolve_select(checked.reading, checked.merged, checked.registries)
-    return replace(checked, select=select), issues
+    selects, issues = resolve_selects(checked.reading, checked.merged, checked.registries)
+    return replace(checked, selects=selects), issues
 
 
 def _tune(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Plan what is decided before anything is judged."""
     sweep, merged = checked.sweep, checked.merged
     # Of half a sweep groups lack candidates, which follows from what is reported already.
-    if checked.select is None or sweep.issues or sweep.partial or sweep.cut or merged.issues:
+    if not checked.selects or sweep.issues or sweep.partial or sweep.cut or merged.issues:
         return checked, []
     try:
-        return replace(checked, tuning=plan_tuning(checked.select, sweep, checked.axes)), []
+        tuning = plan_tuning(checked.selects, sweep, checked.axes, merged.grid_names)
+        return replace(checked, tuning=tuning), []
     except Flawed as error:
         return checked, merged.located(error.issues)
+
+
+def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
+    """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
+    stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
+    issues = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
+    apart: dict[tuple[str, str], Issue] = {}
+    for grids in checked.judged_grids if stated and not issues else ():
+        first, *others = sorted(grids)
+        for other in others:
+            pair = names[first], names[other]
+            if set(checked.seeds_of({first})) != set(checked.seeds_of({other})):
+                what = f"'{pair[0]}' and '{pair[1]}' have runs in common, and different seeds"
+                remedy = "leave these runs out of one of them (except), or give both the same seeds"
+                place = ("grid_seeds", pair[1] if pair[1] in stated else pair[0])
+                apart[pair] = Issue("conflict", place, what, remedy)
+    return checked, checked.merged.located([*issues, *apart.values()])
 
 
 def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -189,11 +210,8 @@ def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
     if checked.reads_files and not sweep.partial:
         issues += probe_time_issues(checked.requests, sweep, checked.merged, checked.registries)
     # Of a spec that chooses, candidates run on the tuning seeds, and only what is judged runs on these.
-    seeds = len(checked.experiment.seeds)
-    runs = len(sweep.settings) * seeds
-    if checked.tuning is not None:
-        candidates = sum(len(tuning_problem.candidates) for tuning_problem in checked.tuning.problems)
-        runs = candidates * len(checked.tuning.select.seeds) + checked.tuning.judged_variants * seeds
+    runs = sum(len(checked.seeds_of(grids)) for grids in checked.judged_grids)
+    runs += 0 if checked.tuning is None else checked.tuning.tuning_runs
     if runs > MOST_RUNS:
         flaw = Issue(
             "too-large", ("seeds",), f"{runs:,} runs; at most {MOST_RUNS:,}", "sweep fewer values, or take fewer seeds"
@@ -219,7 +237,7 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     found = (*checked.reading.issues, *checked.requests.issues)
     # What a flawed probe would measure is not known, so that no quantity can be called unknown.
     every_probe = not any(issue.path[:1] == ("probes",) for issue in found)
-    chosen = checked.tuning.select.path if checked.tuning else None
+    chosen = checked.tuning.paths if checked.tuning else ()
     grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
@@ -230,10 +248,26 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
         if flaws:
             return None
         tuning, settings = base.tuning, base.settings
-        return variants_of(tuning.assumed(settings)) if tuning else Variants(settings, base.sweep.methods)
+        return variants_of(tuning.assumed()) if tuning else Variants(settings, base.sweep.methods)
 
     context = planned_runs(checked, unchanged_variants, every_probe=every_probe)
-    return checked, issues + selection_issues(requests, context, checked.merged)
+    issues += selection_issues(requests, context, checked.merged)
+    experiment, merged = checked.experiment, checked.merged
+    # What a flawed claim reads is not known.
+    if issues or not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
+        return checked, issues
+    own = [checked.seeds_of(of_variant) for of_variant in checked.judged_grids]
+    against = stated_facts(checked.registries, "reference")
+    claim_seeds, apart = claims_of_grids(context.variants, own, requests, against, experiment.claim_seeds)
+    issues += [flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))) for request, flaw in apart]
+    grid_seeds: list[dict[str, Json]] = []
+    for name, seeds in experiment.grid_seeds.items():
+        try:
+            grid_seeds.append({"grid": name, "where": grids.conditions(name), "seeds": list(seeds)})
+        except Flawed as error:
+            issues += merged.located([replace(flaw, place=("grid_seeds", name)) for flaw in error.issues])
+    experiment = experiment.model_copy(update={"claim_seeds": claim_seeds})
+    return replace(checked, experiment=experiment, grid_seeds=tuple(grid_seeds)), issues
 
 
 PASSES: tuple[Pass, ...] = (
@@ -243,11 +277,12 @@ PASSES: tuple[Pass, ...] = (
     _refer,
     _select,
     _tune,
+    _seed,
     _measure,
     _find,
 )
 """All of them, in this order. Each sees what those before it have added."""
-PASSES_OF_A_PROFILE = (_read, _resolve, _request, _select)
+PASSES_OF_A_PROFILE = (_read, _resolve, _request, _select, _seed)
 """Those that need neither a file nor every point of the sweep."""
 _PASSES_OF_RUNS = (_resolve, _select, _tune)
 """Those that say which runs there are."""

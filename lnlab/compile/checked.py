@@ -1,6 +1,6 @@
 """A spec as checked so far, which each pass of ``compile.check`` reads and extends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,8 +40,9 @@ class Checked:
         axes: what they vary in.
         ancestors: the specs whose runs begin with these.
         requests: its probes, sections and claims.
-        select: what it chooses on tuning seeds.
+        selects: what it chooses on tuning seeds.
         tuning: how it does.
+        grid_seeds: the grids with seeds of their own: the name of each, the conditions that its runs meet, its seeds.
         cited: the files of verdicts that its claims cite.
         sources: the runs of other specs that its own begin with, by the canonical text of their init.
         source_files: what these depend on.
@@ -60,8 +61,9 @@ class Checked:
     axes: Axes
     ancestors: tuple[Path, ...] = ()
     requests: ResolvedRequests = field(default_factory=ResolvedRequests)
-    select: ResolvedSelect | None = None
+    selects: tuple[ResolvedSelect, ...] = ()
     tuning: TuningPlan | None = None
+    grid_seeds: tuple[Mapping[str, Json], ...] = ()
     cited: tuple[Input, ...] = ()
     sources: Mapping[str, "SourceRun"] = field(default_factory=dict)
     source_files: tuple[Input, ...] = ()
@@ -85,14 +87,27 @@ class Checked:
     @property
     def knows_its_runs(self) -> bool:
         """Whether no mistake hides runs. Only then is an empty selection a mistake by itself."""
-        hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds")
-        chosen = self.tuning is not None or self.experiment.select is None
+        hiding = (*SETTING, METHODS, SELECT, "sweep", "seeds", "grid_seeds")
+        chosen = self.tuning is not None or not self.experiment.select
         grammar = any(flaw.path[:1] and flaw.path[0] in hiding for flaw in self.reading.issues)
         return chosen and not (self.merged.issues or self.sweep.issues or self.sweep.cut or grammar)
 
     def point(self, number: int) -> dict[str, Json]:
         """The values of the axes at a setting, by its number."""
         return self.axes.point(self.settings[number], self.sweep.methods[number])
+
+    @property
+    def judged_grids(self) -> Sequence[Collection[int]]:
+        """The numbers of the grids of each variant that is judged, in the order of the sweep."""
+        return self.sweep.grids if self.tuning is None else [variant.grids for variant in self.tuning.assumed()]
+
+    def seeds_of(self, grids: Collection[int]) -> tuple[int, ...]:
+        """The seeds of runs of these grids, without those of single claims."""
+        experiment, names = self.experiment, self.merged.grid_names
+        if not experiment.grid_seeds:
+            return experiment.seeds
+        own = (experiment.grid_seeds.get(names[grid], experiment.seeds) for grid in sorted(grids) if names)
+        return tuple(dict.fromkeys(seed for seeds in own for seed in seeds))
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -88,7 +88,7 @@ def compile_plan(
 def _source_plans(sources: Mapping[str, SourceRun], plan: Plan) -> tuple[Plan, ...]:
     """What is computed before a plan, as plans: one for each spec and step whose states its runs begin with."""
     used = {canonical(trajectory.setting["init"]) for trajectory in plan.trajectories} if sources else set()
-    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "grid_seeds": {}, "claim_seeds": {}}
     plans = []
     for number, runs in enumerate(by_step({text: run for text, run in sources.items() if text in used})):
         other = runs[0].checked

@@ -93,13 +93,14 @@ def plan_stage(checked: Checked, stage: ResolvedStage) -> PlanBuilder:
     builder = PlanBuilder(checked.sources)
     content_keys = checked.content_keys
     probes = [] if stage.undecided else checked.requests.probes
-    schedules: dict[tuple[int, float | None, str], Due] = {}
-    for (setting, point), seeds in zip(stage.settings, stage.seeds, strict=True):
+    schedules: dict[tuple[int, float | None, str, frozenset[int]], Due] = {}
+    for (setting, point), seeds, grids in zip(stage.settings, stage.seeds, stage.grids, strict=True):
         variant_keys = content_keys.of(setting)
-        timed_probes = _probes_of_run(probes, setting, content_keys)
+        applied = {place: probe for place, probe in enumerate(probes) if probe.is_applied(grids)}
+        timed_probes = _probes_of_run(applied.values(), setting, content_keys)
         epoch = checked.sweep.epochs.updates(setting) if any(counts_epochs(at) for _, at in timed_probes) else None
         # Most variants differ in neither: their probes are put in order once.
-        schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]))
+        schedule_key = (variant_keys.steps, epoch, canonical(setting["train"]["evaluate"]), frozenset(applied))
         if schedule_key not in schedules:
             schedules[schedule_key] = _due(timed_probes, variant_keys.steps, epoch, content_keys)
         builder.add(setting, point, variant_keys, schedules[schedule_key], seeds)

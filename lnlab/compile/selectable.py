@@ -30,17 +30,17 @@ def planned_runs(
     """
     registries = checked.content_keys.registries
     unchanged = cache(lambda: unchanged_variants() if checked.merged.touched else None)
-    chosen = None
+    chosen: tuple[str, ...] = ()
     if checked.tuning is None:
         variants, point = Variants(checked.settings, checked.sweep.methods), checked.point
     else:
-        judged = checked.tuning.assumed(checked.settings)
-        chosen, variants = checked.tuning.select.path, variants_of(judged)
+        judged = checked.tuning.assumed()
+        chosen, variants = checked.tuning.paths, variants_of(judged)
 
         def point(number: int) -> dict[str, Json]:
-            """The axes that a claim may pin, without the one that is chosen."""
+            """The axes that a claim may pin, without those that are chosen."""
             values = checked.axes.point(judged[number].setting, judged[number].method)
-            return {axis: value for axis, value in values.items() if axis != chosen} | {TIMES: judged[number].times}
+            return {axis: value for axis, value in values.items() if axis not in chosen} | {TIMES: judged[number].times}
 
     trained = any(steps for steps, _ in variants.at("train.steps"))
     if checked.merged.touched and not trained:  # of the spec without its profile some run may train
@@ -63,7 +63,7 @@ def planned_runs(
         taken_over=stated_facts(registries, "over", expressions),
         told_by=stated_facts(registries, "told_by", expressions),
         counted_at=stated_facts(registries, "x"),
-        steps=measured_steps(checked.requests, registries, {setting["train"]["steps"] for setting in checked.settings}),
+        steps=measured_steps(checked.requests, registries, checked.sweep),
         rules=list(registries["convergence"].entries) if "convergence" in registries else None,
         derived=list(registries["quantity"].entries) if "quantity" in registries else (),
         chosen=chosen,

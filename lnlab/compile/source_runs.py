@@ -81,7 +81,7 @@ def _source_run(choice: Choice, own: Checked, check_spec: Callable[..., Checked]
         command = f"lnlab check {path}" + (f" --profile {profile}" if profile else "")
         raise Flawed(Issue("unsupported", ("spec",), f"'{name}' has a mistake: {checked.issues[0]}", command))
     if checked.tuning is not None:
-        what = f"'{name}' chooses {checked.tuning.select.path} on tuning seeds, so its runs are not known yet"
+        what = f"'{name}' chooses {checked.tuning.paths[0]} on tuning seeds, so its runs are not known yet"
         raise Flawed(Issue("unsupported", ("spec",), what, "name a profile of it without select"))
     variants = Variants(checked.settings, checked.sweep.methods)
     where = choice["where"] or {}

@@ -1,6 +1,6 @@
 """An experiment in stages: first the tuning runs of what is not decided yet, then the runs that are judged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from lnlab.compile.checked import Checked
@@ -8,7 +8,7 @@ from lnlab.compile.decisions import Decision, Undecided
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
-from lnlab.compile.tuning.problems import TuningPlan, variants_of
+from lnlab.compile.tuning.problems import TuningPlan, question_of, variants_of
 from lnlab.compile.work import Stage
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -25,10 +25,12 @@ class ResolvedStage(Stage):
     Attributes:
         settings: resolved, each with the values of its axes, in the order of the sweep.
         seeds: of each setting.
+        grids: the numbers of the grids of each setting.
     """
 
     settings: tuple[tuple[InternedSetting, dict[str, Json]], ...]
     seeds: Sequence[tuple[int, ...]]
+    grids: Sequence[Collection[int]]
 
     @property
     def identity(self) -> list[Json]:
@@ -43,10 +45,10 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage
     if checked.tuning is None:
         settings = tuple((setting, checked.point(number)) for number, setting in enumerate(checked.settings))
         variants = Variants(checked.settings, checked.sweep.methods)
-        return _judged_stage(checked, settings, variants, checked.axes.paths)
-    select = checked.tuning.select
+        return _judged_stage(checked, settings, variants, checked.sweep.grids, checked.axes.paths)
     questions = []
     for problem in checked.tuning.problems:
+        select = problem.select
         variant_keys = [checked.content_keys.of(checked.settings[number]).variant for _, number in problem.candidates]
         candidates = tuple(zip((value for value, _ in problem.candidates), variant_keys, strict=True))
         key = digest(["select", problem.about, select.path, select.rule, list(select.seeds), candidates])
@@ -66,16 +68,19 @@ def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage
     if not undecided:
         return _tuned_stage(checked, checked.tuning, tuple(decided[question.key] for question in questions))
     # The runs that choose: they are not measured, and nothing is claimed of them.
-    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "claim_seeds": {}}
-    numbers = dict.fromkeys(number for _, problem in undecided for _, number in problem.candidates)
-    assumed = variants_of(checked.tuning.assumed(checked.settings))  # whatever is chosen, as many runs follow
+    nothing: Mapping[str, Json] = {"probes": (), "report": (), "claims": (), "grid_seeds": {}, "claim_seeds": {}}
+    seeds = {number: problem.select.seeds for _, problem in undecided for _, number in problem.candidates}
+    all_seeds = tuple(dict.fromkeys(seed for question, _ in undecided for seed in question.seeds))
+    assumed = checked.tuning.assumed()  # whatever is chosen, as many runs follow
+    later = _seeds_of_variants(checked, variants_of(assumed), [variant.grids for variant in assumed])
     return ResolvedStage(
-        experiment=checked.experiment.model_copy(update={"seeds": select.seeds, **nothing}),
-        settings=tuple((checked.settings[number], checked.point(number)) for number in numbers),
-        seeds=[select.seeds] * len(numbers),
+        experiment=checked.experiment.model_copy(update={"seeds": all_seeds, **nothing}),
+        settings=tuple((checked.settings[number], checked.point(number)) for number in seeds),
+        seeds=list(seeds.values()),
+        grids=[checked.sweep.grids[number] for number in seeds],
         axes=checked.axes.paths,
         undecided=tuple(question for question, _ in undecided),
-        later=sum(map(len, _seeds_of_variants(checked, assumed))),
+        later=sum(map(len, later)),
     )
 
 
@@ -87,7 +92,6 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
     """
     if checked.tuning is None:
         return next_stage(checked, ())
-    select = checked.tuning.select
     # The keys of a decision's variants depend on corpora, so it is found by what it is about and what was tried.
     by_content = {
         canonical([d.path, dict(d.about), dict(d.rule), list(d.seeds), [c.value for c in d.candidates]]): d
@@ -95,46 +99,53 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
     }
     decided = []
     for problem in checked.tuning.problems:
-        values = [value for value, _ in problem.candidates]
-        content = canonical([select.path, problem.about, dict(select.rule), list(select.seeds), values])
+        select = problem.select
+        content = canonical(question_of(problem))
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"the choice of '{select.path}' for {where} was not made in these runs"
-            raise LabError(Issue("wrong-value", checked.document.where(("select",)), what, "run the spec again"))
+            place = checked.document.where(checked.merged.stated_path(select.place))
+            raise LabError(Issue("wrong-value", place, what, "run the spec again"))
         decided.append(by_content[content])
     return _tuned_stage(checked, checked.tuning, tuple(decided))
 
 
 def _tuned_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, ...]) -> ResolvedStage:
     """The runs that are judged, everything being decided."""
-    judged = tuning.judged(checked.settings, [decision.value for decision in decided])
+    judged = tuning.judged([decision.value for decision in decided])
     points = ({**checked.axes.point(variant.setting, variant.method), TIMES: variant.times} for variant in judged)
     settings = tuple(zip((variant.setting for variant in judged), points, strict=True))
-    return _judged_stage(checked, settings, variants_of(judged), (*checked.axes.paths, TIMES), decided)
+    grids = [variant.grids for variant in judged]
+    return _judged_stage(checked, settings, variants_of(judged), grids, (*checked.axes.paths, TIMES), decided)
 
 
 def _judged_stage(
     checked: Checked,
     settings: tuple[tuple[InternedSetting, dict[str, Json]], ...],
     variants: Variants,
+    grids: Sequence[Collection[int]],
     axes: tuple[str, ...],
     decisions: tuple[Decision, ...] = (),
 ) -> ResolvedStage:
     return ResolvedStage(
         experiment=checked.experiment,
         settings=settings,
-        seeds=_seeds_of_variants(checked, variants),
+        seeds=_seeds_of_variants(checked, variants, grids),
+        grids=grids,
         axes=axes,
+        grid_seeds=checked.grid_seeds,
         claims=tuple(claim.choice for claim in checked.requests.claims),
         sections=tuple(section.choice for section in checked.requests.sections),
         decisions=decisions,
     )
 
 
-def _seeds_of_variants(checked: Checked, variants: Variants) -> Sequence[tuple[int, ...]]:
-    """On which seeds each variant is judged."""
-    experiment = checked.experiment
+def _seeds_of_variants(
+    checked: Checked, variants: Variants, grids: Sequence[Collection[int]]
+) -> Sequence[tuple[int, ...]]:
+    """On which seeds each variant is judged, by the numbers of its grids and by what claims select."""
+    own = [checked.seeds_of(of_variant) for of_variant in grids]
+    if not checked.experiment.claim_seeds:
+        return own
     against = stated_facts(checked.registries, "reference")
-    if not experiment.claim_seeds:
-        return [experiment.seeds] * len(variants.settings)
-    return seeds_of_variants(variants, experiment, checked.requests, against)
+    return seeds_of_variants(variants, own, checked.experiment.claim_seeds, checked.requests, against)

@@ -1,5 +1,6 @@
 """The plan as data: what is run, from which initial states, and what is measured along the way, each thing once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,8 @@ class Stage:
         undecided: what these runs are to choose on tuning seeds. Empty means that they are judged.
         decisions: what was chosen so.
         later: how many runs follow once that is decided.
+        grid_seeds: the grids with seeds of their own: ``grid``, ``where`` (the conditions that its runs meet) and
+            ``seeds``.
     """
 
     experiment: Experiment
@@ -96,6 +99,7 @@ class Stage:
     undecided: tuple[Undecided, ...] = ()
     decisions: tuple[Decision, ...] = ()
     later: int = 0
+    grid_seeds: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

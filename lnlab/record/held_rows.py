@@ -15,7 +15,6 @@ from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.kept_rows import has_quantities, quantities_of_section
 from lnlab.report.registries import FRAME_REGISTRIES
-from lnlab.select.seeds import results_of_seeds
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, value_list
 from lnlab.select.settings import NothingSelected
@@ -141,12 +140,11 @@ def is_drawable(
         section: resolved.
         entries: the record of kept rows.
         seeds: that sections draw, where single claims are judged on others.
-        results: needed where the record tells runs apart.
+        results: as sections draw them, needed where the record tells runs apart.
     """
     if results is not None:
         selected = section_selections(section) or [section.get("where") or {}]
-        own_results = results_of_seeds(results, seeds)
-        return all(is_drawable(section, kept, seeds) for kept in entries_of_runs(entries, own_results, selected))
+        return all(is_drawable(section, kept, seeds) for kept in entries_of_runs(entries, results, selected))
     kept = kept_quantities(entries)
     sections = [entry["section"] for entry in entries if "section" in entry]
     named = quantities_of_section(section, kept)

@@ -31,6 +31,7 @@ from lnlab.report.folder import data_files, read_folder
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
+from lnlab.select.seeds import drawn_results
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec, read_spec_text
 from lnlab.tables import Results
 
@@ -201,13 +202,16 @@ def _judged(
     judged = judge_again(
         asked.claims, matched, before, lambda issue: locate_claim_problem(issue, document, *overlays), book
     )
-    new_facts = question_fields(asked.front.experiment, asked.front.sections, asked.known)
+    front = asked.front
+    new_facts = question_fields(front.experiment, front.sections, asked.known, front.grid_seeds)
     # Where every setting has runs in this report, its models are those that the report has drawn.
-    drawn = {} if asked.matched.absent else facts.models
-    new_facts["models"] = model_graphs(asked.front.sections, asked.front.settings, asked.known, drawn)
+    new_facts["models"] = model_graphs(
+        front.sections, front.settings, asked.known, {} if matched.absent else facts.models
+    )
+    drawn = drawn_results(matched.results, new_facts["seeds"], front.grid_seeds)
     new_facts["sections"] = tuple(
         section
-        if is_drawable(section, facts.kept, new_facts["seeds"], matched.results)
+        if is_drawable(section, facts.kept, () if front.grid_seeds else new_facts["seeds"], drawn)
         else {**section, "absent": missing_rows_sentence(section_selections(section))}
         for section in new_facts["sections"]
     )

@@ -14,7 +14,7 @@ from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.section import Section
 from lnlab.report.words.quantity_words import quantity_name, using_words
 from lnlab.select.aligned import alone_in_words
-from lnlab.select.seeds import results_of_seeds
+from lnlab.select.seeds import drawn_results
 from lnlab.select.select import select_measured_rows
 from lnlab.specfile.expressions import named_expressions
 from lnlab.tables import Results
@@ -77,7 +77,7 @@ def build_all_parts(
         root: path from the page to the folder of all reports. None means that the page links to no other page.
     """
     # single claims may be judged on further seeds, which no figure shows
-    own_results = results_of_seeds(results, facts.seeds)
+    own_results = drawn_results(results, facts.seeds, facts.grid_seeds)
     supplied = {
         "results": own_results,
         "decisions": facts.decisions,

@@ -19,6 +19,7 @@ _OPTIONAL: Mapping[str, Json] = {
     "transfers": [],
     "left_out": [],
     "seeds": [],
+    "grid_seeds": [],
     "looks": {},
     "origin": "",
     "theme": "",
@@ -63,6 +64,8 @@ class ReportFacts:
         transfers: what its runs take over from runs of other specs, in sentences.
         left_out: how many rows of a table of the author's are used, and why the others are not, in sentences.
         seeds: of the experiment. Empty unless single claims are judged on other seeds.
+        grid_seeds: the grids whose runs are drawn on other seeds: ``grid`` (its name), ``where`` (the conditions that
+            its runs meet), ``seeds``.
         looks: by claim, the sets of seeds on which its criterion has been judged, see ``claims.look_book``.
         kept: which rows the tables beside it hold, see ``kept_rows``. Empty before they are written.
         origin: path from the folder of the report to the spec. Empty if ``path`` leads there from a folder above.
@@ -94,6 +97,7 @@ class ReportFacts:
     transfers: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
+    grid_seeds: tuple[Mapping[str, Json], ...] = ()
     looks: Mapping[str, Sequence[Mapping[str, Json]]] = field(default_factory=dict)
     kept: tuple[Mapping[str, Json], ...] = ()
     origin: str = ""

@@ -31,9 +31,12 @@ def claims_with_choices(experiment: Experiment, claims: Iterable[tuple[ClaimText
 
 
 def question_fields(
-    experiment: Experiment, sections: Iterable[Choice], known: Mapping[str, Registry[Any]]
+    experiment: Experiment,
+    sections: Iterable[Choice],
+    known: Mapping[str, Registry[Any]],
+    grid_seeds: Iterable[Mapping[str, Json]] = (),
 ) -> dict[str, Any]:
-    """The fields of ``ReportFacts`` that state the question of the experiment and its sections."""
+    """The fields of ``ReportFacts`` that state the question of the experiment, its sections and its grids' seeds."""
     sections = list(sections)
     pairs = zip(experiment.report, sections, strict=True)
     # the words of what the probes measure, and of the derived quantities that sections and claims name; those of
@@ -66,6 +69,7 @@ def question_fields(
         "sources": {claim.id: claim.source for claim in experiment.claims if claim.source},
         "words": {name: asdict(words[name]) for name in sorted(words)},
         "formulas": {entry.name: entry.summary for entry in known["placement"]} if shows_formulas else {},
-        "seeds": experiment.seeds if experiment.claim_seeds else (),
+        "seeds": experiment.seeds if experiment.claim_seeds or experiment.grid_seeds else (),
+        "grid_seeds": tuple(grid_seeds),
         "because": {claim.id: dict(claim.because) for claim in experiment.claims if claim.because},
     }

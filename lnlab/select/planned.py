@@ -46,7 +46,7 @@ class PlannedRuns:
         steps: quantity -> the steps at which every run has it, as far as they are known.
         rules: every rule of convergence, or None where the registry is absent.
         derived: every derived quantity. Only those with ``split`` in ``told_by`` have a split.
-        chosen: a path whose value is chosen on tuning seeds, so that no selection can know it.
+        chosen: paths whose value is chosen on tuning seeds, so that no selection can know it.
         spec: the data of the file, every profile included.
     """
 
@@ -63,7 +63,7 @@ class PlannedRuns:
     steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     rules: Collection[str] | None = None
     derived: Collection[str] = ()
-    chosen: str | None = None
+    chosen: Collection[str] = ()
     spec: Mapping[str, Json] = field(default_factory=dict)
 
     def either(self, predicate: Callable[[Variants], bool]) -> bool:
@@ -89,7 +89,7 @@ class PlannedRuns:
             if condition == []:
                 return [NO_VALUE.below(key)]
             return [issue for value in value_list(condition) if (issue := self._issue_of_column(key, value))]
-        if key == self.chosen:
+        if key in self.chosen:
             known = ", ".join(kind_label(value) for value, _ in self.variants.at(TIMES))
             what = "is chosen on tuning seeds and not known before"
             return [Issue("no-effect", (key,), what, f"leave it out, or write {TIMES}: what was chosen times {known}")]

@@ -31,7 +31,7 @@ SETTING = (
     "interventions",
 )
 """Top-level keys that determine a run."""
-REPLACEABLE = ("seeds", "claim_seeds", "methods", "sweep", "select", "probes", "report")
+REPLACEABLE = ("seeds", "grid_seeds", "claim_seeds", "methods", "sweep", "select", "probes", "report")
 """Top-level keys that a profile or ``-s`` may replace whole, though they determine no setting."""
 
 _Sentence = Annotated[str, Field(min_length=1)]
@@ -65,6 +65,21 @@ def _method_name(name: str) -> str:
 
 
 _MethodName = Annotated[str, AfterValidator(_method_name)]
+
+
+def _names(value: Json) -> Json:
+    """One name as a list of one."""
+    return (value,) if isinstance(value, str) else _as_tuple(value)
+
+
+_GridNames = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names),
+    Field(min_length=1),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}, {"type": "null"}]}
+    ),
+]
 
 
 def _law(value: Json) -> Json:
@@ -107,21 +122,29 @@ class Calibration(BaseModel):
 
 
 class SelectText(BaseModel):
-    """What is chosen on tuning seeds: beside these fields stands the path of an axis, with the rule that chooses."""
+    """What is chosen on tuning seeds: beside these fields stands the path of an axis, with the rule that chooses.
+
+    ``grid`` names the grids whose runs it is for. None means all.
+    """
 
     model_config = _OPEN
     seeds: Seeds
+    grid: _GridNames | None = None
     of: Mapping[str, Any] | None = None
     by: tuple[str, ...] = ()
     times: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)] = (1.0,)
 
 
 class ProbeText(BaseModel):
-    """One probe: its kind, when it looks, and the parameters of its kind."""
+    """One probe: its kind, when it looks, and the parameters of its kind.
+
+    ``grid`` names the grids whose runs it is applied to. None means every run.
+    """
 
     model_config = _OPEN
     kind: str
     at: At = "init"
+    grid: _GridNames | None = None
 
 
 class SectionText(BaseModel):
@@ -195,8 +218,9 @@ class Experiment(BaseModel):
     The keys of ``SETTING`` are read at each point of the sweep, which may complete them. ``lnlab.Spec`` adds them to
     these fields with the types by which they are read.
 
-    ``claim_seeds`` has the seeds of claims, by id, that are judged on other seeds than ``seeds``: on more of them, or
-    on fresh ones. On these seeds only what the claim selects is run, and no other claim and no section reads it.
+    ``grid_seeds`` has the seeds of grids of the sweep, by name, that run on others than ``seeds``. ``claim_seeds`` has
+    the seeds of claims, by id, that are judged on other seeds than the runs which they select: on more of them, or on
+    fresh ones. On these only what the claim selects is run, and no other claim and no section reads it.
     ``looks`` is that of every claim that does not have its own.
     """
 
@@ -211,9 +235,10 @@ class Experiment(BaseModel):
     note: str | None = None
     answer: Annotated[tuple[AuthorAnswer, ...], BeforeValidator(_as_tuple)] = ()
     seeds: Seeds = (1,)
+    grid_seeds: Mapping[str, Seeds] = {}
     claim_seeds: Mapping[_ClaimId, Seeds] = {}
     looks: Looks = 1
-    select: SelectText | None = None
+    select: tuple[SelectText, ...] = ()
     methods: Mapping[_MethodName, Overlay] = {}
     sweep: Annotated[tuple[Mapping[str, _AxisValues], ...], Field(min_length=1)] | None = None
     probes: tuple[ProbeText, ...] = ()
@@ -226,13 +251,22 @@ class Experiment(BaseModel):
         return claim.role or ("source" if self.source or claim.source else "prediction")
 
     def seeds_of_claim(self, claim: str) -> tuple[int, ...] | None:
-        """The seeds that a claim is judged on, or None where every claim is judged on all that are run."""
+        """The seeds that a claim is judged on, or None where every claim is judged on all that are run.
+
+        Of grids with seeds of their own it knows once the runs are known, when their claims stand in ``claim_seeds``.
+        """
         return self.claim_seeds.get(claim, self.seeds) if self.claim_seeds else None
 
     @property
     def all_seeds(self) -> tuple[int, ...]:
-        """The seeds of the experiment, and of single claims."""
-        return tuple(dict.fromkeys(seed for seeds in (self.seeds, *self.claim_seeds.values()) for seed in seeds))
+        """The seeds of the experiment, of its grids, and of single claims."""
+        own = (self.drawn_seeds, *self.claim_seeds.values())
+        return tuple(dict.fromkeys(seed for seeds in own for seed in seeds))
+
+    @property
+    def drawn_seeds(self) -> tuple[int, ...]:
+        """The seeds of the experiment, and of its grids."""
+        return tuple(dict.fromkeys(seed for seeds in (self.seeds, *self.grid_seeds.values()) for seed in seeds))
 
 
 def kind_and_parameters(text: BaseModel) -> Choice:

@@ -95,9 +95,8 @@ def in_its_words(issue: Issue, data: Mapping[str, Json]) -> Issue:
 
 def _removable_path(loc: Where, data: dict[str, Json]) -> Where:
     """The smallest thing that can be left out to be rid of an error at ``loc``."""
-    container = list if loc[0] in _LISTS else dict if loc[0] == "select" else None
-    if container and len(loc) > 1 and isinstance(data.get(str(loc[0])), container):
-        return loc[:2]
+    if len(loc) > 1 and loc[0] in (*_LISTS, "select") and isinstance(data.get(str(loc[0])), list):
+        return loc[:3] if loc[0] == "select" else loc[:2]
     return loc[:1]
 
 
@@ -114,10 +113,17 @@ def _without(data: dict[str, Json], paths: set[Where], positions: dict[str, list
             positions[key] = [position for i, position in enumerate(positions[key]) if i not in removed]
             if not remaining[key]:
                 del remaining[key]
-    removed = {path[1] for path in paths if len(path) > 1 and path[0] == "select"}
-    if removed:
-        fields = {key: value for key, value in remaining["select"].items() if key not in removed}
-        remaining["select"] = {"seeds": [_NO_SEED], **fields}
+    of_choices = {path[1:] for path in paths if len(path) > 1 and path[0] == "select"}
+    if of_choices:
+        # A choice that is flawed keeps its place, as other choices are found by theirs.
+        remaining["select"] = [
+            {"seeds": [_NO_SEED], **{key: value for key, value in fields.items() if (number, key) not in of_choices}}
+            if any(path[0] == number for path in of_choices) and isinstance(fields, dict)
+            else {"seeds": [_NO_SEED]}
+            if (number,) in of_choices
+            else fields
+            for number, fields in enumerate(remaining["select"])
+        ]
     return _PLACEHOLDERS | remaining
 
 
@@ -161,7 +167,8 @@ def _issues_of_claims(experiment: Experiment, positions: list[int]) -> list[Issu
             )
         seen.add(claim.id)
         pilot = claim.calibration.seeds if claim.calibration else ()
-        if shared := sorted(set(pilot) & set(experiment.seeds_of_claim(claim.id) or experiment.seeds)):
+        # Which grid it selects is not known yet: with several lists of seeds none of them may set the margin.
+        if shared := sorted(set(pilot) & set(experiment.claim_seeds.get(claim.id, experiment.drawn_seeds))):
             what = f"seed {shared[0]} sets the margin and is judged too"
             issues.append(
                 Issue(

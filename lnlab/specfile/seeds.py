@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -73,6 +74,17 @@ def parse_seeds(value: Json) -> tuple[int, ...]:
     if len(set(seeds)) < len(seeds):
         raise _seed_error(f"seed {Counter(seeds).most_common(1)[0][0]} is given twice")
     return seeds
+
+
+def seed_spans(seeds: Iterable[int]) -> str:
+    """Seeds with runs of neighbours in short: ``1-5, 9``."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][1] + 1:
+            parts[-1][1] = seed
+        else:
+            parts.append([seed, seed])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 Seeds = TypeAliasType("Seeds", Annotated[tuple[int, ...], BeforeValidator(parse_seeds), WithJsonSchema(_SCHEMA)])

@@ -8,7 +8,6 @@ from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.errors import SpecError
 from lnlab.select.variants import Variants
-from lnlab.specfile.experiment import Experiment
 from tests.toy_specs import PIECES, toy_spec
 
 REST = """\
@@ -75,10 +74,10 @@ def test_runs_that_are_there_keep_their_keys(plan):
 )
 def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
-    experiment = Experiment(lnlab=2, title="t", seeds=2, claim_seeds={"a": "2-3"})
     claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
     against = {"share_of_best": "best", "time_of_compared": "compared"}
-    seeds = seeds_of_variants(Variants(settings), experiment, ResolvedRequests(claims=[claim]), against)
+    requests = ResolvedRequests(claims=[claim])
+    seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, against)
     assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
 
 

@@ -1,7 +1,7 @@
 """A run within a number of minutes: as many whole seeds as fit, so that the remaining plan can be judged."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,33 +52,39 @@ def within_minutes(
                 "not-measured", f"--max-minutes {minutes:g}", what, "measure one unit with lnlab plan --calibrate first"
             )
         )
-    seeds = tuple(plan.experiment.seeds)
+    lists: dict[str | None, tuple[int, ...]] = {None: plan.experiment.seeds}
+    lists.update(plan.experiment.grid_seeds.items())
+    most = max(map(len, lists.values()))
     whole = _seconds(plan, planned.units, plan.experiment.all_seeds, pace, known, planned.workers)
-    needed = [_seconds(plan, planned.units, seeds[:n], pace, known, planned.workers) for n in range(len(seeds) + 1)]
+    firsts = [{seed for seeds in lists.values() for seed in seeds[:n]} for n in range(most + 1)]
+    needed = [_seconds(plan, planned.units, seeds, pace, known, planned.workers) for seeds in firsts]
     if whole <= 60 * minutes:
         return request, ""
     fitting = max((n for n, seconds in enumerate(needed) if seconds <= 60 * minutes), default=0)
     option = f"--max-minutes {minutes:g}"
     if fitting < FEWEST_SEEDS:
-        fewest = needed[min(FEWEST_SEEDS, len(seeds))]
+        fewest = needed[min(FEWEST_SEEDS, most)]
         what = f"all missing runs take about {format_duration(whole)}, {FEWEST_SEEDS} seeds of them about "
         remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
         raise LabError(Issue("out-of-range", option, what + format_duration(fewest), remedy))
-    fewer = [f"seeds={json.dumps(list(seeds[:fitting]))}", *(["claim_seeds={}"] if plan.experiment.claim_seeds else [])]
+    kept = {grid: list(seeds[:fitting]) for grid, seeds in lists.items()}
+    fewer = [f"seeds={json.dumps(kept.pop(None))}", *([f"grid_seeds={json.dumps(kept)}"] if kept else [])]
+    fewer += ["claim_seeds={}"] if plan.experiment.claim_seeds else []
     trimmed = replace(request, overrides=(*request.overrides, *fewer))
     # Refuses what cannot be judged on fewer seeds, before anything is computed.
     compile_request(trimmed, known)
-    left = ", ".join(map(str, seeds[fitting:]))
+    omitted = sorted({seed for seeds in lists.values() for seed in seeds[fitting:]} - firsts[fitting])
+    left = ", ".join(map(str, omitted))
     return trimmed, (
-        f"{option}: {fitting} of {len(seeds)} seeds, about {format_duration(needed[fitting])}; left out: "
-        f"{'seed' if len(seeds) - fitting == 1 else 'seeds'} {left}, for which the same command continues"
+        f"{option}: {fitting} of {most} seeds, about {format_duration(needed[fitting])}; left out: "
+        f"{'seed' if len(omitted) == 1 else 'seeds'} {left}, for which the same command continues"
     )
 
 
 def _seconds(
     plan: "Plan",
     units: Sequence[Trajectory],
-    seeds: Sequence[int],
+    seeds: Collection[int],
     pace: Pace,
     known: "Registries",
     workers: int,

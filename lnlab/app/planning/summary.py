@@ -117,8 +117,8 @@ class PlanSummary:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the experiment."""
-        return tuple(self.plan.experiment.seeds)
+        """The seeds of the experiment and of its grids."""
+        return self.plan.experiment.drawn_seeds
 
     @property
     def claims(self) -> tuple[ClaimSummary, ...]:

@@ -11,6 +11,7 @@ from lnlab.compile.decisions import Decision
 from lnlab.compile.selection.citations import cited_verdicts
 from lnlab.compile.work import Plan
 from lnlab.keys import Json, canonical
+from lnlab.specfile.seeds import seed_spans
 from lnlab.specfile.values import NONE, is_choices, kind_label, site_label
 
 MOST_LINES = 40
@@ -30,17 +31,23 @@ def explain(plan: Plan) -> list[str]:
         lines.append(f"to choose{_about(question.about)}: {path}, {call_label(question.rule)} of {values}")
     lines += _sources(plan)
 
+    runs_of = Counter(run.variant for run in plan.runs)
     seeds = plan.experiment.seeds
     # Seeds of single claims add runs of some variants alone, which the product of variants and seeds does not count.
     further = len(plan.runs) - len(plan.settings) * len(seeds)
     claims = _counted(len(plan.experiment.claim_seeds), "claim")
     alone = f", and {_counted(further, 'run')} for {claims} alone" if further else ""
-    seed_count = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
-    lines.append(
-        f"{_counted(len(plan.runs), 'run')}: {_counted(len(plan.settings), 'variant')} x {seed_count} "
-        f"({seed_spans(seeds)}){alone}"
-    )
-    runs_of = Counter(run.variant for run in plan.runs)
+    lists = {seeds: len(plan.settings)}
+    if plan.grid_seeds:  # the product is one of each list of seeds, those of claims included
+        of_variants: dict[str, list[int]] = {}
+        for run in plan.runs:
+            of_variants.setdefault(run.variant, []).append(run.seed)
+        lists, alone = dict(Counter(map(tuple, of_variants.values()))), ""
+    products = [
+        f"{_counted(variants, 'variant')} x {_counted(len(own), 'seed')} ({seed_spans(own)})"
+        for own, variants in lists.items()
+    ]
+    lines.append(f"{_counted(len(plan.runs), 'run')}: {', '.join(products)}{alone}")
     for axis in plan.axes:
         by_value: Counter[str] = Counter()
         for variant, runs in runs_of.items():
@@ -127,14 +134,3 @@ def call_label(value: object) -> str:
 def _counted(number: int, word: str) -> str:
     """``1 run``, ``2 runs``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def seed_spans(seeds: tuple[int, ...]) -> str:
-    """Seeds with runs of neighbours in short: ``1-5, 9``."""
-    parts: list[list[int]] = []
-    for seed in sorted(seeds):
-        if parts and seed == parts[-1][1] + 1:
-            parts[-1][1] = seed
-        else:
-            parts.append([seed, seed])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)

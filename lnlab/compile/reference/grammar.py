@@ -27,6 +27,7 @@ encoder: {...}                            # norm, placement, attention, layers o
 decoder: {...}                            # the same, and cross_attention
 interventions: none                       # or one, {kind: rescale, where: {tensor: sum}, factor: 2}, or a list
 seeds: 10                                 # 1 to 10; or 3-7, or a list of seeds and ranges
+grid_seeds: {untied: 11-16}               # optional: the seeds of a grid of the sweep that has others
 claim_seeds: {post_grows: 1-40}           # optional: the seeds of a claim that needs more of them, or fresh ones
 looks: 1                                  # optional: or open, or [5, 10, 20]; how often the data may be looked at
 methods:                                  # optional: names for several settings at once
@@ -41,8 +42,9 @@ select:                                   # optional: a value of an axis that is
   of: {placement: post}                   # optional: which runs decide; left out, each combination for itself
   by: [model.layers]                      # optional: a decision for each value of these axes
   times: [0.5, 1]                         # optional: judged at these multiples of what was chosen
+  grid: depth                             # optional: the grids it is for, a name or several; or a list of choices
 probes:
-  - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}
+  - {kind: gradient_norm, at: init}       # at: init, end, a list of steps, {every: k}, {log: n}; grid: of one grid
 report:
   - title: "Figure 3 (b)"                 # what the section is about
     heading: Post-LN grows, Pre-LN falls. # optional: its result in the author's words; else one is made
@@ -67,8 +69,8 @@ profiles:
 - **Choices.** A choice is a word, or `{kind: word, parameter: value}`. Giving a path that is a choice replaces the
   whole choice; giving a path below it sets one parameter.
 - **Order.** The base, then the profile, then `-s path=value` from left to right, then the sweep. Profiles and `-s` may
-  replace `seeds`, `claim_seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select: null` removes
-  it), and set any path that determines a run; nothing else.
+  replace `seeds`, `grid_seeds`, `claim_seeds`, `methods`, `sweep`, `select`, `probes` and `report` whole (`select:
+  null` removes it), and set any path that determines a run; nothing else.
 - **Pins.** At a path that some grid sweeps, one value pins the axis to it, and a list is the axis's new values.
 - **Grids.** `grid: depth` in a selection takes the runs of that grid, and `grid: [depth, untied]` those of either, so
   that axes which only other grids vary need no mention. A grid's name is part of no key. Shorter paths are set first,
@@ -79,13 +81,15 @@ profiles:
   of no key: a setting has the same runs under any name and under none. A profile or `-s` sets one path of a method as
   `methods.T-Fixup.train.steps: 400`. Two names for one setting are refused, and so
   is a grid without `method` beside one that has it.
-- **Choosing.** `select` names one axis that every grid sweeps: its values are the candidates. They are run on the
+- **Choosing.** `select` names one axis that its grids sweep: its values are the candidates. They are run on the
   tuning seeds first, without probes; a rule chooses one by the final validation NLL, and only then are runs judged, on
   the judged seeds, at the multiples `times` of what was chosen. With `of` some runs decide for all, with `by` for all
   that agree in these axes; each must match exactly one run per candidate and seed. Selections cannot name the value,
   which nobody knows before; they name the axis `times`, which every judged run has. Where `failing` finds none that
   fails, the largest goes on, and a claim that `requires` the failure is not testable. A decision is kept with the plan
   and shown with its evidence. Without `select` (`select: null` in a profile) the axis is swept as written, or pinned.
+  `grid` names the grids that a choice is for, and a list of choices has one for each of them; grids in none of them
+  choose nothing. Two grids are not told apart by a chosen value: they must differ in another axis.
 - **Interventions** act in order. The list is entered by kind, where only one is of that kind: a sweep, a
   selection or `over` may name `interventions.rescale.factor`, and `interventions: rescale` selects runs that have one,
   `none` those without any. `where` names sites by `stack`, `layer`, `sublayer` and `tensor`, each a word or a list.
@@ -142,9 +146,13 @@ profiles:
   whether more than half of them lie in the range. `share` is the default for all-or-nothing quantities, `median` for
   fractions with an accepted edge within 0.05 of 0 or 1; a `mean` of either is refused. `finish: 0.8` is the share of
   each arm's runs that must finish before trained numbers are compared.
-- **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on `seeds`. Of
-  seeds that are not among `seeds` only the variants are run that the claim selects, and nothing else reads them: no
+- **Seeds of grids.** A grid in `grid_seeds` runs on the seeds that stand there, all others on `seeds`. Sections draw,
+  and claims judge, each run on the seeds of its grid. A claim that reads grids with different seeds is refused, unless
+  `claim_seeds` says on which it is judged, and so are two grids with a run in common and different seeds.
+- **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on those of the runs
+  that they read. On further seeds only the variants are run that the claim selects, and nothing else reads them: no
   section, and no other claim, so that their verdicts stay as they were.
+- **Probes of grids.** A probe with `grid` is applied to the runs of these grids alone.
 - **Failures.** A seed that diverged, or whose number is not finite, ranks worst in a median and in a share of
   seeds. One that a stop rule ended early is left out of every claim that reads it after step 0, except `kind: status`,
   which counts how runs end.

@@ -101,7 +101,10 @@ def spec_schema(registries: Registries) -> dict[str, Json]:
     select |= {"required": select_text["required"], "minProperties": 2}
     properties = grammar["properties"] | overlay_schemas(registries)
     properties["answer"] = {"if": {"type": "array"}, "then": {"items": answer}, "else": answer}
-    properties["select"] = {**nullable(select), "description": select_text["description"]}
+    several = {"type": "array", "minItems": 1, "items": select}
+    alone = nullable({"$ref": "#/properties/select/then/items"})
+    properties["select"] = {"if": {"type": "array"}, "then": several, "else": alone}
+    properties["select"]["description"] = select_text["description"]
     words = {**COMMON_MEANINGS, **KEY_WORDS}
     return {
         "$schema": DIALECT,

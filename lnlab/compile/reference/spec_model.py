@@ -31,7 +31,15 @@ from lnlab.registry import Choice, Entry, Flawed, Piece, Readable, Registry, pie
 from lnlab.setting import path_words
 from lnlab.specfile.columns import ALL, METHOD
 from lnlab.specfile.dump import plain_spec, spec_yaml
-from lnlab.specfile.experiment import SETTING, ClaimText, Experiment, ProbeText, SectionText, SelectText, Version
+from lnlab.specfile.experiment import (
+    SETTING,
+    ClaimText,
+    Experiment,
+    ProbeText,
+    SectionText,
+    SelectText,
+    Version,
+)
 from lnlab.specfile.expressions import with_names
 from lnlab.specfile.load import SpecDocument, load_spec, parse_spec
 from lnlab.specfile.read import in_its_words, missing_key, unknown_key
@@ -245,7 +253,8 @@ def spec_model(registries: Registries) -> type[SpecModel]:
     if "rule" in registries:
         rule: Any = Annotated[Any, registries["rule"]]
         extra = {"__annotations__": {"__pydantic_extra__": dict[str, rule]}, "__module__": __name__}
-        fields["select"] = (type("Select", (SelectText,), extra) | None, Field(None, description=KEY_WORDS["select"]))
+        choice: Any = type("Select", (SelectText,), extra)
+        fields["select"] = (tuple[choice, ...], Field((), description=KEY_WORDS["select"]))
     model = create_model("Spec", __base__=SpecModel, __doc__=SpecModel.__doc__, **fields)
     model.registries = registries
     model.pieces = SimpleNamespace(

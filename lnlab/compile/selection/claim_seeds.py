@@ -1,44 +1,88 @@
-"""Seeds of single claims: on which seeds each variant runs, where claims are judged on others than the experiment's."""
+"""Seeds of single claims and of grids: on which seeds each variant runs, and each claim is judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from lnlab.compile.selection.resolved_requests import ResolvedRequests
+from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
+from lnlab.issues import Issue
 from lnlab.select.selection import selections_by_word, value_list
-from lnlab.select.variants import Variants
-from lnlab.specfile.experiment import Experiment
+from lnlab.select.variants import Members, Variants
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
+from lnlab.specfile.seeds import seed_spans
 
 _COMPARED = "compared"
 """Of a quantity that is measured against the variants which its claim selects anyway."""
 
 
 def seeds_of_variants(
-    variants: Variants, experiment: Experiment, requests: ResolvedRequests, against: Mapping[str, str]
+    variants: Variants,
+    own_seeds: Sequence[tuple[int, ...]],
+    claim_seeds: Mapping[str, tuple[int, ...]],
+    requests: ResolvedRequests,
+    against: Mapping[str, str],
 ) -> list[tuple[int, ...]]:
-    """The seeds of each variant: those of the experiment, then those of the claims that select it.
+    """The seeds of each variant: its own, then those of the claims that select it.
 
     Args:
         variants: that are judged.
-        experiment: with the seeds of its claims.
-        requests: its claims, resolved, and what they require.
+        own_seeds: of each variant, by its grids.
+        claim_seeds: the seeds of claims, by id.
+        requests: the claims, resolved, and what they require.
         against: derived quantity -> what it is measured against where no reference is named.
     """
-    seeds = [dict.fromkeys(experiment.seeds) for _ in variants.settings]
-    for claim, claim_seeds in experiment.claim_seeds.items():
-        # Every variant runs on these anyway.
-        if set(claim_seeds) <= set(experiment.seeds):
+    seeds = [dict.fromkeys(own) for own in own_seeds]
+    for claim, further in claim_seeds.items():
+        # Where every variant runs on these anyway, nothing needs to be selected.
+        if all(set(further) <= set(own) for own in own_seeds):
             continue
         for request in (*requests.claims, *requests.requires):
-            if request.name[1] != claim:
-                continue
-            for selection in selections_by_word(request.choice).values():
-                members = variants.selected(selection)
-                # Its quantity is measured against a reference, by default the best of all.
-                names = value_list(selection.get("quantity"))
-                by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
-                if (reference := selection.get(REFERENCE, by_default)) is not None:
-                    groups = parse_reference(reference)
-                    members = members.union(*(variants.selected(group.conditions) for group in groups))
-                for number in members:
-                    seeds[number] |= dict.fromkeys(claim_seeds)
+            if request.name[1] == claim:
+                for number in read_variants(variants, request, against):
+                    seeds[number] |= dict.fromkeys(further)
     return [tuple(own) for own in seeds]
+
+
+def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
+    """The variants whose rows a claim reads, those that its quantity is measured against included.
+
+    Args:
+        variants: that are judged.
+        request: the claim, resolved, or what it requires.
+        against: derived quantity -> what it is measured against where no reference is named.
+    """
+    read: Members = frozenset()
+    for selection in selections_by_word(request.choice).values():
+        read |= variants.selected(selection)
+        # Its quantity is measured against a reference, by default the best of all.
+        names = value_list(selection.get("quantity"))
+        by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
+        if (reference := selection.get(REFERENCE, by_default)) is not None:
+            read = read.union(*(variants.selected(group.conditions) for group in parse_reference(reference)))
+    return read
+
+
+def claims_of_grids(
+    variants: Variants,
+    own_seeds: Sequence[tuple[int, ...]],
+    requests: ResolvedRequests,
+    against: Mapping[str, str],
+    stated: Mapping[str, tuple[int, ...]],
+) -> tuple[dict[str, tuple[int, ...]], list[tuple[ResolvedRequest, Issue]]]:
+    """The seeds of every claim that reads runs: those that are stated, else those of the runs that it reads.
+
+    A claim that reads runs of grids with different seeds is an issue, returned with its request, unless its seeds are
+    stated: a seed would be missing in some of them.
+    """
+    seeds = dict(stated)
+    issues: list[tuple[ResolvedRequest, Issue]] = []
+    for request in (*requests.claims, *requests.requires):
+        claim = str(request.name[1])
+        read = dict.fromkeys(own_seeds[number] for number in sorted(read_variants(variants, request, against)))
+        if claim in stated or not read:
+            continue
+        seeds.setdefault(claim, next(iter(read)))
+        other = next((own for own in read if set(own) != set(seeds[claim])), None)
+        if other is not None:
+            what = f"it reads runs on the seeds {seed_spans(seeds[claim])} and others on {seed_spans(other)}"
+            remedy = f"select one grid, or give it seeds: claim_seeds: {{{claim}: ...}}"
+            issues.append((request, Issue("conflict", ("of",), what, remedy)))
+    return seeds, issues

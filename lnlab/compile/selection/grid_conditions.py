@@ -8,7 +8,7 @@ from lnlab.compile.selection.axes import Axes
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.errors import nearest
-from lnlab.issues import Issue
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed
 from lnlab.select.selection import value_list
@@ -20,14 +20,14 @@ from lnlab.specfile.experiment import Experiment
 class Grids:
     """The named grids of a sweep as conditions on its axes."""
 
-    def __init__(self, sweep: ResolvedSweep, axes: Axes, names: Sequence[str], chosen: str | None) -> None:
-        """``chosen`` is the path whose value is chosen on tuning seeds, so that no condition can name it."""
+    def __init__(self, sweep: ResolvedSweep, axes: Axes, names: Sequence[str], chosen: Collection[str]) -> None:
+        """``chosen`` has the paths whose values are chosen on tuning seeds, so that no condition can name them."""
         self.sweep = sweep
         self.names = names
         self.points = [
             axes.point(setting, method) for setting, method in zip(sweep.settings, sweep.methods, strict=True)
         ]
-        self.paths = [path for path in axes.paths if path != chosen]
+        self.paths = [path for path in axes.paths if path not in chosen]
         self.variants = Variants(sweep.settings, sweep.methods)
 
     def conditions(self, names: Json, replaced: Collection[str] = ()) -> dict[str, Json]:
@@ -43,14 +43,7 @@ class Grids:
         """
         for name in value_list(names):
             if name not in self.names:
-                raise Flawed(
-                    Issue(
-                        "unknown-name",
-                        (GRID,),
-                        f"no grid of the sweep is called '{name}'",
-                        nearest(str(name), self.names),
-                    )
-                )
+                raise Flawed(_unknown_grid((GRID,), name, self.names))
         numbers = {self.names.index(name) for name in value_list(names)}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
         conditions: dict[str, Json] = {}
@@ -65,6 +58,18 @@ class Grids:
             what = f"the axes cannot distinguish the runs of '{names}' from those of {differing}"
             raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
         return conditions
+
+
+def unknown_grids(merged: MergedSpec, path: Where, names: Sequence[str]) -> list[Issue]:
+    """An issue of each name that no grid of the sweep has. ``path`` has one name, or several by their place."""
+    stated = [path] if len(names) == 1 else [(*path, place) for place in range(len(names))]
+    known = merged.grid_names
+    return [_unknown_grid(at, name, known) for at, name in zip(stated, names, strict=True) if name not in known]
+
+
+def _unknown_grid(path: Where, name: Json, known: Sequence[str]) -> Issue:
+    remedy = nearest(str(name), known) if known else "name the grids, as in sweep: {depth: {model.layers: [2, 4]}}"
+    return Issue("unknown-name", path, f"no grid of the sweep is called '{name}'", remedy)
 
 
 def _distinct(values: Iterable[Json]) -> list[Json]:

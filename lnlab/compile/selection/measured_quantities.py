@@ -6,6 +6,7 @@ from typing import Any
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.resolve.epochs import probe_count, probe_steps
+from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.probe_times import MOST_MEASUREMENTS
 from lnlab.compile.selection.resolved_requests import ResolvedRequests
 from lnlab.registry import Entry
@@ -39,19 +40,22 @@ def quantities_of(
 
 
 def measured_steps(
-    requests: ResolvedRequests, registries: Registries, run_lengths: Collection[int]
+    requests: ResolvedRequests, registries: Registries, sweep: ResolvedSweep
 ) -> dict[str, tuple[int, ...]]:
-    """Quantity -> the steps at which the shortest run has it.
+    """Quantity -> the steps at which the shortest run has it to which its probe is applied.
 
     It leaves out curves, which a selection reads at their last step, quantities derived from several states, and probes
     that count epochs, whose steps depend on the corpus.
     """
-    shortest = min(run_lengths, default=0)
+    lengths = {
+        (setting["train"]["steps"], frozenset(g)) for setting, g in zip(sweep.settings, sweep.grids, strict=True)
+    }
     steps: dict[str, set[int]] = {}
     for probe in requests.probes:
         kind = probe.choice["kind"]
         if kind == EVALUATION or (isinstance(probe.at, dict) and "epochs" in probe.at):
             continue
+        shortest = min((length for length, grids in lengths if probe.is_applied(grids)), default=0)
         entry = registries["probe"][kind]
         names = list(entry.facts.quantities or ())
         if entry.facts.table == "spectra":  # what it stores of each state is read as the numbers of a spectrum

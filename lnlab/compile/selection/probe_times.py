@@ -1,6 +1,6 @@
 """Probes that cannot be applied: at steps a run does not have, to endless data, to models without what they read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from lnlab.compile.checks.contradictions import WITHOUT_FLOAT64
@@ -28,8 +28,8 @@ def probe_time_issues(
     """Everything that is wrong with where and when the probes are applied."""
     # Many settings lack the same step: each flaw is told once.
     issues: dict[tuple[Where, str], Issue] = {}
-    for setting in sweep.settings:
-        for path, at, entry in _timed_probes(requests, setting, registries):
+    for setting, grids in zip(sweep.settings, sweep.grids, strict=True):
+        for path, at, entry in _timed_probes(requests, setting, grids, registries):
             epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
             try:
                 probe_count(entry, at, setting["train"]["steps"], epoch)
@@ -42,7 +42,8 @@ def probe_time_issues(
         *(
             flaw.below(*probe.path).at(merged.location((*probe.path, *flaw.path)))
             for probe in requests.probes
-            for flaw in dict.fromkeys(_flaws_of_probe(probe.choice, sweep.settings, registries))
+            for settings in [[s for s, g in zip(sweep.settings, sweep.grids, strict=True) if probe.is_applied(g)]]
+            for flaw in dict.fromkeys(_flaws_of_probe(probe.choice, settings, registries))
         ),
     ]
 
@@ -87,11 +88,13 @@ def _flaws_of_probe(choice: Choice, settings: Sequence[ResolvedSetting], registr
 
 
 def _timed_probes(
-    requests: ResolvedRequests, setting: ResolvedSetting, registries: Registries
+    requests: ResolvedRequests, setting: ResolvedSetting, grids: Collection[int], registries: Registries
 ) -> list[tuple[Where, Json, Entry[Any] | None]]:
-    """The path and value of each ``at`` of a run with its probe. Evaluations have no probe."""
+    """The path and value of each ``at`` of a run of these grids with its probe. Evaluations have no probe."""
     timed_probes: list[tuple[Where, Json, Entry[Any] | None]] = [
-        ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]]) for probe in requests.probes
+        ((*probe.path, "at"), probe.at, registries["probe"][probe.choice["kind"]])
+        for probe in requests.probes
+        if probe.is_applied(grids)
     ]
     return [*timed_probes, *([(EVALUATE, setting["train"]["evaluate"], None)] if setting["train"]["steps"] else [])]
 
@@ -110,9 +113,9 @@ def measurement_issues(
     """
     counts: dict[Where, int] = {}
     longest: dict[Where, int] = {}
-    for setting in sweep.settings:
+    for setting, grids in zip(sweep.settings, sweep.grids, strict=True):
         steps = setting["train"]["steps"]
-        for path, at, entry in _timed_probes(requests, setting, registries):
+        for path, at, entry in _timed_probes(requests, setting, grids, registries):
             epoch = sweep.epochs.updates(setting) if counts_epochs(at) else None
             try:
                 counts[path] = counts.get(path, 0) + probe_count(entry, at, steps, epoch)

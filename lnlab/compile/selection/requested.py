@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from lnlab.compile.resolve.choices import Registries
 from lnlab.compile.selection.criteria import flaws_of_criterion
+from lnlab.compile.selection.grid_conditions import unknown_grids
 from lnlab.compile.selection.inheritance import FOR_EACH, claim_ids
 from lnlab.compile.selection.published_tables import flaws_of_tables
 from lnlab.compile.selection.references import flaws_of_reference
@@ -42,10 +43,14 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
     requests = ResolvedRequests()
     known = claim_ids(merged)
     for number, probe in enumerate(reading.experiment.probes):
-        request = _resolve_request(
-            requests, "probe", kind_and_parameters(probe), reading.path(("probes", number)), merged, registries
-        )
-        requests.probes += [replace(request, at=probe.at)] if request else []
+        path = reading.path(("probes", number))
+        request = _resolve_request(requests, "probe", kind_and_parameters(probe), path, merged, registries)
+        grids = None
+        if probe.grid is not None:
+            grids = frozenset(place for place, name in enumerate(merged.grid_names) if name in probe.grid)
+            issues = unknown_grids(merged, (*path, "grid"), probe.grid)
+            requests.issues += [flaw.at(merged.location(flaw.path)) for flaw in issues]
+        requests.probes += [replace(request, at=probe.at, grids=grids)] if request else []
     for number, section in enumerate(reading.experiment.report):
         path = reading.path(("report", number))
         request = _resolve_request(requests, "section", kind_and_parameters(section), path, merged, registries)
@@ -71,8 +76,11 @@ def resolve_requests(reading: Reading, merged: MergedSpec, registries: Registrie
         )
         requests.claims += [request] if request else []
         if request is not None:
-            n = len(reading.experiment.seeds_of_claim(claim.id) or reading.experiment.seeds)
-            looks = claim.looks or reading.experiment.looks
+            experiment = reading.experiment
+            # Of grids with seeds of their own the claim has at least as many as the one with the fewest.
+            n = min(map(len, (experiment.seeds, *experiment.grid_seeds.values())))
+            n = len(experiment.claim_seeds[claim.id]) if claim.id in experiment.claim_seeds else n
+            looks = claim.looks or experiment.looks
             for flaw in flaws_of_criterion(claim, request.choice, registries, looks, n):
                 requests.issues.append(flaw.below("claims", claim.id).at(merged.location((*path, *flaw.path))))
 

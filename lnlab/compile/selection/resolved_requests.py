@@ -1,5 +1,6 @@
 """What a spec requests of its runs, resolved: probes, sections, claims, and what claims require."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from lnlab.issues import Issue, Where
@@ -19,6 +20,7 @@ class ResolvedRequest:
         several: whether any number of settings may be selected, as it is about all of them at once. Otherwise one
             number per seed and x must be left.
         at: when a probe is applied.
+        grids: the numbers of the grids to whose runs a probe is applied. None means every run.
         implied: derived quantities that a section shows without naming them.
         levels: the values of ``over`` that a claim names in its ``order``. Empty means all values.
     """
@@ -29,8 +31,13 @@ class ResolvedRequest:
     judged: bool = False
     several: bool = False
     at: Json = None
+    grids: frozenset[int] | None = None
     implied: tuple[str, ...] = ()
     levels: tuple[Json, ...] = ()
+
+    def is_applied(self, grids: Collection[int]) -> bool:
+        """Whether a probe is applied to a run of these grids."""
+        return self.grids is None or not self.grids.isdisjoint(grids)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.tuning.select import SELECT, ResolvedSelect
+from lnlab.compile.tuning.select import ResolvedSelect
 from lnlab.compile.work import ResolvedSetting
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
@@ -23,6 +23,7 @@ from lnlab.select.planned import PlannedRuns, PlannedSelection
 from lnlab.select.variants import Variants
 from lnlab.setting import Setting as Reader
 from lnlab.setting import path_words
+from lnlab.specfile.columns import GRID
 from lnlab.specfile.values import kind_label
 
 
@@ -35,6 +36,7 @@ class TuningGroup:
         method: the name of its settings under ``methods``, or None.
         first: the number of its first setting in the sweep.
         setting: that setting.
+        grids: the numbers of the grids that its settings are of.
         candidates: each value at ``path`` with the number of the setting that has it.
     """
 
@@ -42,6 +44,7 @@ class TuningGroup:
     method: Json
     first: int
     setting: InternedSetting
+    grids: set[int] = field(default_factory=set)
     candidates: list[tuple[Json, int]] = field(default_factory=list)
 
     def number(self, value: Json) -> int | None:
@@ -57,17 +60,37 @@ class TuningGroup:
         return resolver.setting(interned_parts(setting))
 
 
-def tuning_groups(settings: Sequence[InternedSetting], methods: Sequence[Json], path: str) -> list[TuningGroup]:
-    """The groups of a sweep, in its order."""
+def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[str]) -> list[TuningGroup]:
+    """The groups of the grids that a choice is for, in the order of the sweep.
+
+    Raises:
+        Flawed: another grid has runs that differ from these in the chosen value alone, so that nothing would tell a
+            run of one from a run of the other.
+    """
     groups: dict[tuple[Json, ...], TuningGroup] = {}
-    for number, (setting, method) in enumerate(zip(settings, methods, strict=True)):
-        paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
-        # With the chosen value blanked, settings that differ in nothing else have equal texts.
-        without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
-        besides = (method, *{**setting.texts, **without}.values())
-        group = groups.setdefault(besides, TuningGroup(path, method, number, setting))
-        group.candidates.append((Reader(setting).at(path), number))
+    for number, grids in enumerate(sweep.grids):
+        if grids & select.grids:
+            setting, method = sweep.settings[number], sweep.methods[number]
+            besides = _besides(setting, method, select.path)
+            group = groups.setdefault(besides, TuningGroup(select.path, method, number, setting))
+            group.grids |= grids & select.grids
+            group.candidates.append((Reader(setting).at(select.path), number))
+    for number, grids in enumerate(sweep.grids):
+        others = grids - select.grids
+        same = groups.get(_besides(sweep.settings[number], sweep.methods[number], select.path)) if others else None
+        if same:
+            first, second = names[min(same.grids)], names[min(others)]
+            what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
+            remedy = "choose for both together, or let another axis tell them apart"
+            raise Flawed(Issue("conflict", (*select.place, GRID), what, remedy))
     return list(groups.values())
+
+
+def _besides(setting: InternedSetting, method: Json, path: str) -> tuple[Json, ...]:
+    """All of a setting but its value at a path, which is blanked: settings that differ in nothing else are equal."""
+    paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
+    without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
+    return (method, *{**setting.texts, **without}.values())
 
 
 @dataclass(frozen=True)
@@ -75,11 +98,13 @@ class TuningProblem:
     """One decision that is to be made.
 
     Attributes:
+        select: the choice that asks for it.
         about: the axes of the runs that it is for.
         candidates: each value with the number of the setting that tries it.
         groups: for which it decides.
     """
 
+    select: ResolvedSelect
     about: dict[str, Json]
     candidates: tuple[tuple[Json, int], ...]
     groups: tuple[TuningGroup, ...]
@@ -87,42 +112,60 @@ class TuningProblem:
 
 @dataclass(frozen=True)
 class _JudgedVariant:
-    """A setting that is judged: the multiple of what was chosen, and the method of its group."""
+    """A setting that is judged, its method and grids, and the multiple of what was chosen: 1 where nothing was."""
 
     setting: InternedSetting
     method: Json
+    grids: frozenset[int]
     times: float
 
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """All decisions of an experiment."""
+    """All decisions of an experiment.
 
-    select: ResolvedSelect
+    Attributes:
+        sweep: its settings.
+        problems: what is decided.
+        unchosen: the numbers of the settings whose grids choose nothing, which are judged as they are.
+        resolver: of settings that no grid has.
+    """
+
+    sweep: ResolvedSweep
     problems: tuple[TuningProblem, ...]
+    unchosen: tuple[int, ...]
     resolver: Resolver
 
     @property
-    def judged_variants(self) -> int:
-        """How many variants are judged, whatever is chosen."""
-        return sum(len(problem.groups) for problem in self.problems) * len(self.select.times)
+    def paths(self) -> tuple[str, ...]:
+        """Everything that is chosen."""
+        return tuple(dict.fromkeys(problem.select.path for problem in self.problems))
 
-    def judged(self, settings: Sequence[InternedSetting], values: Sequence[Json]) -> list[_JudgedVariant]:
+    @property
+    def tuning_runs(self) -> int:
+        """How many runs choose."""
+        return sum(len(problem.candidates) * len(problem.select.seeds) for problem in self.problems)
+
+    def judged(self, values: Sequence[Json]) -> list[_JudgedVariant]:
         """What is judged if these values are chosen, one a problem, in the order of the sweep."""
-        decided = zip(self.problems, values, strict=True)
-        pairs = [(group, value) for problem, value in decided for group in problem.groups]
-        judged = []
-        for group, value in sorted(pairs, key=lambda pair: pair[0].first):
-            for times in self.select.times:
-                number = group.number(multiple(value, times))
-                setting = settings[number] if number is not None else group.at(multiple(value, times), self.resolver)[0]
-                assert setting is not None, "a flaw, which the check reports"
-                judged.append(_JudgedVariant(setting, group.method, times))
-        return judged
+        sweep = self.sweep
+        placed = [
+            (number, _JudgedVariant(sweep.settings[number], sweep.methods[number], frozenset(sweep.grids[number]), 1))
+            for number in self.unchosen
+        ]
+        for problem, value in zip(self.problems, values, strict=True):
+            for group in problem.groups:
+                for times in problem.select.times:
+                    chosen = multiple(value, times)
+                    number = group.number(chosen)
+                    setting = sweep.settings[number] if number is not None else group.at(chosen, self.resolver)[0]
+                    assert setting is not None, "a flaw, which the check reports"
+                    placed.append((group.first, _JudgedVariant(setting, group.method, frozenset(group.grids), times)))
+        return [variant for _, variant in sorted(placed, key=lambda pair: pair[0])]
 
-    def assumed(self, settings: Sequence[InternedSetting]) -> list[_JudgedVariant]:
+    def assumed(self) -> list[_JudgedVariant]:
         """What is judged if every first candidate is chosen: claims are checked against it beforehand."""
-        return self.judged(settings, [problem.candidates[0][0] for problem in self.problems])
+        return self.judged([problem.candidates[0][0] for problem in self.problems])
 
 
 def variants_of(judged: Sequence[_JudgedVariant]) -> Variants:
@@ -135,42 +178,62 @@ def multiple(value: Json, times: float) -> Json:
     return value if times == 1 else value * times
 
 
-def plan_tuning(select: ResolvedSelect, sweep: ResolvedSweep, axes: Axes) -> TuningPlan:
-    """The decisions that ``select`` asks for.
+def plan_tuning(
+    selects: Sequence[ResolvedSelect], sweep: ResolvedSweep, axes: Axes, names: Sequence[str]
+) -> TuningPlan:
+    """The decisions that ``select`` asks for. ``names`` are those of the grids.
 
     Raises:
         Flawed: what is wrong with it, now that the settings are known.
     """
-    groups = tuning_groups(sweep.settings, sweep.methods, select.path)
-    points = _other_axes(groups, axes, select.path)
-    if select.alone:
-        problems = [TuningProblem(points[group.first], tuple(group.candidates), (group,)) for group in groups]
-    else:
-        problems = _shared_problems(select, groups, points, sweep)
+    problems: list[TuningProblem] = []
     # What may be judged is resolved here once, to be checked, and taken from memory when it is judged.
     resolver = Resolver(axes.registries)
-    if flaws := list(_flaws(select, problems, sweep, resolver)):
-        raise Flawed(*dict.fromkeys(flaws))
-    return TuningPlan(select, tuple(problems), resolver)
+    for select in selects:
+        groups = tuning_groups(sweep, select, names)
+        points = _other_axes(groups, axes, select)
+        if select.alone:
+            own = [TuningProblem(select, points[group.first], tuple(group.candidates), (group,)) for group in groups]
+        else:
+            own = _shared_problems(select, groups, points, sweep)
+        if flaws := list(_flaws(select, own, sweep, resolver)):
+            raise Flawed(*dict.fromkeys(flaws))
+        # A decision is found again by its question, where no corpus says what was run.
+        asked = {canonical(question_of(problem)): problem for problem in problems}
+        if same := next((asked[text] for problem in own if (text := canonical(question_of(problem))) in asked), None):
+            what = f"it asks the same as {'.'.join(map(str, same.select.place))}, of other runs"
+            remedy = "take other tuning seeds, or tell its runs apart by an axis in by"
+            raise Flawed(Issue("conflict", select.place, what, remedy))
+        problems += own
+    chosen = frozenset[int]().union(*(select.grids for select in selects))
+    unchosen = tuple(number for number, grids in enumerate(sweep.grids) if not grids & chosen)
+    return TuningPlan(sweep, tuple(problems), unchosen, resolver)
 
 
-def _other_axes(groups: Sequence[TuningGroup], axes: Axes, path: str) -> dict[int, dict[str, Json]]:
-    """The axes of each group besides the one that is chosen, by the number of its first setting.
+def question_of(problem: TuningProblem) -> list[Json]:
+    """What is asked, by which a decision is known."""
+    select = problem.select
+    values = [value for value, _ in problem.candidates]
+    return [select.path, problem.about, dict(select.rule), list(select.seeds), values]
+
+
+def _other_axes(groups: Sequence[TuningGroup], axes: Axes, select: ResolvedSelect) -> dict[int, dict[str, Json]]:
+    """The axes of a choice besides the one that is chosen, of each group by the number of its first setting.
 
     A choice that contains the chosen parameter is without it, and stands by its kind where kinds tell the values of its
     axis apart.
     """
-    words = path_words(path)
+    words = path_words(select.path)
     # First all points, as only all values of an axis show whether their kinds tell them apart.
     points: dict[int, dict[str, Json]] = {}
     distinct: dict[str, dict[str, Json]] = {}
     for group in groups:
-        point = axes.point(group.setting, group.method)
-        for axis in point:
+        point = {axis: value for axis, value in axes.point(group.setting, group.method).items() if axis in select.axes}
+        for axis, value in point.items():
             above = path_words(axis)
             if words[: len(above)] == above:
-                point[axis] = _without(point[axis], words[len(above) :])
-        point.pop(path, None)
+                point[axis] = _without(value, words[len(above) :])
+        point.pop(select.path, None)
         points[group.first] = point
         for axis, value in point.items():
             distinct.setdefault(axis, {})[canonical(value)] = value
@@ -202,7 +265,7 @@ def _shared_problems(
         variants=variants, point=lambda _: {}, unchanged=lambda: None, seeds=select.seeds, quantities=None
     )
     if issues := PlannedSelection(context, of).issues:
-        raise Flawed(*(issue.below(SELECT, "of") for issue in issues))
+        raise Flawed(*(issue.below(*select.place, "of") for issue in issues))
     selected = variants.selected(of)
     agreeing: dict[str, list[TuningGroup]] = {}
     for group in groups:
@@ -213,7 +276,7 @@ def _shared_problems(
         about = {axis: points[members[0].first][axis] for axis in select.by}
         deciding = [group for group in members if group.first in selected]
         if len(deciding) == 1:
-            problems.append(TuningProblem(about, tuple(deciding[0].candidates), tuple(members)))
+            problems.append(TuningProblem(select, about, tuple(deciding[0].candidates), tuple(members)))
         else:
             pinned = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in about.items())
             where = f" for {pinned}" if about else ""
@@ -226,7 +289,7 @@ def _shared_problems(
                 axes = [f"{axis} ({' or '.join(values)})" for axis, values in labels.items() if len(values) > 1]
                 what = f"leaves {len(deciding)} runs per candidate and seed{where}"
                 remedy = f"pin {', '.join(axes)}, or name it in by"
-            flaws.append(Issue("conflict" if deciding else "empty-selection", (SELECT, "of"), what, remedy))
+            flaws.append(Issue("conflict" if deciding else "empty-selection", (*select.place, "of"), what, remedy))
     if flaws:
         raise Flawed(*flaws)
     return problems
@@ -241,11 +304,15 @@ def _flaws(
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if select.numbers and not number:
             what = f"'{select.rule['kind']}' compares numbers, and {kind_label(value)} is not one"
-            yield Issue("conflict", (SELECT, select.path), what, "write best")
+            yield Issue("conflict", (*select.place, select.path), what, "write best")
         if select.times != (1,) and (not number or value == 0):
-            yield Issue("conflict", (SELECT, "times"), f"{kind_label(value)} has no multiples", "leave times out")
+            yield Issue(
+                "conflict", (*select.place, "times"), f"{kind_label(value)} has no multiples", "leave times out"
+            )
     if any(not sweep.settings[number]["train"]["steps"] for _, number in candidates):
-        yield Issue("conflict", (SELECT,), "nothing is trained, so there is no loss to choose by", "give train.steps")
+        yield Issue(
+            "conflict", select.place, "nothing is trained, so there is no loss to choose by", "give train.steps"
+        )
 
     for problem in problems:
         # A group may be judged where its own grid has no point: at a multiple, or at a candidate of the deciding group.
@@ -258,5 +325,5 @@ def _flaws(
                 for flaw in flaws if setting is None else contradictions(setting, resolver.registries):
                     what = f"{select.path} = {kind_label(value)} would be judged, and {flaw.what}"
                     yield Issue(
-                        "conflict", (SELECT, "times" if select.times != (1,) else select.path), what, flaw.remedy
+                        "conflict", (*select.place, "times" if select.times != (1,) else select.path), what, flaw.remedy
                     )

@@ -1,16 +1,17 @@
-"""``select`` as a spec writes it -> what is chosen, by which rule, on which seeds, and for which runs."""
+"""``select`` as a spec writes it -> what is chosen, by which rule, on which seeds, and for which runs, once or more."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lnlab.compile.resolve.choices import Registries
+from lnlab.compile.selection.grid_conditions import unknown_grids
 from lnlab.compile.source_spans import UNKNOWN
-from lnlab.compile.sweep.overlay import MergedSpec, grids_of
+from lnlab.compile.sweep.overlay import EXCEPT, MergedSpec
 from lnlab.errors import nearest
-from lnlab.issues import Issue
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.registry import Choice, Flawed
-from lnlab.specfile.columns import COLUMNS, METHOD
+from lnlab.specfile.columns import COLUMNS, GRID, METHOD
 from lnlab.specfile.experiment import Experiment, SelectText
 from lnlab.specfile.read import Reading
 
@@ -19,9 +20,12 @@ SELECT = "select"
 
 @dataclass(frozen=True)
 class ResolvedSelect:
-    """What ``select`` asks for.
+    """What one choice of ``select`` asks for.
 
     Attributes:
+        place: its path in the data.
+        grids: the numbers of the grids whose runs it is for.
+        axes: that these grids sweep.
         path: the axis whose values are the candidates.
         rule: the resolved rule that chooses one.
         numbers: whether the rule can only choose among numbers.
@@ -31,6 +35,9 @@ class ResolvedSelect:
         times: the multiples of what was chosen at which runs are judged.
     """
 
+    place: Where
+    grids: frozenset[int]
+    axes: tuple[str, ...]
     path: str
     rule: Choice
     numbers: bool
@@ -45,37 +52,65 @@ class ResolvedSelect:
         return self.of is None and not self.by
 
 
-def resolve_select(
+def resolve_selects(
     reading: Reading, merged: MergedSpec, registries: Registries
-) -> tuple[ResolvedSelect | None, list[Issue]]:
-    """What is chosen, or None, and what is wrong with ``select`` whatever the settings are."""
-    text = reading.experiment.select
-    if text is None:
-        return None, []
-    axes = list(dict.fromkeys(path for grid in grids_of(merged.data) for path in grid))
-    flaws = list(_flaws(text, axes, reading.experiment))
-    rules = _rules(text)
-    path = next((path for path in rules if path in axes and path != METHOD), "")
-    rule: Choice = {}
-    if path:
-        for number, grid in enumerate(merged.data["sweep"]):
-            if isinstance(grid, dict) and path not in grid:  # whether its runs have the chosen value is undefined
+) -> tuple[tuple[ResolvedSelect, ...], list[Issue]]:
+    """The choices that are made, none if one is flawed, and what is wrong with them whatever the settings are."""
+    texts = reading.experiment.select
+    sweep = merged.data.get("sweep")
+    swept = dict(enumerate(sweep)) if isinstance(sweep, list) else {}
+    swept = {number: grid for number, grid in swept.items() if isinstance(grid, dict)}
+    flaws: list[Issue] = []
+    resolved: list[ResolvedSelect] = []
+    taken: set[int] = set()
+    for count, text in enumerate(texts):
+        place: Where = (SELECT, count)
+        grids = swept
+        if text.grid is not None:
+            flaws += unknown_grids(merged, (*place, GRID), text.grid)
+            named = {merged.grid_names.index(name) for name in text.grid if name in merged.grid_names}
+            grids = {number: grid for number, grid in swept.items() if number in named}
+            if not grids:
+                continue
+        if twice := sorted(taken & grids.keys()):
+            name = f" '{merged.grid_names[twice[0]]}'" if merged.grid_names else ""
+            what = f"of the grid{name} two choices are made"
+            flaws.append(Issue("conflict", (*place, *((GRID,) if text.grid else ())), what, "name it in one of them"))
+        taken |= grids.keys()
+        axes = list(dict.fromkeys(path for grid in grids.values() for path in grid if path != EXCEPT))
+        flaws += (flaw.below(*place) for flaw in _flaws(text, axes, reading.experiment))
+        rules = _rules(text)
+        path = next((path for path in rules if path in axes and path != METHOD), "")
+        if not path:
+            continue
+        for number, grid in grids.items():
+            if path not in grid:  # whether its runs have the chosen value is undefined
                 what = f"this grid has no '{path}', which select chooses"
-                flaws.append(
-                    Issue("conflict", ("sweep", number), what, f"add its candidates: {{{path}: [value, ...]}}")
-                )
+                remedy = f"add its candidates: {{{path}: [value, ...]}}"
+                flaws.append(Issue("conflict", ("sweep", number), what, remedy))
         try:
             rule = registries["rule"].resolve(rules[path])
         except Flawed as error:
-            flaws += [flaw.below(SELECT, path) for flaw in error.issues]
-    if flaws:
-        return None, merged.located(flaws)
-    numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
-    # Pages read 2 times, and not 2.0 times.
-    times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
-    return ResolvedSelect(
-        path=path, rule=rule, numbers=numbers, seeds=text.seeds, of=text.of, by=text.by, times=times
-    ), []
+            flaws += [flaw.below(*place, path) for flaw in error.issues]
+            continue
+        numbers = bool(registries["rule"][rule["kind"]].facts.numbers)
+        # Pages read 2 times, and not 2.0 times.
+        times = tuple(dict.fromkeys(int(factor) if factor.is_integer() else factor for factor in text.times))
+        resolved.append(
+            ResolvedSelect(
+                place=place,
+                grids=frozenset(grids),
+                axes=tuple(axes),
+                path=path,
+                rule=rule,
+                numbers=numbers,
+                seeds=text.seeds,
+                of=text.of,
+                by=text.by,
+                times=times,
+            )
+        )
+    return ((), merged.located(flaws)) if flaws else (tuple(resolved), [])
 
 
 def _rules(text: SelectText) -> dict[str, Json]:
@@ -87,34 +122,30 @@ def _flaws(text: SelectText, axes: list[str], experiment: Experiment) -> Iterato
     """What is wrong with the paths that are named, of which there must be one, and with the fields beside them."""
     named = list(_rules(text))
     if not named:
-        yield Issue("missing", (SELECT,), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
+        yield Issue("missing", (), "no axis is chosen", f"add one: {{{next(iter(axes), 'path')}: best}}")
     for path in named:
         if path == METHOD:
             yield Issue(
                 "conflict",
-                (SELECT, path),
+                (path,),
                 "a method is a name, not a value of a setting",
                 "choose a path of the setting",
             )
         elif path not in axes:
             what = f"{UNKNOWN} '{path}': not an axis of the sweep, whose values are the candidates"
-            yield Issue("unknown-key", (SELECT, path), what, nearest(path, [*axes, *SelectText.model_fields]))
+            yield Issue("unknown-key", (path,), what, nearest(path, [*axes, *SelectText.model_fields]))
     for path in [path for path in named if path in axes][1:]:
-        yield Issue(
-            "conflict", (SELECT, path), "only one axis can be chosen, and this is the second", "keep one of them"
-        )
+        yield Issue("conflict", (path,), "only one axis can be chosen, and this is the second", "keep one of them")
     if both := sorted(set(text.seeds) & set(experiment.all_seeds)):
         what = f"seed {both[0]} is both a tuning seed and a judged seed"
-        yield Issue("conflict", (SELECT, "seeds"), what, "tune on seeds that are not judged")
+        yield Issue("conflict", ("seeds",), what, "tune on seeds that are not judged")
     others = [axis for axis in axes if axis not in named]
     for number, axis in enumerate(text.by):
         if axis not in others:
             what = "is what is chosen" if axis in axes else "is no axis of the sweep"
-            yield Issue("unknown-name", (SELECT, "by", number), f"'{axis}' {what}", nearest(axis, others))
+            yield Issue("unknown-name", ("by", number), f"'{axis}' {what}", nearest(axis, others))
     for key in text.of or {}:
         if key in named:
-            yield Issue("conflict", (SELECT, "of", key), f"'{key}' is what is chosen", "pin the other axes")
+            yield Issue("conflict", ("of", key), f"'{key}' is what is chosen", "pin the other axes")
         elif key in COLUMNS:
-            yield Issue(
-                "conflict", (SELECT, "of", key), f"'{key}' is a column, and runs decide", "name paths of the setting"
-            )
+            yield Issue("conflict", ("of", key), f"'{key}' is a column, and runs decide", "name paths of the setting")

@@ -192,14 +192,16 @@ def _spec_side(label: str, path: Path, profile: str | None, known: "Registries |
         raise LabError(*checked.issues)
     points = (checked.point(number) for number in range(len(checked.settings)))
     names = (" ".join(f"{axis}={value_label(value)}" for axis, value in point.items()) for point in points)
-    seeds = seeds_text(checked.experiment.seeds)
     return Side(
         label=label,
         name=path.stem,
         profile=profile,
         document=_merged(document, profile, ()),
         settings=values_by_path(checked.settings),
-        seeds={name or EVERY_RUN: seeds for name in names},
+        seeds={
+            name or EVERY_RUN: seeds_text(checked.seeds_of(grids))
+            for name, grids in zip(names, checked.sweep.grids, strict=True)
+        },
         text=document.text,
     )
 

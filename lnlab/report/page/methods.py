@@ -1,6 +1,7 @@
 """How the experiment was run, in prose and as a table, from the resolved settings and nothing else."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -20,7 +21,7 @@ from lnlab.report.words.wording import (
     numbers_first,
 )
 from lnlab.select.scope import corpus_name
-from lnlab.select.seeds import results_of_seeds
+from lnlab.select.seeds import drawn_results
 from lnlab.setting import STACKS
 from lnlab.specfile.columns import METHOD, TIMES
 from lnlab.specfile.values import site_label
@@ -331,10 +332,17 @@ def _measured(facts: ReportFacts, results: Results) -> str:
 
 
 def _replicates(facts: ReportFacts, results: Results) -> str:
-    drawn_runs = results_of_seeds(results, facts.seeds).runs
-    seeds = sorted(drawn_runs["seed"].unique().to_list())
-    variants = drawn_runs["variant"].n_unique()
-    further = results.runs.filter(~pl.col("seed").is_in(seeds))["seed"].to_list()
+    drawn_runs = drawn_results(results, facts.seeds, facts.grid_seeds).runs
+    # Each list of seeds with the number of variants that have it: several only where grids have seeds of their own.
+    lists = drawn_runs.group_by("variant", maintain_order=True).agg(pl.col("seed").unique().sort())["seed"].to_list()
+    if not facts.grid_seeds:
+        lists = [drawn_runs["seed"].unique().sort().to_list()] * len(lists)
+    counted = Counter(map(tuple, lists))
+    of_lists = [
+        f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)})"
+        for seeds, variants in counted.items()
+    ]
+    further = results.runs.join(drawn_runs, on="run", how="anti", maintain_order="left")["seed"].to_list()
     alone = f"{count_noun(len(further), 'more run')} (seeds {number_ranges(further)})"
     pairs = (
         "Runs with the same seed are compared in pairs; their training decides what they share."
@@ -343,8 +351,7 @@ def _replicates(facts: ReportFacts, results: Results) -> str:
         "are compared in pairs."
     )
     return (
-        f"{count_noun(variants, 'variant')} with {count_noun(len(seeds), 'seed')} each ({number_ranges(seeds)}), "
-        f"{count_noun(drawn_runs.height, 'run')} in all. "
+        f"{join_words(of_lists)}, {count_noun(drawn_runs.height, 'run')} in all. "
         f"{f'Single claims use {alone}. ' if further else ''}{pairs} Intervals are over seeds, and each caption "
         "names their kind: the Student interval of a geometric mean is on the logarithmic scale, that of a mean on the "
         "linear scale."

@@ -1,0 +1,303 @@
+"""Grids with seeds, a choice and probes of their own: which runs there are, and on which seeds each claim is judged."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lnlab.compile.decisions import Decision, TuningCandidate, assumed_decision
+from lnlab.compile.front import compile_front
+from lnlab.compile.plan import Plan
+from lnlab.compile.reference.explain import explain
+from lnlab.errors import LabError, SpecError
+from lnlab.specfile.load import parse_spec
+from tests.toy_specs import PIECES, toy_spec
+
+TWO = """\
+sweep:
+  few: {placement: [post, pre], model.layers: [2]}
+  many: {placement: [post, pre], model.layers: [4, 8]}
+probes: [{kind: gradient_norm, at: end}]
+claims:
+  - {id: few, says: b, kind: bound, of: {quantity: gradient_norm, grid: few, placement: post}, at_most: 3}
+  - {id: many, says: b, kind: bound, of: {quantity: gradient_norm, placement: post, model.layers: 4}, at_most: 3}
+"""
+BASE = {"optimizer": {"kind": "adam", "lr": 1}, "train": {"steps": 10}}
+LINE = "grid_seeds: {many: 11-12}\n"
+SPEC = toy_spec(PIECES, TWO, seeds=3, **BASE).replace("seeds: 3\n", f"seeds: 3\n{LINE}")
+
+
+def runs_of(plan: Plan, *axes: str) -> set[tuple]:
+    return {(*(plan.points[run.variant].get(axis) for axis in axes), run.seed) for run in plan.runs}
+
+
+def alone(grid: str, text: str = TWO, **changes) -> str:
+    """The spec of one grid, without claims."""
+    line = next(line for line in text.splitlines() if line.strip().startswith(f"{grid}:"))
+    probes = text[text.index("probes:") : text.index("claims:")]
+    return toy_spec(PIECES, f"sweep:\n{line}\n{probes}", **{**BASE, **changes})
+
+
+def problems(plan, text: str, **options) -> str:
+    with pytest.raises(SpecError) as error:
+        plan(text, **options)
+    return str(error.value)
+
+
+def test_each_grid_runs_on_its_seeds_and_its_runs_are_those_of_a_spec_of_its_own(plan):
+    planned = plan(SPEC)
+    assert runs_of(planned, "model.layers") == {(2, 1), (2, 2), (2, 3), *((n, s) for n in (4, 8) for s in (11, 12))}
+    few, many = plan(alone("few", seeds=3)), plan(alone("many", seeds="11-12"))
+    for part in ("runs", "needs"):
+        keys = [{entry.key if part == "runs" else entry[3] for entry in getattr(p, part)} for p in (planned, few, many)]
+        assert keys[0] == keys[1] | keys[2]
+        assert len(getattr(planned, part)) == len(getattr(few, part)) + len(getattr(many, part))
+
+
+def test_a_claim_is_judged_on_the_seeds_of_the_grid_that_it_reads(plan):
+    experiment = plan(SPEC).experiment
+    assert {claim: experiment.seeds_of_claim(claim) for claim in ("few", "many")} == {
+        "few": (1, 2, 3),
+        "many": (11, 12),
+    }
+    assert [dict(one) for one in plan(SPEC).grid_seeds] == [
+        {"grid": "many", "where": {"model.layers": [4, 8]}, "seeds": [11, 12]}
+    ]
+    assert plan(SPEC.replace(LINE, "")).grid_seeds == ()
+
+
+def test_claims_have_further_seeds_beside_those_of_their_grid(plan):
+    planned = plan(SPEC.replace("claims:", "claim_seeds: {many: 11-14}\nclaims:"))
+    assert planned.experiment.seeds_of_claim("many") == (11, 12, 13, 14)
+    further = runs_of(planned, "placement", "model.layers") - runs_of(plan(SPEC), "placement", "model.layers")
+    assert further == {("post", 4, 13), ("post", 4, 14)}
+
+
+BOTH = """\
+  - {id: both, says: b, kind: bound, of: {quantity: gradient_norm, placement: post}, over: model.layers, at_most: 3}
+"""
+
+
+def test_a_claim_over_grids_with_different_seeds_is_refused_where_it_says_of_what(plan):
+    found = problems(plan, SPEC + BOTH)
+    assert "claims.both.of: it reads runs on the seeds 1-3 and others on 11-12; select one grid, or give it" in found
+    assert ":17:42:" in found
+    stated = plan(SPEC.replace("claims:", "claim_seeds: {both: 1-3}\nclaims:") + BOTH)
+    assert ("post", 8, 2) in runs_of(stated, "placement", "model.layers")
+    assert ("pre", 8, 2) not in runs_of(stated, "placement", "model.layers")
+    same = plan(SPEC.replace("many: 11-12", "many: [3, 1, 2]") + BOTH)
+    assert set(same.experiment.seeds_of_claim("both")) == {1, 2, 3}
+
+
+def test_what_a_claim_requires_is_read_on_its_seeds_too(plan):
+    required = BOTH.replace("placement: post}, over: model.layers", "placement: post, model.layers: 2}").replace(
+        "at_most: 3}",
+        "at_most: 3, requires: {kind: bound, of: {quantity: gradient_norm, placement: pre, "
+        "model.layers: 8}, at_most: 9}}",
+    )
+    assert "claims.both.requires.of: it reads runs on the seeds 1-3 and others on 11-12" in problems(
+        plan, SPEC + required
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{mny: 11-12}", "grid_seeds.mny: no grid of the sweep is called 'mny'; did you mean 'many'?"),
+        ("{many: 0}", "grid_seeds.many: found 0; at least one seed is needed"),
+        ("[many]", "grid_seeds: found"),
+    ],
+)
+def test_what_is_wrong_with_the_seeds_of_a_grid_is_told_where_it_stands(plan, line, what):
+    found = problems(plan, SPEC.replace("{many: 11-12}", line))
+    place = next(n for n, text in enumerate(SPEC.splitlines(), 1) if text.startswith("grid_seeds"))
+    assert what in found
+    assert f"spec.yaml:{place}:" in found
+
+
+def test_grids_without_names_have_no_seeds_of_their_own(plan):
+    text = toy_spec(PIECES, "sweep: [{placement: [post, pre]}]\n", grid_seeds={"deep": 3}, **BASE)
+    assert "no grid of the sweep is called 'deep'; name the grids, as in sweep: {depth:" in problems(plan, text)
+
+
+def test_a_run_of_two_grids_has_one_list_of_seeds(plan):
+    shared = SPEC.replace("model.layers: [4, 8]", "model.layers: [2, 4, 8]")
+    assert "grid_seeds.many: 'few' and 'many' have runs in common, and different seeds; leave these" in problems(
+        plan, shared
+    )
+    plan(shared.replace("many: 11-12", "many: 1-3"))
+    excepted = shared.replace("[2, 4, 8]}", "[2, 4, 8], except: [{model.layers: 2}]}")
+    assert runs_of(plan(excepted), "model.layers") == runs_of(plan(SPEC), "model.layers")
+
+
+def test_seeds_of_a_grid_that_nothing_tells_apart_are_refused(plan):
+    start, end = SPEC.index("  few:"), SPEC.index("probes:")
+    crossed = (
+        "  few: {placement: [post], model.layers: [2, 8]}\n  many: {placement: [post, pre], model.layers: [2, 4], "
+    )
+    mixed = (
+        f"{SPEC[:start]}{crossed}except: [{{placement: post, model.layers: 2}}]}}\n{SPEC[end : SPEC.index('claims:')]}"
+    )
+    what = "grid_seeds.many: the axes cannot distinguish the runs of 'many' from those of few"
+    assert what in problems(plan, mixed)
+    assert plan(mixed.replace("[2, 4]", "[4]").replace(", except: [{placement: post, model.layers: 2}]", "")).runs
+
+
+def test_margins_are_set_on_no_seed_of_any_grid(plan):
+    calibrated = SPEC.replace("at_most: 3}\n  - {id: many", "at_most: 3, calibration: {seeds: [12]}}\n  - {id: many")
+    assert "seed 12 sets the margin and is judged too" in problems(plan, calibrated)
+
+
+def test_a_profile_replaces_them_whole(plan):
+    text = SPEC + "profiles: {smoke: {seeds: 2, grid_seeds: {}}, other: {grid_seeds: {few: [7]}}}\n"
+    assert {run.seed for run in plan(text, profile="smoke").runs} == {1, 2}
+    assert runs_of(plan(text, profile="other"), "model.layers") >= {(2, 7), (4, 3)}
+    assert (2, 1) not in runs_of(plan(text, profile="other"), "model.layers")
+
+
+CHOSEN = """\
+sweep:
+  few: {placement: [post, pre], model.layers: [2], optimizer.lr: [0.1, 0.2]}
+  many: {placement: [post, pre], model.layers: [4], optimizer.lr: [0.3, 0.4, 0.5]}
+  still: {placement: [post], model.layers: [1]}
+probes: [{kind: gradient_norm, at: end}]
+select:
+  - {grid: few, optimizer.lr: best, seeds: [21]}
+  - {grid: many, optimizer.lr: best, seeds: 21-22, of: {placement: post}}
+claims: []
+"""
+TUNED = toy_spec(PIECES, CHOSEN, seeds=3, **BASE).replace("seeds: 3\n", f"seeds: 3\n{LINE}")
+
+
+def decisions_of(planned: Plan, *values: float) -> list[Decision]:
+    return [replace(assumed_decision(q), value=v) for q, v in zip(planned.undecided, values, strict=True)]
+
+
+def test_each_grid_chooses_by_its_own_rule_and_one_without_a_choice_is_judged_as_it_is(plan):
+    first = plan(TUNED)
+    assert [(dict(q.about), q.seeds, [value for value, _ in q.candidates]) for q in first.undecided] == [
+        ({"placement": "post", "model.layers": 2}, (21,), [0.1, 0.2]),
+        ({"placement": "pre", "model.layers": 2}, (21,), [0.1, 0.2]),
+        ({}, (21, 22), [0.3, 0.4, 0.5]),
+    ]
+    tuned = {(2, "post", 21), (2, "pre", 21), (4, "post", 21), (4, "post", 22)}
+    assert runs_of(first, "model.layers", "placement") == tuned
+    second = plan(TUNED, decisions=decisions_of(first, 0.1, 0.2, 0.5))
+    assert runs_of(second, "model.layers", "placement", "optimizer.lr", "times") == {
+        *((2, "post", 0.1, 1, seed) for seed in (1, 2, 3)),
+        *((2, "pre", 0.2, 1, seed) for seed in (1, 2, 3)),
+        *((4, placement, 0.5, 1, seed) for placement in ("post", "pre") for seed in (11, 12)),
+        *((1, "post", 1, 1, seed) for seed in (1, 2, 3)),
+    }
+    assert len(second.runs) == first.later == 13
+
+
+@pytest.mark.parametrize(
+    ("grid", "seeds", "select"),
+    [
+        ("few", 3, "{optimizer.lr: best, seeds: [21]}"),
+        ("many", "11-12", "{optimizer.lr: best, seeds: 21-22, of: {placement: post}}"),
+    ],
+)
+def test_tuning_runs_decisions_and_judged_runs_are_those_of_a_spec_with_the_grid_alone(plan, grid, seeds, select):
+    text = alone(grid, CHOSEN.replace("select:", "claims:", 1), seeds=seeds) + f"select: {select}\n"
+    together = plan(TUNED)
+    separate = plan(text)
+    assert {question.key for question in separate.undecided} < {question.key for question in together.undecided}
+    assert {run.key for run in separate.runs} < {run.key for run in together.runs}
+    decisions = [replace(assumed_decision(q), value=q.candidates[-1][0]) for q in together.undecided]
+    keys = [{run.key for run in plan(one, decisions=decisions).runs} for one in (text, TUNED)]
+    assert keys[0] < keys[1]
+
+
+def test_what_was_chosen_is_found_by_what_it_is_about_where_no_corpus_is_read(plan, registries):
+    planned = plan(TUNED)
+    decisions = [
+        replace(decision, candidates=tuple(TuningCandidate(value, None, ()) for value, _ in question.candidates))
+        for decision, question in zip(decisions_of(planned, 0.1, 0.2, 0.5), planned.undecided, strict=True)
+    ]
+    document = parse_spec(TUNED, Path("spec.yaml"))
+    front = compile_front(document, registries, profile=None, decisions=decisions)
+    rates = [(point["optimizer.lr"], seeds) for (_, point), seeds in zip(front.settings, front.seeds, strict=True)]
+    few, many = (1, 2, 3), (11, 12)
+    assert rates == [(0.1, few), (0.2, few), (0.5, many), (0.5, many), (1, few)]
+    with pytest.raises(LabError, match=r"spec.yaml:\d+:5: the choice of 'optimizer.lr' for all runs was not made"):
+        compile_front(document, registries, profile=None, decisions=decisions[:2])
+
+
+SAME_RUNS = "runs of 'few' and '{}' are equal but for optimizer.lr, which is chosen for one of them"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("grid: many", "grid: mny", "select.1.grid: no grid of the sweep is called 'mny'; did you mean 'many'?"),
+        ("grid: many", "grid: [many, few]", "select.1.grid: of the grid 'few' two choices are made"),
+        ("grid: many, ", "", "select.1: of the grid 'few' two choices are made"),
+        ("grid: many", "grid: [still, many]", "sweep.still: this grid has no 'optimizer.lr', which select"),
+        ("best, seeds: 21-22", "bets, seeds: 21-22", "select.1.optimizer.lr: no rule is called 'bets'"),
+        ("of: {placement: post}}", "by: [method]}", "select.1.by.0: 'method' is no axis of the sweep"),
+        ("seeds: 21-22", "seeds: 3", "select.1.seeds: seed 1 is both a tuning seed and a judged seed"),
+        ("seeds: 21-22", "seeds: 12", "select.1.seeds: seed 1 is both a tuning seed and a judged seed"),
+        ("seeds: 21-22", "seeds: 0", "select.1.seeds: found 0; at least one seed is needed"),
+        ("still: {placement: [post], model.layers: [1]}", "still: {placement: [post]}", SAME_RUNS.format("still")),
+        ("model.layers: [4]", "model.layers: [2]", SAME_RUNS.format("many")),
+    ],
+)
+def test_what_is_wrong_with_one_of_several_choices_is_told_at_that_one(plan, old, new, what):
+    assert old in TUNED
+    assert what in problems(plan, TUNED.replace(old, new))
+
+
+def with_select(select: str) -> str:
+    start, end = TUNED.index("select:"), TUNED.index("claims:")
+    return TUNED[:start] + f"select: {select}\n" + TUNED[end:]
+
+
+def test_one_choice_may_be_for_some_grids_and_stands_without_a_list(plan):
+    one = with_select("{grid: [few, many], optimizer.lr: best, seeds: [21], by: [model.layers], of: {placement: pre}}")
+    assert [dict(question.about) for question in plan(one).undecided] == [{"model.layers": 2}, {"model.layers": 4}]
+    flawed = problems(plan, one.replace("seeds: [21]", "seeds: 0"))
+    assert "select.seeds: found 0; at least one seed is needed" in flawed
+
+
+def test_two_choices_that_ask_the_same_of_other_runs_are_refused(plan):
+    two = with_select("[{grid: few, RULE}, {grid: many, RULE}]")
+    two = two.replace("[0.3, 0.4, 0.5]", "[0.1, 0.2]")
+    shared = two.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}")
+    assert "select.1: it asks the same as select.0, of other runs; take other tuning seeds" in problems(plan, shared)
+    told = two.replace("RULE", "optimizer.lr: best, seeds: [21], of: {placement: post}, by: [model.layers]")
+    assert [dict(question.about) for question in plan(told).undecided] == [{"model.layers": 2}, {"model.layers": 4}]
+
+
+def probed(probe: str, sweep: tuple[str, str] = ("", "")) -> str:
+    text = SPEC[: SPEC.index("claims:")].replace("{kind: gradient_norm, at: end}", probe)
+    return text.replace(*sweep) if sweep[0] else text
+
+
+def measured(planned: Plan) -> set[tuple]:
+    points = {run.key: planned.points[run.variant]["model.layers"] for run in planned.runs}
+    return {(points[run], step) for run, step, probe, _ in planned.needs if probe["kind"] == "gradient_norm"}
+
+
+def test_a_probe_of_a_grid_is_applied_to_its_runs_alone(plan):
+    assert measured(plan(probed("{kind: gradient_norm, at: [7], grid: many}"))) == {(4, 7), (8, 7)}
+    assert measured(plan(probed("{kind: gradient_norm, at: [7], grid: [many, few]}"))) == {(2, 7), (4, 7), (8, 7)}
+    several = probed("{kind: gradient_norm, at: [7], grid: many}, {kind: gradient_norm, at: [0, 3], grid: few}")
+    assert measured(plan(several)) == {(4, 7), (8, 7), (2, 0), (2, 3)}
+
+
+def test_the_steps_of_a_probe_are_those_of_the_runs_of_its_grid(plan):
+    shorter = ("few: {placement", "few: {train.steps: [4], placement")
+    assert measured(plan(probed("{kind: gradient_norm, at: [7], grid: many}", shorter))) == {(4, 7), (8, 7)}
+    assert "probes.0.at" in problems(plan, probed("{kind: gradient_norm, at: [7], grid: few}", shorter))
+
+
+def test_a_probe_of_no_grid_is_told_at_the_name(plan):
+    unknown = "no grid of the sweep is called 'fw'; did you mean 'few'?"
+    assert f"probes.0.grid: {unknown}" in problems(plan, probed("{kind: gradient_norm, at: end, grid: fw}"))
+    assert f"probes.0.grid.1: {unknown}" in problems(plan, probed("{kind: gradient_norm, at: end, grid: [few, fw]}"))
+
+
+def test_a_plan_in_words_has_each_list_of_seeds(plan):
+    assert "14 runs: 2 variants x 3 seeds (1-3), 4 variants x 2 seeds (11-12)" in explain(plan(SPEC))
