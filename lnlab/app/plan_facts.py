@@ -42,7 +42,12 @@ def plan_facts(request: Request, plan: Plan, document: SpecDocument, known: "Reg
         plugins=tuple(map(shown_path, request.plugins)),
         version=__version__,
         probes=tuple(
-            {**known["probe"].resolve(kind_and_parameters(probe)), "at": probe.at} for probe in experiment.probes
+            {
+                **known["probe"].resolve(kind_and_parameters(probe)),
+                "at": probe.at,
+                **({} if probe.grid is None else {"grid": list(probe.grid)}),
+            }
+            for probe in experiment.probes
         ),
         decisions=tuple(decisions_to_json(plan.decisions)),
         transfers=transfers,
