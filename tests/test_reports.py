@@ -52,7 +52,7 @@ def test_the_first_verdict_of_each_kind_follows_from_the_tables(folder):
     assert matched.results.runs.equals(results.runs)
     assert matched.results.axes.equals(results.axes)
     drawn = drawn_results(results, facts.seeds, facts.grid_seeds)
-    assert all(is_drawable(section, facts.kept, facts.seeds, drawn) for section in front.sections)
+    assert all(is_drawable(section, facts.kept, results=drawn) for section in front.sections)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     pairs = [(c, v) for c, v in zip(claims, verdicts, strict=True) if are_covered(claim_selections(c), facts.kept)]
     first = {claim["kind"]: (claim, verdict) for claim, verdict in reversed(pairs)}

@@ -23,7 +23,7 @@ from lnlab.tables import Results
 
 _Section = Mapping[str, Json]
 _Entry = Mapping[str, Json]
-COMPLETE_SECTIONS = ("density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
+COMPLETE_SECTIONS = ("candidates", "density", "depth_profile", "heatmap", "law_plot", "size_plot", "small_multiples")
 """Kinds of sections that keep every row of their selection. Others thin lines or keep last numbers only."""
 ROWLESS_SECTIONS = ("architecture", "causal_graph", "evidence")
 """Kinds of sections that read settings or verdicts alone, which every report has."""
@@ -52,6 +52,8 @@ DISPLAY_PARAMETERS = (
 
 def section_selections(section: _Section) -> list[Conditions]:
     """The selections that a section draws. Empty if its kind has other keys for what it reads."""
+    if section["kind"] == "candidates":  # each keeps every loss that decides whether its runs have converged
+        return [{"quantity": "converged", **candidate["where"]} for candidate in section["candidates"]]
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
     return list(selections_of_claim(section)) if section.get("of") else []
@@ -139,12 +141,20 @@ def is_drawable(
     Args:
         section: resolved.
         entries: the record of kept rows.
-        seeds: that sections draw, where single claims are judged on others.
-        results: as sections draw them, needed where the record tells runs apart.
+        seeds: that the section draws, where the record tells seeds apart.
+        results: as sections draw them, needed where the record tells runs apart. ``seeds`` follow from them.
     """
     if results is not None:
-        selected = section_selections(section) or [section.get("where") or {}]
-        return all(is_drawable(section, kept, seeds) for kept in entries_of_runs(entries, results, selected))
+        selections = section_selections(section) or [section.get("where") or {}]
+        for selection in selections:  # each may have its rows in another part of the record
+            drawn: list[int] = []
+            with suppress(NothingSelected):
+                drawn = runs_with(results, selection)["seed"].unique().sort().to_list()
+            of_seeds: Conditions = {"seed": drawn, **selection} if drawn else selection
+            for held in entries_of_runs(entries, results, [selection]):
+                if not (is_drawable(section, held, drawn) if len(selections) == 1 else are_covered([of_seeds], held)):
+                    return False
+        return True
     kept = kept_quantities(entries)
     sections = [entry["section"] for entry in entries if "section" in entry]
     named = quantities_of_section(section, kept)

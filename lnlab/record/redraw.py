@@ -211,7 +211,7 @@ def _judged(
     drawn = drawn_results(matched.results, new_facts["seeds"], front.grid_seeds)
     new_facts["sections"] = tuple(
         section
-        if is_drawable(section, facts.kept, () if front.grid_seeds else new_facts["seeds"], drawn)
+        if is_drawable(section, facts.kept, results=drawn)
         else {**section, "absent": missing_rows_sentence(section_selections(section))}
         for section in new_facts["sections"]
     )

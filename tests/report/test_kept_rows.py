@@ -232,3 +232,21 @@ def test_a_section_that_draws_long_curves_beside_its_own_vouches_for_itself_alon
     assert [entry["section"].get("between") for entry in kept if "section" in entry] == [None, [4.0, 5.0]]
     assert all(is_drawable(section, kept) for section in two)
     assert not is_drawable({**inset, "where": {"split": "validation"}}, kept)
+
+
+def test_a_candidate_keeps_what_decides_whether_its_runs_have_converged():
+    unstuck = {"rule": "unstuck", "split": "train"}
+
+    def candidates(*methods):
+        each = [{"name": method, "where": {**unstuck, "method": method}, "cells": {}} for method in methods]
+        return {"kind": "candidates", "candidates": each}
+
+    kept = [{"section": candidates("A", "B")}, {"selection": {"quantity": "converged", **unstuck, "method": "C"}}]
+    assert {"quantity": "converged", **unstuck, "method": "B"} in complete_selections(kept)
+    assert is_drawable(candidates("B", "C"), kept), "each in another record"
+    assert not is_drawable(candidates("B", "D"), kept)
+    narrower = candidates("A")
+    narrower["candidates"][0]["where"]["norm"] = "layer"
+    assert is_drawable(narrower, kept)
+    narrower["candidates"][0]["where"]["rule"] = "stable"
+    assert not is_drawable(narrower, kept), "another rule reads other losses"
