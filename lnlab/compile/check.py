@@ -3,7 +3,7 @@
 A pass takes the spec as checked so far. It returns the spec with its additions, and the issues that it found.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,11 +29,12 @@ from lnlab.compile.sweep.overlay import merge_spec
 from lnlab.compile.tuning.problems import plan_tuning, variants_of
 from lnlab.compile.tuning.select import resolve_selects
 from lnlab.errors import SpecError
-from lnlab.issues import Issue, SourceLocation
+from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
 from lnlab.registry import Flawed, Roots
 from lnlab.select.variants import Variants
 from lnlab.specfile.citations import EVIDENCE
+from lnlab.specfile.columns import GRID
 from lnlab.specfile.load import SpecDocument
 from lnlab.specfile.override import Override, parse_override
 from lnlab.specfile.read import read_experiment
@@ -253,21 +254,35 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     context = planned_runs(checked, unchanged_variants, every_probe=every_probe)
     issues += selection_issues(requests, context, checked.merged)
     experiment, merged = checked.experiment, checked.merged
-    # What a flawed claim reads is not known.
-    if issues or not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
+    if issues:  # what a flawed claim reads is not known
+        return checked, issues
+
+    def conditions(names: Sequence[str], place: Where) -> dict[str, Json]:
+        """The conditions that the runs of these grids meet. What keeps them from being found is an issue."""
+        try:
+            return grids.conditions(list(names))
+        except Flawed as error:
+            issues.extend(merged.located([replace(flaw, place=place) for flaw in error.issues]))
+            return {}
+
+    of_choices: dict[Where, tuple[tuple[str, ...], Mapping[str, Json]]] = {}
+    for select in checked.selects:
+        names = tuple(merged.grid_names[grid] for grid in sorted(select.grids) if merged.grid_names)
+        some = len(names) < len(merged.grid_names)
+        of_choices[select.place] = (names, conditions(names, (*select.place, GRID))) if some else ((), {})
+    checked = replace(checked, grids_of_choices=of_choices)
+    if not experiment.grid_seeds or not set(experiment.grid_seeds) <= set(merged.grid_names):
         return checked, issues
     own = [checked.seeds_of(of_variant) for of_variant in checked.judged_grids]
     against = stated_facts(checked.registries, "reference")
     claim_seeds, apart = claims_of_grids(context.variants, own, requests, against, experiment.claim_seeds)
     issues += [flaw.below(*request.name).at(merged.location((*request.path, *flaw.path))) for request, flaw in apart]
-    grid_seeds: list[dict[str, Json]] = []
-    for name, seeds in experiment.grid_seeds.items():
-        try:
-            grid_seeds.append({"grid": name, "where": grids.conditions(name), "seeds": list(seeds)})
-        except Flawed as error:
-            issues += merged.located([replace(flaw, place=("grid_seeds", name)) for flaw in error.issues])
+    grid_seeds = tuple(
+        {"grid": name, "where": conditions([name], ("grid_seeds", name)), "seeds": list(seeds)}
+        for name, seeds in experiment.grid_seeds.items()
+    )
     experiment = experiment.model_copy(update={"claim_seeds": claim_seeds})
-    return replace(checked, experiment=experiment, grid_seeds=tuple(grid_seeds)), issues
+    return replace(checked, experiment=experiment, grid_seeds=grid_seeds), issues
 
 
 PASSES: tuple[Pass, ...] = (

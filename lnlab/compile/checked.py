@@ -16,7 +16,7 @@ from lnlab.compile.sweep.overlay import MergedSpec
 from lnlab.compile.tuning.problems import TuningPlan
 from lnlab.compile.tuning.select import SELECT, ResolvedSelect
 from lnlab.compile.work import StateAddress
-from lnlab.issues import Issue
+from lnlab.issues import Issue, Where
 from lnlab.keys import Json
 from lnlab.specfile.experiment import SETTING, Experiment
 from lnlab.specfile.load import SpecDocument
@@ -43,6 +43,8 @@ class Checked:
         selects: what it chooses on tuning seeds.
         tuning: how it does.
         grid_seeds: the grids with seeds of their own: the name of each, the conditions that its runs meet, its seeds.
+        grids_of_choices: by the place of a choice, the names of the grids that it is for and the conditions that their
+            runs meet. Both are empty where it is for all.
         cited: the files of verdicts that its claims cite.
         sources: the runs of other specs that its own begin with, by the canonical text of their init.
         source_files: what these depend on.
@@ -64,6 +66,7 @@ class Checked:
     selects: tuple[ResolvedSelect, ...] = ()
     tuning: TuningPlan | None = None
     grid_seeds: tuple[Mapping[str, Json], ...] = ()
+    grids_of_choices: Mapping[Where, tuple[tuple[str, ...], Mapping[str, Json]]] = field(default_factory=dict)
     cited: tuple[Input, ...] = ()
     sources: Mapping[str, "SourceRun"] = field(default_factory=dict)
     source_files: tuple[Input, ...] = ()

@@ -4,7 +4,7 @@ A decision holds its evidence: every candidate with its losses, and the digest o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from lnlab.keys import Json
 
@@ -66,6 +66,8 @@ class Decision(TuningQuestion):
         candidates: what was tried.
         rows: the digest of the rows behind it.
         look: number of this evaluation of the results. Tuning runs are evaluated once, when all have ended.
+        grid: the names of the grids for whose runs it was chosen. Empty means every grid.
+        where: the conditions that the runs of these grids meet.
     """
 
     value: Json
@@ -75,17 +77,21 @@ class Decision(TuningQuestion):
     candidates: tuple[TuningCandidate, ...]
     rows: str
     look: int = 1
+    grid: tuple[str, ...] = ()
+    where: Mapping[str, Json] = field(default_factory=dict)
 
 
 def decisions_to_json(decisions: Sequence[Decision]) -> list[Json]:
-    """Decisions as plain values."""
-    return [asdict(decision) for decision in decisions]
+    """Decisions as plain values. Of those for every grid nothing says so."""
+    plain = [asdict(decision) for decision in decisions]
+    return [{word: v for word, v in one.items() if v or word not in ("grid", "where")} for one in plain]
 
 
 def decision_from_json(record: Mapping[str, Json]) -> Decision:
     """The decision that ``decisions_to_json`` wrote as ``record``."""
     candidates = tuple(TuningCandidate(c["value"], c["score"], tuple(c["losses"])) for c in record["candidates"])
-    return Decision(**{**record, "seeds": tuple(record["seeds"]), "candidates": candidates})
+    lists = {"seeds": tuple(record["seeds"]), "grid": tuple(record.get("grid", ()))}
+    return Decision(**{**record, **lists, "candidates": candidates})
 
 
 def assumed_decision(question: Undecided) -> Decision:

@@ -1,10 +1,10 @@
 """An experiment in stages: first the tuning runs of what is not decided yet, then the runs that are judged."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 from lnlab.compile.checked import Checked
-from lnlab.compile.decisions import Decision, Undecided
+from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
@@ -37,7 +37,7 @@ class ResolvedStage(Stage):
         """What distinguishes this stage from others of the same spec."""
         if self.undecided:
             return ["tuning", [question.key for question in self.undecided]]
-        return ["decisions", [asdict(decision) for decision in self.decisions]] if self.decisions else []
+        return ["decisions", decisions_to_json(self.decisions)] if self.decisions else []
 
 
 def next_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStage:
@@ -116,6 +116,10 @@ def _tuned_stage(checked: Checked, tuning: TuningPlan, decided: tuple[Decision, 
     points = ({**checked.axes.point(variant.setting, variant.method), TIMES: variant.times} for variant in judged)
     settings = tuple(zip((variant.setting for variant in judged), points, strict=True))
     grids = [variant.grids for variant in judged]
+    scopes = [checked.grids_of_choices[problem.select.place] for problem in tuning.problems]
+    decided = tuple(
+        replace(decision, grid=names, where=where) for decision, (names, where) in zip(decided, scopes, strict=True)
+    )
     return _judged_stage(checked, settings, variants_of(judged), grids, (*checked.axes.paths, TIMES), decided)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from lnlab.claims.claim import Claim
 from lnlab.claims.look_book import LookBook
-from lnlab.compile.decisions import decision_from_json as decision
+from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
 from lnlab.compile.front import compile_front, setting_namer
 from lnlab.compile.stages import ResolvedStage
@@ -184,7 +184,7 @@ class _Asked:
 
 
 def _asked(document: SpecDocument, facts: ReportFacts, results: Results, known: "Registries") -> _Asked:
-    decisions = [decision(entry) for entry in facts.decisions]
+    decisions = [decision_from_json(entry) for entry in facts.decisions]
     front = compile_front(document, known, profile=facts.profile, overrides=facts.overrides, decisions=decisions)
     claims = claims_with_choices(front.experiment, zip(front.experiment.claims, front.claims, strict=True))
     matched = match_runs(results, front.settings, front.seeds, setting_namer(known))
@@ -204,6 +204,8 @@ def _judged(
     )
     front = asked.front
     new_facts = question_fields(front.experiment, front.sections, asked.known, front.grid_seeds)
+    if any(decision.grid for decision in front.decisions):
+        new_facts["decisions"] = tuple(decisions_to_json(front.decisions))
     # Where every setting has runs in this report, its models are those that the report has drawn.
     new_facts["models"] = model_graphs(
         front.sections, front.settings, asked.known, {} if matched.absent else facts.models

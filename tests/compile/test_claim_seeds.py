@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lnlab.compile.selection.claim_seeds import seeds_of_variants
+from lnlab.compile.selection.claim_seeds import read_variants, seeds_of_variants
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.errors import SpecError
 from lnlab.select.variants import Variants
@@ -79,6 +79,13 @@ def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     requests = ResolvedRequests(claims=[claim])
     seeds = seeds_of_variants(Variants(settings), [(1, 2)] * 4, {"a": (2, 3)}, requests, against)
     assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
+
+
+def test_what_a_quantity_is_measured_against_has_its_own_task():
+    settings = [{"task": task, "placement": p} for task in ("large", "small") for p in ("post", "pre")]
+    of = {"placement": "post", "task": "small", "reference": "best"}
+    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
+    assert read_variants(Variants(settings), claim, {}) == {2, 3}
 
 
 def test_a_profile_sets_them_whole(plan):

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from lnlab.compile.decisions import Decision, TuningCandidate, assumed_decision
+from lnlab.compile.decisions import (
+    Decision,
+    TuningCandidate,
+    assumed_decision,
+    decision_from_json,
+    decisions_to_json,
+)
 from lnlab.compile.front import compile_front
 from lnlab.compile.plan import Plan
 from lnlab.compile.reference.explain import explain
@@ -301,3 +307,34 @@ def test_a_probe_of_no_grid_is_told_at_the_name(plan):
 
 def test_a_plan_in_words_has_each_list_of_seeds(plan):
     assert "14 runs: 2 variants x 3 seeds (1-3), 4 variants x 2 seeds (11-12)" in explain(plan(SPEC))
+
+
+def test_a_decision_says_for_which_grids_it_was_made(plan):
+    decisions = plan(TUNED, decisions=decisions_of(plan(TUNED), 0.1, 0.2, 0.5)).decisions
+    assert [(decision.grid, dict(decision.where)) for decision in decisions] == [
+        *[(("few",), {"model.layers": 2})] * 2,
+        (("many",), {"model.layers": 4}),
+    ]
+    assert [decision_from_json(entry) for entry in decisions_to_json(decisions)] == list(decisions)
+    everywhere = with_select("{optimizer.lr: best, seeds: [21]}").replace(
+        "still: {placement: [post], model.layers: [1]}",
+        "still: {placement: [post], model.layers: [1], optimizer.lr: [1]}",
+    )
+    (one, *_) = plan(everywhere, decisions=decisions_of(plan(everywhere), *[0.1] * 2, *[0.3] * 2, 1)).decisions
+    assert not {"grid", "where"} & decisions_to_json([one])[0].keys()
+
+
+def test_a_choice_for_runs_that_nothing_tells_apart_is_refused_at_its_grids(plan):
+    crossed = TUNED.replace(
+        "few: {placement: [post, pre], model.layers: [2]", "few: {placement: [post], model.layers: [2]"
+    )
+    crossed = (
+        crossed.replace(
+            "many: {placement: [post, pre], model.layers: [4]",
+            "many: {placement: [pre, post], model.layers: [2, 4], except: [{placement: post, model.layers: 2}]",
+        )
+        .replace(LINE, "")
+        .replace("still: {placement: [post], model.layers: [1]", "still: {placement: [post], model.layers: [1]")
+    )
+    found = problems(plan, crossed.replace("of: {placement: post}}", "by: [placement, model.layers]}"))
+    assert "select.1.grid: the axes cannot distinguish the runs of 'many' from those of few" in found

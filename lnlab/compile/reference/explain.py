@@ -106,7 +106,8 @@ def _sources(plan: Plan) -> list[str]:
 
 def decision_line(decision: Decision) -> str:
     """``optimizer.lr = 0.001 for placement=post: the best of 4 candidates, ... (seeds 101-102)``."""
-    what = f"{decision.path} = {call_label(decision.value)}{_about(decision.about)}"
+    of_grids = f" in {', '.join(decision.grid)}" if decision.grid else ""
+    what = f"{decision.path} = {call_label(decision.value)}{_about(decision.about)}{of_grids}"
     return f"{what}: {decision.reason} (tuning seeds {seed_spans(decision.seeds)})"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from lnlab.compile.selection.resolved_requests import ResolvedRequest, ResolvedRequests
 from lnlab.issues import Issue
+from lnlab.keys import canonical
 from lnlab.select.selection import selections_by_word, value_list
 from lnlab.select.variants import Members, Variants
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
@@ -50,13 +51,21 @@ def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping
         against: derived quantity -> what it is measured against where no reference is named.
     """
     read: Members = frozenset()
+
+    def task(number: int) -> str:
+        return canonical(variants.settings[number].get("task"))
+
     for selection in selections_by_word(request.choice).values():
-        read |= variants.selected(selection)
+        selected = variants.selected(selection)
+        read |= selected
         # Its quantity is measured against a reference, by default the best of all.
         names = value_list(selection.get("quantity"))
         by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
         if (reference := selection.get(REFERENCE, by_default)) is not None:
-            read = read.union(*(variants.selected(group.conditions) for group in parse_reference(reference)))
+            # A number is measured against variants with its own task alone.
+            tasks = set(map(task, selected))
+            others = frozenset[int]().union(*(variants.selected(g.conditions) for g in parse_reference(reference)))
+            read |= {number for number in others if task(number) in tasks}
     return read
 
 

@@ -55,7 +55,8 @@ class Grids:
         others = self.variants.selected(conditions) - set(members)
         if others:
             differing = ", ".join(sorted({self.names[grid] for n in others for grid in self.sweep.grids[n]}))
-            what = f"the axes cannot distinguish the runs of '{names}' from those of {differing}"
+            named = ", ".join(map(str, value_list(names)))
+            what = f"the axes cannot distinguish the runs of '{named}' from those of {differing}"
             raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
         return conditions
 

@@ -193,16 +193,24 @@ def _axis_values(results: Results, runs: pl.DataFrame) -> list[dict[str, Json]]:
 
 def _follows(point: Mapping[str, Json], decision: Decision) -> bool:
     """Whether a run is one of those that a decision was made for."""
-    return all(matches(point.get(axis), value) for axis, value in decision.about.items())
+    return all(matches(point.get(axis), value) for axis, value in (*decision.about.items(), *decision.where.items()))
 
 
 def _names(decisions: Sequence[Decision]) -> tuple[str, ...]:
-    """What tells the decisions apart: the values of the axes that vary among them."""
+    """What tells the decisions apart: the values of the axes that vary among them, and their grids."""
     axes = list(dict.fromkeys(axis for decision in decisions for axis in decision.about))
     varying = [axis for axis in axes if len({canonical(decision.about.get(axis)) for decision in decisions}) > 1]
+    of_grids = len({decision.grid for decision in decisions}) > 1
     return tuple(
         join_value_names(
-            axis_value_name(axis, decision.about[axis], value_label(decision.about[axis])) for axis in varying
+            [
+                *(
+                    axis_value_name(axis, decision.about[axis], value_label(decision.about[axis]))
+                    for axis in varying
+                    if axis in decision.about
+                ),
+                *([", ".join(decision.grid)] if of_grids else []),
+            ]
         )
         or SINGLE_SERIES
         for decision in decisions

@@ -84,7 +84,9 @@ def decision_grid(facts: ReportFacts) -> Grid | None:
         candidates = f"{', '.join(f'{format_value(value)}: {score}' for value, score in scores)} ({decision.statistic})"
         why = f"{decision.reason[0].upper()}{decision.reason[1:]}."
         seeds = number_ranges(decision.seeds)
-        rows.append((decision.path, about or "every run", format_value(decision.value), why, candidates, seeds))
+        of_grids = f"{about}; " if about and decision.grid else about
+        of_grids += f"grid {join_words(decision.grid)}" if decision.grid else ""
+        rows.append((decision.path, of_grids or "every run", format_value(decision.value), why, candidates, seeds))
     grid_rows = tuple(tuple((cell, False) for cell in row) for row in rows)
     return Grid("Chosen on tuning seeds.", ("what", "for", "chosen", "why", "candidates", "tuning seeds"), grid_rows)
 
