@@ -21,9 +21,9 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.words.path_names import number_ranges
 from lnlab.select.select import runs_with
-from lnlab.select.selection import Conditions, value_list
-from lnlab.select.settings import NothingSelected
-from lnlab.specfile.references import REFERENCE, SAME
+from lnlab.select.selection import Conditions
+from lnlab.select.settings import NothingSelected, settings_of
+from lnlab.specfile.references import REFERENCE, parse_reference
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
@@ -266,13 +266,16 @@ def _question(claim: Claim, results: Results) -> str:
     asked: list[Json] = []
     for selection in selections_of_claim(claim):
         of_rows = {word: value for word, value in selection.items() if word not in named_by and "." not in word}
-        if REFERENCE in of_rows:
-            groups = value_list(of_rows[REFERENCE])
+        read = variants(selection)
+        if of_rows.get(REFERENCE) is not None:
+            settings = settings_of(own).by_variant
+            tasks = {canonical(settings[variant].get("task")) for variant in read}
+            # A number is measured against variants with its own task alone.
             of_rows[REFERENCE] = [
-                [variants({word: value for word, value in group.items() if word != SAME}), group.get(SAME)]
-                for group in groups
+                [[v for v in variants(group.conditions) if canonical(settings[v].get("task")) in tasks], [*group.same]]
+                for group in parse_reference(of_rows[REFERENCE])
             ]
-        asked.append([of_rows, variants(selection)])
+        asked.append([of_rows, read])
     apart = (*DESCRIPTIVE, "of", "to", "less", "less_to", "requires")
     statement = {word: value for word, value in claim.items() if word not in apart and value is not None}
     required = [_question(each, own) for each in claim.get("requires") or ()]

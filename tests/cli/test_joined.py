@@ -2,12 +2,15 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from lnlab.cli import main
+from lnlab.record.joined_reports import join_reports
+from lnlab.record.registries import load_registries
 
 BASE = """\
 lnlab: 2
@@ -276,3 +279,13 @@ def test_a_table_of_moved_pages_that_leads_nowhere_is_refused(lnlab, reports, te
     assert len(refused.err.splitlines()) == 1
     assert "reports/moved.json" in refused.err
     assert what in refused.err
+
+
+def test_a_claim_that_is_measured_against_the_best_of_all_is_known_while_these_are_the_same(reports):
+    joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
+    claim = joined.parts[0].claims["larger"]
+    best = {**claim, "of": {**claim["of"], "reference": "best"}}
+    joined = replace(joined, parts=(replace(joined.parts[0], claims={"larger": best}), joined.parts[1]))
+    asked = [{**best, "id": "renamed", "of": {**best["of"], "model.layers": 2}}]
+    assert set(joined.before(asked, joined.parts[0].results)[0].verdicts) == {"renamed"}
+    assert set(joined.before(asked, joined.results)[0].verdicts) == set(), "three layers are of the same task"
