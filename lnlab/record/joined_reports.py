@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,7 +22,7 @@ from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.words.path_names import number_ranges
 from lnlab.select.select import runs_with
-from lnlab.select.selection import Conditions
+from lnlab.select.selection import Conditions, parse_selection
 from lnlab.select.settings import NothingSelected, settings_of
 from lnlab.specfile.references import REFERENCE, parse_reference
 from lnlab.tables import Results
@@ -82,10 +83,34 @@ class JoinedReports:
             kept += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
             if whole := [entry for entry in entries if "runs" not in entry]:
                 seeds = own.group_by("variant", maintain_order=True).agg("seed").iter_rows()
-                # as a spec writes seeds: 1-30
-                ranges = {key: number_ranges(numbers).replace("–", "-").split(", ") for key, numbers in seeds}
+                ranges = {key: _ranges(numbers) for key, numbers in seeds}
                 kept.append({"runs": ranges, "rows": whole})
         return _distinct(kept)
+
+    def held(self, runs: pl.DataFrame) -> tuple[Mapping[str, Json], ...]:
+        """The same, with the runs of an entry in place of conditions by which its own spec tells them apart."""
+        held: list[Mapping[str, Json]] = []
+        for part in self.parts:
+            own = part.results.runs.join(runs, on="run", how="semi", maintain_order="left")
+            of_runs: dict[frozenset[str], list[Mapping[str, Json]]] = {}
+            for entry in part.facts.kept:
+                selection = entry.get("selection") or (entry.get("section") or {}).get("where") or {}
+                by_setting = parse_selection(selection).setting
+                if "runs" in entry:
+                    held.append(entry)
+                    continue
+                with suppress(NothingSelected):
+                    selected = runs_with(part.results, by_setting)["run"]
+                    rest = {word: value for word, value in selection.items() if word not in by_setting}
+                    whole = {"selection": rest} if "selection" in entry else entry
+                    if "section" in entry and by_setting:
+                        whole = {**entry, "section": {**entry["section"], "where": rest}}
+                    of_runs.setdefault(frozenset(own["run"]) & frozenset(selected), []).append(whole)
+            for selected_runs, entries in of_runs.items():
+                seeds = own.filter(pl.col("run").is_in(list(selected_runs))).group_by("variant", maintain_order=True)
+                named = {key: _ranges(numbers) for key, numbers in seeds.agg("seed").iter_rows()}
+                held.append({"runs": named, "rows": entries})
+        return tuple(held)
 
     def before(self, claims: Sequence[Claim], results: Results) -> tuple[JudgedReport, LookBook]:
         """The last verdicts and the looks of these claims, whatever each was called in the reports.
@@ -126,7 +151,7 @@ class JoinedReports:
             for name, entries in part.facts.looks.items():
                 if (place, name) not in continued:
                     looks.setdefault(name, []).extend(entries)
-        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.kept(results.runs))
+        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
         return before, LookBook.from_json(looks)
 
 
@@ -190,6 +215,11 @@ def _with_variants(results: Results, keys: Mapping[str, str]) -> Results:
 def _entry_with_variants(entry: Mapping[str, Json], keys: Mapping[str, str]) -> Mapping[str, Json]:
     runs = entry.get("runs")
     return entry if runs is None else {**entry, "runs": {keys.get(old, old): seeds for old, seeds in runs.items()}}
+
+
+def _ranges(seeds: Sequence[int]) -> list[str]:
+    """Seeds as a spec writes them: ``1-30``."""
+    return number_ranges(seeds).replace("–", "-").split(", ")
 
 
 def _distinct(entries: Any) -> tuple[Mapping[str, Json], ...]:

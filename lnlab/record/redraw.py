@@ -1,6 +1,6 @@
 """The claims of a spec as it stands today, judged on the tables of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from lnlab.claims.claim import Claim
+from lnlab.claims.claim_scope import results_of_claim
 from lnlab.claims.look_book import LookBook
 from lnlab.compile.decisions import decision_from_json, decisions_to_json
 from lnlab.compile.digests import plan_identity
@@ -15,19 +16,26 @@ from lnlab.compile.front import compile_front, setting_namer
 from lnlab.compile.stages import ResolvedStage
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
-from lnlab.keys import digest
+from lnlab.keys import Json, digest
 from lnlab.printable import path_as_shown, shown_path
 from lnlab.record.commits import head_commit
 from lnlab.record.evidence import renewed_evidence
-from lnlab.record.held_rows import is_drawable, missing_rows_sentence, section_selections
+from lnlab.record.held_rows import (
+    are_covered,
+    entries_of_runs,
+    is_drawable,
+    missing_rows_sentence,
+    section_selections,
+)
 from lnlab.record.joined_reports import join_reports
 from lnlab.record.judge_again import JudgedClaims, JudgedReport, judge_again
 from lnlab.record.judging import claims_as_judged, locate_claim_problem
 from lnlab.record.matching import MatchedRuns, match_runs
 from lnlab.record.model_graphs import model_graphs
 from lnlab.report.default_sections import with_default_sections
-from lnlab.report.facts import ReportFacts
+from lnlab.report.facts import COMMON_FIELDS, ReportFacts
 from lnlab.report.folder import data_files, read_folder
+from lnlab.report.kept_rows import claim_selections
 from lnlab.report.question import claims_with_choices, question_fields
 from lnlab.report.same_question import refuse_other_question, spec_of_report, with_origin
 from lnlab.report.words.wording import count_noun
@@ -168,8 +176,34 @@ def judge_joined_tables(
     new, results, judged = _judged(asked, facts, into, before, replace(book, commit=head_commit(spec.parent)))
     if not replacing:
         refuse_other_question(into, new, spec)
+    new = replace(new, kept=_with_what_was_read(joined.kept(results.runs), new, asked.claims, before, results))
     data = data_files(with_origin(into, new, spec), results, judged.verdicts, into)
     return data, RejudgeSummary(path, len(judged.verdicts) - len(judged.carried), len(judged.carried), 0)
+
+
+def _with_what_was_read(
+    kept: Sequence[Mapping[str, Json]],
+    facts: ReportFacts,
+    claims: Sequence[Claim],
+    before: JudgedReport,
+    results: Results,
+) -> tuple[Mapping[str, Json], ...]:
+    """A record of kept rows with today's sections and claims whose rows are there by other names alone."""
+    drawn = drawn_results(results, facts.seeds, facts.grid_seeds)
+    entries = list(kept)
+    for section in facts.sections:
+        if "absent" not in section and not is_drawable(section, kept, results=drawn):
+            entries.append({"section": {k: v for k, v in section.items() if k not in COMMON_FIELDS}})
+    for claim in claims:
+        own = results_of_claim(claim, results)
+        for selection in claim_selections(claim):
+            there, known = (
+                all(are_covered([selection], held) for held in entries_of_runs(record, own, [selection]))
+                for record in (before.kept_rows, kept)
+            )
+            if there and not known:
+                entries.append({"selection": selection})
+    return tuple(entries)
 
 
 @dataclass(frozen=True)

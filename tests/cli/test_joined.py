@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from lnlab.cli import main
+from lnlab.record.held_rows import is_drawable
 from lnlab.record.joined_reports import join_reports
 from lnlab.record.registries import load_registries
 
@@ -289,3 +290,28 @@ def test_a_claim_that_is_measured_against_the_best_of_all_is_known_while_these_a
     asked = [{**best, "id": "renamed", "of": {**best["of"], "model.layers": 2}}]
     assert set(joined.before(asked, joined.parts[0].results)[0].verdicts) == {"renamed"}
     assert set(joined.before(asked, joined.results)[0].verdicts) == set(), "three layers are of the same task"
+
+
+def test_a_record_in_words_of_its_own_spec_holds_for_the_runs_that_it_names(reports):
+    """A record of selections names axes of its own spec; another spec may tell the same runs apart by others."""
+    joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
+    post = {"selection": {"quantity": "gradient_norm", "stack": "decoder", "placement": "post"}}
+    pre = {"section": {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"placement": "pre"}}}
+    facts = replace(joined.parts[0].facts, kept=(post, pre))
+    joined = replace(joined, parts=(replace(joined.parts[0], facts=facts), joined.parts[1]))
+    held = joined.held(joined.results.runs)
+
+    def drawable(where):
+        section = {"kind": "depth_profile", "quantity": "gradient_norm", "where": where}
+        return is_drawable(section, held, results=joined.results)
+
+    assert drawable({"model.layers": 2, "placement": "pre"})
+    assert drawable({"decoder.layers": 2, "stack": "decoder"}), "of either placement, each by its own entry"
+    assert not drawable({"model.layers": 2}), "of Post-LN only the decoder is there"
+    assert drawable({"model.layers": 3}), "the other report has every row"
+    kept = joined.kept(joined.results.runs)
+    assert not is_drawable(
+        {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"decoder.layers": 2, "stack": "decoder"}},
+        kept,
+        results=joined.results,
+    )

@@ -338,3 +338,13 @@ def test_a_choice_for_runs_that_nothing_tells_apart_is_refused_at_its_grids(plan
     )
     found = problems(plan, crossed.replace("of: {placement: post}}", "by: [placement, model.layers]}"))
     assert "select.1.grid: the axes cannot distinguish the runs of 'many' from those of few" in found
+
+
+def test_a_list_that_is_the_value_of_an_axis_is_one_condition(plan):
+    text = SPEC.replace("few: {placement", "few: {train.evaluate: [[5, 10]], placement")
+    text = text.replace("many: {placement", "many: {train.evaluate: [{every: 5}], placement")
+    assert plan(text).experiment.seeds_of_claim("few") == (1, 2, 3)
+    whole = text.replace("model.layers: [2]", "model.layers: [4]").replace("[4, 8]", "[4]")
+    whole = whole.replace("placement: post, model.layers: 4", "grid: many, placement: post")
+    assert [dict(one["where"]) for one in plan(whole).grid_seeds] == [{"train.evaluate": {"every": 5}}]
+    assert plan(whole).experiment.seeds_of_claim("few") == (1, 2, 3)

@@ -51,7 +51,8 @@ class Grids:
             values = _distinct(self.points[number][path] for number in members)
             # An axis of which these grids have all values tells their runs from no others.
             if path in replaced or len(values) < len(_distinct(point[path] for point in self.points)):
-                conditions[path] = values[0] if len(values) == 1 else values
+                # A list alone would name its items: one that is the value of an axis stands in a list of one.
+                conditions[path] = values[0] if len(values) == 1 and not isinstance(values[0], list) else values
         others = self.variants.selected(conditions) - set(members)
         if others:
             differing = ", ".join(sorted({self.names[grid] for n in others for grid in self.sweep.grids[n]}))
