@@ -348,3 +348,12 @@ def test_a_list_that_is_the_value_of_an_axis_is_one_condition(plan):
     whole = whole.replace("placement: post, model.layers: 4", "grid: many, placement: post")
     assert [dict(one["where"]) for one in plan(whole).grid_seeds] == [{"train.evaluate": {"every": 5}}]
     assert plan(whole).experiment.seeds_of_claim("few") == (1, 2, 3)
+
+
+def test_an_axis_that_holds_the_chosen_parameter_tells_no_grid(plan):
+    """What is judged has another value there than the candidates of which the conditions are made."""
+    text = TUNED.replace("few: {placement", "few: {optimizer: [{kind: adam, lr: 1}], placement")
+    text = text.replace("many: {placement", "many: {optimizer: [{kind: adam, lr: 1}], placement")
+    text = text.replace("claims: []", "claims:\n  - {id: a, says: b, kind: bound, of: {quantity: gradient_norm, "
+                        "grid: many, placement: post}, at_most: 3}")  # fmt: skip
+    assert plan(text, decisions=decisions_of(plan(text), 0.1, 0.2, 0.5)).experiment.seeds_of_claim("a") == (11, 12)

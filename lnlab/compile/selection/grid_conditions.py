@@ -13,6 +13,7 @@ from lnlab.keys import Json, canonical
 from lnlab.registry import Choice, Flawed
 from lnlab.select.selection import value_list
 from lnlab.select.variants import Variants
+from lnlab.setting import path_words
 from lnlab.specfile.columns import GRID
 from lnlab.specfile.experiment import Experiment
 
@@ -27,7 +28,9 @@ class Grids:
         self.points = [
             axes.point(setting, method) for setting, method in zip(sweep.settings, sweep.methods, strict=True)
         ]
-        self.paths = [path for path in axes.paths if path not in chosen]
+        # An axis that holds a chosen parameter has another value in the judged runs, too.
+        above = {path_words(path)[:length] for path in chosen for length in range(1, len(path_words(path)) + 1)}
+        self.paths = [path for path in axes.paths if path_words(path) not in above]
         self.variants = Variants(sweep.settings, sweep.methods)
 
     def conditions(self, names: Json, replaced: Collection[str] = ()) -> dict[str, Json]:
