@@ -5,7 +5,7 @@ A pass takes the spec as checked so far. It returns the spec with its additions,
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from lnlab.compile.checked import Checked
@@ -238,18 +238,29 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
     found = (*checked.reading.issues, *checked.requests.issues)
     # What a flawed probe would measure is not known, so that no quantity can be called unknown.
     every_probe = not any(issue.path[:1] == ("probes",) for issue in found)
-    chosen = checked.tuning.paths if checked.tuning else ()
-    grids = Grids(checked.sweep, checked.axes, checked.merged.grid_names, chosen)
+
+    @cache
+    def unchanged() -> Checked | None:
+        """The runs of the spec without profile and overrides, or None where it has issues."""
+        base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
+        return None if flaws else base
+
+    def grids_of(of: Checked, before: Callable[[], Grids | None] = lambda: None) -> Grids:
+        return Grids(of.sweep, of.axes, of.merged.grid_names, of.tuning.paths if of.tuning else (), before)
+
+    def unchanged_grids() -> Grids | None:
+        base = unchanged() if checked.merged.touched else None
+        return None if base is None else grids_of(base)
+
+    grids = grids_of(checked, unchanged_grids)
     requests, issues = replace_grids(checked.requests, grids, checked.merged)
     checked = replace(checked, requests=requests, experiment=requirements_without_grids(checked.experiment, grids))
 
     def unchanged_variants() -> Variants | None:
-        """The variants of the spec without profile and overrides, or None where it has issues."""
-        base, flaws = run_passes(_PASSES_OF_RUNS, _begin(checked.document, None, (), checked.content_keys))
-        if flaws:
+        base = unchanged()
+        if base is None:
             return None
-        tuning, settings = base.tuning, base.settings
-        return variants_of(tuning.assumed()) if tuning else Variants(settings, base.sweep.methods)
+        return variants_of(base.tuning.assumed()) if base.tuning else Variants(base.settings, base.sweep.methods)
 
     context = planned_runs(checked, unchanged_variants, every_probe=every_probe)
     issues += selection_issues(requests, context, checked.merged)

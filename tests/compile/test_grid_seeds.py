@@ -357,3 +357,16 @@ def test_an_axis_that_holds_the_chosen_parameter_tells_no_grid(plan):
     text = text.replace("claims: []", "claims:\n  - {id: a, says: b, kind: bound, of: {quantity: gradient_norm, "
                         "grid: many, placement: post}, at_most: 3}")  # fmt: skip
     assert plan(text, decisions=decisions_of(plan(text), 0.1, 0.2, 0.5)).experiment.seeds_of_claim("a") == (11, 12)
+
+
+def test_a_grid_that_a_profile_leaves_out_selects_none_of_its_runs(plan):
+    """A profile may be about one part of the question, and its claims about others find no runs."""
+    text = SPEC.replace("model.layers: 4}", "grid: many, model.layers: 4}")
+    text += "profiles:\n  part: {grid_seeds: {}, sweep: {few: {placement: [post, pre], model.layers: [LAYERS]}}}\n"
+    part = plan(text.replace("LAYERS", "2"), profile="part")
+    assert runs_of(part, "model.layers") == {(2, 1), (2, 2), (2, 3)}
+    assert [claim.id for claim in part.experiment.claims] == ["few", "many"]
+    alike = problems(plan, text.replace("LAYERS", "2, 4"), profile="part")
+    assert "claims.many.of.grid: the profile has no grid 'many', and runs that look like its own" in alike
+    unknown = problems(plan, text.replace("grid: many", "grid: mny").replace("LAYERS", "2"), profile="part")
+    assert "claims.many.of.grid: no grid of the sweep is called 'mny'" in unknown

@@ -1,6 +1,6 @@
 """``grid: name`` in a selection, replaced by conditions on axes: those that tell the grid's runs from all others."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lnlab.compile.resolved_sweep import ResolvedSweep
@@ -21,8 +21,24 @@ from lnlab.specfile.experiment import Experiment
 class Grids:
     """The named grids of a sweep as conditions on its axes."""
 
-    def __init__(self, sweep: ResolvedSweep, axes: Axes, names: Sequence[str], chosen: Collection[str]) -> None:
-        """``chosen`` has the paths whose values are chosen on tuning seeds, so that no condition can name them."""
+    def __init__(
+        self,
+        sweep: ResolvedSweep,
+        axes: Axes,
+        names: Sequence[str],
+        chosen: Collection[str],
+        unchanged: "Callable[[], Grids | None]" = lambda: None,
+    ) -> None:
+        """Of these settings.
+
+        Args:
+            sweep: resolved.
+            axes: of the settings.
+            names: of the grids, in order.
+            chosen: the paths whose values are chosen on tuning seeds, so that no condition can name them.
+            unchanged: returns the grids of the spec without profile and overrides, or None where it cannot be known.
+        """
+        self.unchanged = unchanged
         self.sweep = sweep
         self.names = names
         self.points = [
@@ -36,6 +52,8 @@ class Grids:
     def conditions(self, names: Json, replaced: Collection[str] = ()) -> dict[str, Json]:
         """The conditions that the runs of these grids meet, and no others.
 
+        A grid that the profile leaves out selects none of its runs: it has the conditions that it has without profile.
+
         Args:
             names: of one grid, or of several.
             replaced: keys of the selection that these conditions change: such an axis is named although the grid has
@@ -44,12 +62,21 @@ class Grids:
         Raises:
             Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
         """
-        for name in value_list(names):
-            if name not in self.names:
+        there = [name for name in value_list(names) if name in self.names]
+        absent = [name for name in value_list(names) if name not in self.names]
+        before = self.unchanged() if absent else None
+        for name in absent:
+            if before is None or name not in before.names:
                 raise Flawed(_unknown_grid((GRID,), name, self.names))
-        numbers = {self.names.index(name) for name in value_list(names)}
+        if before is not None and not there:
+            conditions = before.conditions(names, replaced)
+            if self.variants.selected(conditions):
+                what = f"the profile has no grid '{', '.join(absent)}', and runs that look like its own"
+                raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
+            return conditions
+        numbers = {self.names.index(name) for name in there}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
-        conditions: dict[str, Json] = {}
+        conditions = {}
         for path in self.paths:
             values = _distinct(self.points[number][path] for number in members)
             # An axis of which these grids have all values tells their runs from no others.
