@@ -3,7 +3,7 @@
 A pass takes the spec as checked so far. It returns the spec with its additions, and the issues that it found.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from lnlab.compile.selection.requested import resolve_requests, selection_issues
 from lnlab.compile.source_runs import resolve_sources
 from lnlab.compile.source_spans import as_read
 from lnlab.compile.sweep.overlay import merge_spec
-from lnlab.compile.tuning.problems import plan_tuning, variants_of
+from lnlab.compile.tuning.problems import plan_tuning, unevaluated, variants_of
 from lnlab.compile.tuning.select import resolve_selects
 from lnlab.errors import SpecError
 from lnlab.issues import Issue, SourceLocation, Where
@@ -192,7 +192,12 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
     issues = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
     apart: dict[tuple[str, str], Issue] = {}
-    for grids in checked.judged_grids if stated and not issues else ():
+    # Of what is chosen the candidates are compared where the choice is planned.
+    grids_of_runs: dict[tuple[str, ...], set[int]] = {}
+    for setting, own in zip(checked.settings, checked.sweep.grids, strict=True) if stated else ():
+        grids_of_runs.setdefault(unevaluated(setting).identity, set()).update(own)
+    several: list[Collection[int]] = [*checked.judged_grids, *grids_of_runs.values()]
+    for grids in several if stated and not issues else ():
         first, *others = sorted(grids)
         for other in others:
             pair = names[first], names[other]

@@ -21,10 +21,11 @@ from lnlab.record.judging import claims_as_judged
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import read_folder
 from lnlab.report.words.path_names import number_ranges
+from lnlab.select.references import NoReference, reference_variants
 from lnlab.select.select import runs_with
 from lnlab.select.selection import Conditions, parse_selection
-from lnlab.select.settings import NothingSelected, settings_of
-from lnlab.specfile.references import REFERENCE, parse_reference
+from lnlab.select.settings import NothingSelected
+from lnlab.specfile.references import REFERENCE
 from lnlab.tables import Results
 
 if TYPE_CHECKING:
@@ -298,13 +299,9 @@ def _question(claim: Claim, results: Results) -> str:
         of_rows = {word: value for word, value in selection.items() if word not in named_by and "." not in word}
         read = variants(selection)
         if of_rows.get(REFERENCE) is not None:
-            settings = settings_of(own).by_variant
-            tasks = {canonical(settings[variant].get("task")) for variant in read}
-            # A number is measured against variants with its own task alone.
-            of_rows[REFERENCE] = [
-                [[v for v in variants(group.conditions) if canonical(settings[v].get("task")) in tasks], [*group.same]]
-                for group in parse_reference(of_rows[REFERENCE])
-            ]
+            with suppress(NoReference):
+                against = reference_variants(own, of_rows[REFERENCE])
+                of_rows[REFERENCE] = [[variant, sorted(against[variant])] for variant in read]
         asked.append([of_rows, read])
     apart = (*DESCRIPTIVE, "of", "to", "less", "less_to", "requires")
     statement = {word: value for word, value in claim.items() if word not in apart and value is not None}

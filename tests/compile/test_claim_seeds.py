@@ -81,6 +81,13 @@ def test_what_a_quantity_is_measured_against_runs_too(of, variants):
     assert seeds == [(1, 2, 3) if number in variants else (1, 2) for number in range(4)]
 
 
+def test_a_reference_variant_has_what_same_asks_for():
+    settings = [{"placement": p, "model": {"layers": layers}} for p in ("post", "pre") for layers in (2, 4)]
+    of = {"placement": "post", "model.layers": 2, "reference": {"model.layers": 4, "same": "placement"}}
+    claim = ResolvedRequest({"kind": "bound", "of": of}, ("claims", 0), ("claims", "a"), judged=True)
+    assert read_variants(Variants(settings), claim, {}) == {0, 1}
+
+
 def test_what_a_quantity_is_measured_against_has_its_own_task():
     settings = [{"task": task, "placement": p} for task in ("large", "small") for p in ("post", "pre")]
     of = {"placement": "post", "task": "small", "reference": "best"}

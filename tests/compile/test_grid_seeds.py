@@ -344,10 +344,8 @@ def test_a_list_that_is_the_value_of_an_axis_is_one_condition(plan):
     text = SPEC.replace("few: {placement", "few: {train.evaluate: [[5, 10]], placement")
     text = text.replace("many: {placement", "many: {train.evaluate: [{every: 5}], placement")
     assert plan(text).experiment.seeds_of_claim("few") == (1, 2, 3)
-    whole = text.replace("model.layers: [2]", "model.layers: [4]").replace("[4, 8]", "[4]")
-    whole = whole.replace("placement: post, model.layers: 4", "grid: many, placement: post")
-    assert [dict(one["where"]) for one in plan(whole).grid_seeds] == [{"train.evaluate": {"every": 5}}]
-    assert plan(whole).experiment.seeds_of_claim("few") == (1, 2, 3)
+    conditions = plan(text.replace("grid_seeds: {many", "grid_seeds: {few: 3, many")).grid_seeds[0]["where"]
+    assert conditions["train.evaluate"] == [[5, 10]]
 
 
 def test_an_axis_that_holds_the_chosen_parameter_tells_no_grid(plan):
@@ -370,3 +368,11 @@ def test_a_grid_that_a_profile_leaves_out_selects_none_of_its_runs(plan):
     assert "claims.many.of.grid: the profile has no grid 'many', and runs that look like its own" in alike
     unknown = problems(plan, text.replace("grid: many", "grid: mny").replace("LAYERS", "2"), profile="part")
     assert "claims.many.of.grid: no grid of the sweep is called 'mny'" in unknown
+
+
+def test_when_a_run_is_evaluated_tells_no_grid_from_another(plan):
+    """Such runs are the same, measured at other steps: a seed and a setting would have two."""
+    often = SPEC.replace("model.layers: [2]}", "model.layers: [4], train.evaluate: [{every: 5}]}")
+    assert "grid_seeds.many: 'few' and 'many' have runs in common, and different seeds" in problems(plan, often)
+    still = TUNED.replace("model.layers: [1]", "model.layers: [2], train.evaluate: [{every: 5}]")
+    assert SAME_RUNS.format("still") in problems(plan, still)

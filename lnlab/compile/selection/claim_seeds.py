@@ -7,6 +7,7 @@ from lnlab.issues import Issue
 from lnlab.keys import canonical
 from lnlab.select.selection import selections_by_word, value_list
 from lnlab.select.variants import Members, Variants
+from lnlab.setting import Setting
 from lnlab.specfile.references import BEST, REFERENCE, parse_reference
 from lnlab.specfile.seeds import seed_spans
 
@@ -37,23 +38,29 @@ def seeds_of_variants(
             continue
         for request in (*requests.claims, *requests.requires):
             if request.name[1] == claim:
-                for number in read_variants(variants, request, against):
+                # With one list of seeds a claim's further seeds run every variant that a reference may name.
+                for number in read_variants(variants, request, against, same=len(set(own_seeds)) > 1):
                     seeds[number] |= dict.fromkeys(further)
     return [tuple(own) for own in seeds]
 
 
-def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping[str, str]) -> Members:
+def read_variants(
+    variants: Variants, request: ResolvedRequest, against: Mapping[str, str], *, same: bool = True
+) -> Members:
     """The variants whose rows a claim reads, those that its quantity is measured against included.
 
     Args:
         variants: that are judged.
         request: the claim, resolved, or what it requires.
         against: derived quantity -> what it is measured against where no reference is named.
+        same: whether a reference variant must have what its ``same`` asks for.
     """
     read: Members = frozenset()
 
-    def task(number: int) -> str:
-        return canonical(variants.settings[number].get("task"))
+    def shared(number: int, paths: Sequence[str]) -> str:
+        """What a variant and those that it is measured against have in common: the task, and what is asked for."""
+        setting = Setting(variants.settings[number])
+        return canonical([setting.get("task"), *(setting.values(path) for path in paths)])
 
     for selection in selections_by_word(request.choice).values():
         selected = variants.selected(selection)
@@ -62,10 +69,10 @@ def read_variants(variants: Variants, request: ResolvedRequest, against: Mapping
         names = value_list(selection.get("quantity"))
         by_default = BEST if any(against.get(str(name), _COMPARED) != _COMPARED for name in names) else None
         if (reference := selection.get(REFERENCE, by_default)) is not None:
-            # A number is measured against variants with its own task alone.
-            tasks = set(map(task, selected))
-            others = frozenset[int]().union(*(variants.selected(g.conditions) for g in parse_reference(reference)))
-            read |= {number for number in others if task(number) in tasks}
+            for group in parse_reference(reference):
+                paths = group.same if same else ()
+                own = {shared(number, paths) for number in selected}
+                read |= {n for n in variants.selected(group.conditions) if shared(n, paths) in own}
     return read
 
 

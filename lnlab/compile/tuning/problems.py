@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lnlab.compile.checks.contradictions import contradictions
-from lnlab.compile.interned import InternedSetting, interned_parts
+from lnlab.compile.interned import InternedSetting, interned_parts, part_of
 from lnlab.compile.resolve.resolve import Resolver
 from lnlab.compile.resolved_sweep import ResolvedSweep
 from lnlab.compile.selection.axes import Axes
@@ -71,13 +71,14 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
     for number, grids in enumerate(sweep.grids):
         if grids & select.grids:
             setting, method = sweep.settings[number], sweep.methods[number]
-            besides = _besides(setting, method, select.path)
+            besides = (method, *_besides(setting, select.path))
             group = groups.setdefault(besides, TuningGroup(select.path, method, number, setting))
             group.grids |= grids & select.grids
             group.candidates.append((Reader(setting).at(select.path), number))
+    runs = {_besides(unevaluated(group.setting), select.path): group for group in groups.values()}
     for number, grids in enumerate(sweep.grids):
         others = grids - select.grids
-        same = groups.get(_besides(sweep.settings[number], sweep.methods[number], select.path)) if others else None
+        same = runs.get(_besides(unevaluated(sweep.settings[number]), select.path)) if others else None
         if same:
             first, second = names[min(same.grids)], names[min(others)]
             what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
@@ -86,11 +87,17 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
     return list(groups.values())
 
 
-def _besides(setting: InternedSetting, method: Json, path: str) -> tuple[Json, ...]:
+def _besides(setting: InternedSetting, path: str) -> tuple[Json, ...]:
     """All of a setting but its value at a path, which is blanked: settings that differ in nothing else are equal."""
     paths = {path_words(long)[0]: long for long in Reader(setting).long_forms(path)}
     without = {key: canonical(set_path(setting[key], long, None)) for key, long in paths.items() if key in setting}
-    return (method, *{**setting.texts, **without}.values())
+    return tuple({**setting.texts, **without}.values())
+
+
+def unevaluated(setting: InternedSetting) -> InternedSetting:
+    """A setting without when it is evaluated, which is no part of its runs: it tells none of them from others."""
+    kept = {word: value for word, value in setting["train"].items() if word != "evaluate"}
+    return setting.with_part("train", part_of(kept))
 
 
 @dataclass(frozen=True)
