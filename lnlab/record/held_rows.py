@@ -15,9 +15,11 @@ from lnlab.registry import Flawed
 from lnlab.report.facts import COMMON_FIELDS
 from lnlab.report.kept_rows import has_quantities, quantities_of_section
 from lnlab.report.registries import FRAME_REGISTRIES
+from lnlab.select.references import NoReference, reference_variants
 from lnlab.select.select import runs_with
-from lnlab.select.selection import Conditions, value_list
+from lnlab.select.selection import Conditions, parse_selection, value_list
 from lnlab.select.settings import NothingSelected
+from lnlab.specfile.references import REFERENCE
 from lnlab.specfile.seeds import parse_seeds
 from lnlab.tables import Results
 
@@ -57,6 +59,21 @@ def section_selections(section: _Section) -> list[Conditions]:
     if isinstance(section.get("quantity"), str) and section["kind"] != "time_to_target":
         return [{"quantity": section["quantity"], **(section.get("where") or {})}]
     return list(selections_of_claim(section)) if section.get("of") else []
+
+
+def with_comparators(results: Results, where: Conditions) -> Conditions | None:
+    """A selection with the variants themselves in place of its ``reference``, whatever words name them.
+
+    None without a reference, and where nothing is what it names.
+    """
+    if where.get(REFERENCE) is None:
+        return None
+    try:
+        against = reference_variants(results, where[REFERENCE])
+        read = runs_with(results, parse_selection(where).setting)["variant"].unique().sort()
+    except (NoReference, NothingSelected):
+        return None
+    return {**where, REFERENCE: [[variant, sorted(against[variant])] for variant in read]}
 
 
 def kept_quantities(entries: Iterable[Mapping[str, Json]]) -> set[str]:
@@ -151,8 +168,12 @@ def is_drawable(
             with suppress(NothingSelected):
                 drawn = runs_with(results, selection)["seed"].unique().sort().to_list()
             of_seeds: Conditions = {"seed": drawn, **selection} if drawn else selection
+            resolved = with_comparators(results, section.get("where") or {})
+            forms = [section, *([] if resolved is None else [{**section, "where": resolved}])]
             for held in entries_of_runs(entries, results, [selection]):
-                if not (is_drawable(section, held, drawn) if len(selections) == 1 else are_covered([of_seeds], held)):
+                if len(selections) > 1 and not are_covered([of_seeds], held):
+                    return False
+                if len(selections) == 1 and not any(is_drawable(form, held, drawn) for form in forms):
                     return False
         return True
     kept = kept_quantities(entries)

@@ -16,6 +16,7 @@ from lnlab.compile.front import setting_namer
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical, digest
+from lnlab.record.held_rows import with_comparators
 from lnlab.record.judge_again import JudgedReport
 from lnlab.record.judging import claims_as_judged
 from lnlab.report.facts import ReportFacts
@@ -106,7 +107,11 @@ class JoinedReports:
                     whole = {"selection": rest} if "selection" in entry else entry
                     if "section" in entry and by_setting:
                         whole = {**entry, "section": {**entry["section"], "where": rest}}
-                    of_runs.setdefault(frozenset(own["run"]) & frozenset(selected), []).append(whole)
+                    entries = of_runs.setdefault(frozenset(own["run"]) & frozenset(selected), [])
+                    entries.append(whole)
+                    if "section" in entry and (resolved := with_comparators(part.results, selection)):
+                        rest = {word: value for word, value in resolved.items() if word not in by_setting}
+                        entries.append({**entry, "section": {**entry["section"], "where": rest}})
             for selected_runs, entries in of_runs.items():
                 seeds = own.filter(pl.col("run").is_in(list(selected_runs))).group_by("variant", maintain_order=True)
                 named = {key: _ranges(numbers) for key, numbers in seeds.agg("seed").iter_rows()}

@@ -315,3 +315,23 @@ def test_a_record_in_words_of_its_own_spec_holds_for_the_runs_that_it_names(repo
         kept,
         results=joined.results,
     )
+
+
+def test_a_reference_is_the_same_where_it_is_the_same_variants(reports):
+    joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
+
+    def outcomes(**where):
+        return {"kind": "outcomes", "numbers": ["loss"], "where": {"placement": "pre", **where}}
+
+    facts = replace(joined.parts[0].facts, kept=({"section": outcomes(reference={"placement": "post"})},))
+    joined = replace(joined, parts=(replace(joined.parts[0], facts=facts), joined.parts[1]))
+    held = joined.held(joined.results.runs)
+    two = {"model.layers": 2}
+
+    def drawable(**where):
+        return is_drawable(outcomes(**where), held, results=joined.results)
+
+    assert drawable(**two, reference={"placement": "post", "same": "model.layers"})
+    assert drawable(**two, reference={"placement": "post", **two})
+    assert not drawable(**two, reference={"placement": "pre", **two}), "another variant"
+    assert not drawable(**two, reference="best"), "three layers are of the same task"
