@@ -75,7 +75,7 @@ profiles:
 - **Grids.** `grid: depth` in a selection takes the runs of that grid, and `grid: [depth, untied]` those of either, so
   that axes which only other grids vary need no mention. A grid's name is part of no key. Shorter paths are set first,
   equal points are one variant, `except:` leaves partial points out. Every run has a value for every axis, swept in its
-  grid or not.
+  grid or not. A grid that a profile's sweep leaves out is selected all the same, and has no runs there.
 - **Methods.** A method is a flat map from dotted paths to values under one name. `method` is an axis whose values are
   such names, and selections, `over`, pins and exceptions name them too; what a method sets is no axis. A name is part
   of no key: a setting has the same runs under any name and under none. A profile or `-s` sets one path of a method as
@@ -148,7 +148,8 @@ profiles:
   each arm's runs that must finish before trained numbers are compared.
 - **Seeds of grids.** A grid in `grid_seeds` runs on the seeds that stand there, all others on `seeds`. Sections draw,
   and claims judge, each run on the seeds of its grid. A claim that reads grids with different seeds is refused, unless
-  `claim_seeds` says on which it is judged, and so are two grids with a run in common and different seeds.
+  `claim_seeds` says on which it is judged, and so are two grids with a run in common and different seeds. When a run
+  is evaluated tells it from no other.
 - **Seeds of claims.** A claim in `claim_seeds` is judged on the seeds that stand there, all others on those of the runs
   that they read. On further seeds only the variants are run that the claim selects, and nothing else reads them: no
   section, and no other claim, so that their verdicts stay as they were.
