@@ -136,7 +136,8 @@ class JoinedReports:
         known: dict[str, Claim] = {}
         verdicts: dict[str, Verdict] = {}
         looks: dict[str, list[Mapping[str, Any]]] = {}
-        continued = {(place, claim["id"]) for place in range(len(self.parts)) for claim in claims}
+        continued: set[tuple[int, str]] = set()
+        names = {claim["id"] for claim in claims}
         for claim in claims:
             name: str = claim["id"]
             same = asked_before.get(_question(claim, results), [])
@@ -153,10 +154,12 @@ class JoinedReports:
                     verdicts[name] = replace(part.verdicts[earlier["id"]], claim=name)
             if not same:
                 looks[name] = [look for part in self.parts for look in part.facts.looks.get(name, ())]
+                continued |= {(place, name) for place in range(len(self.parts))}
         for place, part in enumerate(self.parts):
             for name, entries in part.facts.looks.items():
-                if (place, name) not in continued:
-                    looks.setdefault(name, []).extend(entries)
+                # Another claim's name may be that of one of today: a criterion tells their looks apart.
+                told = [entry for entry in entries if name not in names or entry.get("criterion")]
+                looks.setdefault(name, []).extend([] if (place, name) in continued else told)
         before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
         return before, LookBook.from_json(looks)
 
