@@ -191,13 +191,15 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
     """Check the names of grids with seeds of their own, and that no run is of two grids with different ones."""
     stated, names = checked.experiment.grid_seeds, checked.merged.grid_names
     issues = [issue for name in stated for issue in unknown_grids(checked.merged, ("grid_seeds", name), [name])]
+    if issues or not stated:
+        return checked, checked.merged.located(issues)
     apart: dict[tuple[str, str], Issue] = {}
     # Of what is chosen the candidates are compared where the choice is planned.
     grids_of_runs: dict[tuple[str, ...], set[int]] = {}
-    for setting, own in zip(checked.settings, checked.sweep.grids, strict=True) if stated else ():
+    for setting, own in zip(checked.settings, checked.sweep.grids, strict=True):
         grids_of_runs.setdefault(unevaluated(setting).identity, set()).update(own)
     several: list[Collection[int]] = [*checked.judged_grids, *grids_of_runs.values()]
-    for grids in several if stated and not issues else ():
+    for grids in several:
         first, *others = sorted(grids)
         for other in others:
             pair = names[first], names[other]
@@ -206,7 +208,7 @@ def _seed(checked: Checked) -> tuple[Checked, list[Issue]]:
                 remedy = "leave these runs out of one of them (except), or give both the same seeds"
                 place = ("grid_seeds", pair[1] if pair[1] in stated else pair[0])
                 apart[pair] = Issue("conflict", place, what, remedy)
-    return checked, checked.merged.located([*issues, *apart.values()])
+    return checked, checked.merged.located(apart.values())
 
 
 def _measure(checked: Checked) -> tuple[Checked, list[Issue]]:
@@ -251,7 +253,8 @@ def _find(checked: Checked) -> tuple[Checked, list[Issue]]:
         return None if flaws else base
 
     def grids_of(of: Checked, before: Callable[[], Grids | None] = lambda: None) -> Grids:
-        return Grids(of.sweep, of.axes, of.merged.grid_names, of.tuning.paths if of.tuning else (), before)
+        chosen = of.tuning.paths if of.tuning else ()
+        return Grids(of.sweep, of.axes, names=of.merged.grid_names, chosen=chosen, unchanged=before)
 
     def unchanged_grids() -> Grids | None:
         base = unchanged() if checked.merged.touched else None

@@ -75,11 +75,11 @@ def tuning_groups(sweep: ResolvedSweep, select: ResolvedSelect, names: Sequence[
             group = groups.setdefault(besides, TuningGroup(select.path, method, number, setting))
             group.grids |= grids & select.grids
             group.candidates.append((Reader(setting).at(select.path), number))
-    runs = {_besides(unevaluated(group.setting), select.path): group for group in groups.values()}
-    for number, grids in enumerate(sweep.grids):
-        others = grids - select.grids
-        same = runs.get(_besides(unevaluated(sweep.settings[number]), select.path)) if others else None
-        if same:
+    elsewhere = {number: others for number, grids in enumerate(sweep.grids) if (others := grids - select.grids)}
+    of_choice = groups.values() if elsewhere else ()
+    runs = {_besides(unevaluated(group.setting), select.path): group for group in of_choice}
+    for number, others in elsewhere.items():
+        if same := runs.get(_besides(unevaluated(sweep.settings[number]), select.path)):
             first, second = names[min(same.grids)], names[min(others)]
             what = f"runs of '{first}' and '{second}' are equal but for {select.path}, which is chosen for one of them"
             remedy = "choose for both together, or let another axis tell them apart"
