@@ -40,6 +40,17 @@ def test_what_fits_stays_as_it_is_and_whole_seeds_are_left_out_from_the_end(stor
 
 
 @pytest.mark.usefixtures("a_minute_a_unit")
+def test_each_grid_keeps_the_first_of_its_own_seeds(store, request_of_spec, known):
+    grids = "sweep:\n  post: {placement: [post]}\n  pre: {placement: [pre]}\ngrid_seeds: {pre: 11-13}\nseeds: 4\n"
+    request_of_spec.spec.write_text(toy_spec(ONE_BATCH, grids, train={"steps": 3}))
+    assert within(store, request_of_spec, known, 7) == (request_of_spec, "")
+    trimmed, left_out = within(store, request_of_spec, known, 5)
+    assert trimmed.overrides == ("seeds=[1, 2]", 'grid_seeds={"pre": [11, 12]}')
+    assert [run.seed for run in compile_request(trimmed, known)[0].runs] == [1, 2, 11, 12]
+    assert "2 of 4 seeds, about 4 min 0 s; left out: seeds 3, 4, 13, for which" in left_out
+
+
+@pytest.mark.usefixtures("a_minute_a_unit")
 def test_fewer_than_two_seeds_are_refused_with_what_they_take(store, request_of_spec, known):
     with pytest.raises(LabError) as refused:
         within(store, request_of_spec, known, 3)
