@@ -20,7 +20,7 @@ def smoke(spec: str) -> tuple[str, list[str]]:
         outcome = lnlab.run(spec, "smoke", workers=1, progress=False)
         page = lnlab.report(spec, "smoke")
     except LabError as error:
-        return f"{spec}: failed", list(map(str, error.problems))
+        return f"{spec}: failed", list(map(str, error.issues))
     broken = [f"section {part.number}: {part.error}" for part in page.failed]
     ends = [f"{failure['run']}: {failure['reason']}" for failure in outcome.failures if not outcome.results.ended]
     empty = [] if Path(page.files[0]).stat().st_size else [f"{page.files[0]} is empty"]
