@@ -1,6 +1,7 @@
 """A printed table with ours in it: cells by hand, a page without a script, and the same page from its folder alone."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import polars as pl
@@ -10,6 +11,7 @@ from lettered import CELLS, RATES, H, made
 from lnlab.errors import LabError
 from lnlab.report.cell_matrix import HEIGHT, Trace, draw_traces, finite_prefix
 from lnlab.report.facts import ReportFacts
+from lnlab.report.page.provenance import decision_grid
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.sections import convergence_table
 from lnlab.report.write import render_report, write_report
@@ -298,3 +300,19 @@ def test_one_rate_of_several_columns_is_said_once(monkeypatch, converged, text):
     columns = [SimpleNamespace(table="", word=word, cells=c) for word, c in zip("ABC", converged, strict=False)]
     monkeypatch.setattr(convergence_table, "majority_cells", lambda column: column.cells)
     assert convergence_table._own_finding(columns) == text
+
+
+def test_a_rate_is_that_of_the_runs_of_its_grids(results):
+    decisions = [
+        {**decision(norm, value), "about": {}, "grid": [grid], "where": {"norm": norm}}
+        for (norm, value), grid in zip(CHOSEN.items(), ("slow", "fast"), strict=True)
+    ]
+    both = convergence_table.convergence_table(of_chosen(results), decisions, where=CHOICE["where"]).tables[0].caption
+    assert "on tuning seeds 101–102: 0.1 with slow and 1 with fast." in both
+    one = convergence_table.convergence_table(of_chosen(results, ("layer",)), decisions, where=CHOICE["where"])
+    assert "on tuning seeds 101–102: 0.1. Only these are judged." in one.tables[0].caption
+    facts = ReportFacts("own", "Rates", "lnlab: 2", "own.yaml", "3f", "0.1.0", decisions=tuple(decisions))
+    grid = decision_grid(facts)
+    assert [row[1][0] for row in grid.rows] == ["grid slow", "grid fast"]
+    about = replace(facts, decisions=({**decisions[0], "about": {"model.layers": 2}}, decision("layer", 0.1)))
+    assert [row[1][0] for row in decision_grid(about).rows] == ["2 layers; grid slow", "LayerNorm"]
