@@ -112,7 +112,7 @@ def pieces_of_requests(checked: Checked) -> Iterator[tuple[str, str]]:
         text = inspect.getsource(inspect.getmodule(EVERY["section"][section.choice["kind"]].build))
         yield from (("quantity", name) for name in EVERY["quantity"].entries if f'"{name}"' in text)
     if checked.tuning:
-        yield "rule", checked.tuning.select.rule["kind"]
+        yield from (("rule", problem.select.rule["kind"]) for problem in checked.tuning.problems)
 
 
 @pytest.fixture(scope="module")

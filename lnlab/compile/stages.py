@@ -8,7 +8,7 @@ from lnlab.compile.decisions import Decision, Undecided, decisions_to_json
 from lnlab.compile.interned import InternedSetting
 from lnlab.compile.selection.claim_seeds import seeds_of_variants
 from lnlab.compile.selection.measured_quantities import stated_facts
-from lnlab.compile.tuning.problems import TuningPlan, question_of, variants_of
+from lnlab.compile.tuning.problems import TuningPlan, tuning_question, variants_of
 from lnlab.compile.work import Stage
 from lnlab.errors import LabError
 from lnlab.issues import Issue
@@ -100,7 +100,7 @@ def final_stage(checked: Checked, decisions: Sequence[Decision]) -> ResolvedStag
     decided = []
     for problem in checked.tuning.problems:
         select = problem.select
-        content = canonical(question_of(problem))
+        content = canonical(tuning_question(problem))
         if content not in by_content:
             where = ", ".join(f"{axis} = {kind_label(value)}" for axis, value in problem.about.items()) or "all runs"
             what = f"the choice of '{select.path}' for {where} was not made in these runs"

@@ -67,8 +67,11 @@ def within_minutes(
         what = f"all missing runs take about {format_duration(whole)}, {FEWEST_SEEDS} seeds of them about "
         remedy = f"give at least {fewest / 60:.2g} minutes, or take fewer variants or steps"
         raise LabError(Issue("out-of-range", option, what + format_duration(fewest), remedy))
-    kept = {grid: list(seeds[:fitting]) for grid, seeds in lists.items()}
-    fewer = [f"seeds={json.dumps(kept.pop(None))}", *([f"grid_seeds={json.dumps(kept)}"] if kept else [])]
+    first_seeds = {grid: list(seeds[:fitting]) for grid, seeds in lists.items()}
+    fewer = [
+        f"seeds={json.dumps(first_seeds.pop(None))}",
+        *([f"grid_seeds={json.dumps(first_seeds)}"] if first_seeds else []),
+    ]
     fewer += ["claim_seeds={}"] if plan.experiment.claim_seeds else []
     trimmed = replace(request, overrides=(*request.overrides, *fewer))
     # Refuses what cannot be judged on fewer seeds, before anything is computed.
@@ -91,5 +94,5 @@ def _seconds(
 ) -> float:
     """Return how long the units take without those of runs on other seeds. Units of tuning runs always count."""
     others = {run.trajectory for run in plan.runs if run.seed not in seeds}
-    kept = [unit for unit in units if unit.key not in others]
-    return elapsed(list(pace.unit_seconds(kept, known).values()), workers)
+    remaining = [unit for unit in units if unit.key not in others]
+    return elapsed(list(pace.unit_seconds(remaining, known).values()), workers)

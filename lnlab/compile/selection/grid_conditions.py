@@ -62,19 +62,19 @@ class Grids:
         Raises:
             Flawed: a grid has no such name, or its axes do not tell its runs from those of other grids.
         """
-        there = [name for name in value_list(names) if name in self.names]
+        present = [name for name in value_list(names) if name in self.names]
         absent = [name for name in value_list(names) if name not in self.names]
         before = self.unchanged() if absent else None
         for name in absent:
             if before is None or name not in before.names:
                 raise Flawed(_unknown_grid((GRID,), name, self.names))
-        if before is not None and not there:
+        if before is not None and not present:
             conditions = before.conditions(names, replaced)
             if self.variants.selected(conditions):
                 what = f"the profile has no grid '{', '.join(absent)}', and runs that look like its own"
                 raise Flawed(Issue("conflict", (GRID,), what, "name axes instead"))
             return conditions
-        numbers = {self.names.index(name) for name in there}
+        numbers = {self.names.index(name) for name in present}
         members = [number for number, grids in enumerate(self.sweep.grids) if grids & numbers]
         conditions = {}
         for path in self.paths:

@@ -96,8 +96,8 @@ def _besides(setting: InternedSetting, path: str) -> tuple[Json, ...]:
 
 def unevaluated(setting: InternedSetting) -> InternedSetting:
     """A setting without when it is evaluated, which is no part of its runs: it tells none of them from others."""
-    kept = {word: value for word, value in setting["train"].items() if word != "evaluate"}
-    return setting.with_part("train", part_of(kept))
+    training = {word: value for word, value in setting["train"].items() if word != "evaluate"}
+    return setting.with_part("train", part_of(training))
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,9 @@ def plan_tuning(
         if flaws := list(_flaws(select, own, sweep, resolver)):
             raise Flawed(*dict.fromkeys(flaws))
         # A decision is found again by its question, where no corpus says what was run.
-        asked = {canonical(question_of(problem)): problem for problem in problems}
-        if same := next((asked[text] for problem in own if (text := canonical(question_of(problem))) in asked), None):
+        earlier = {canonical(tuning_question(problem)): problem for problem in problems}
+        questions = [canonical(tuning_question(problem)) for problem in own]
+        if same := next((earlier[question] for question in questions if question in earlier), None):
             what = f"it asks the same as {'.'.join(map(str, same.select.place))}, of other runs"
             remedy = "take other tuning seeds, or tell its runs apart by an axis in by"
             raise Flawed(Issue("conflict", select.place, what, remedy))
@@ -217,7 +218,7 @@ def plan_tuning(
     return TuningPlan(sweep, tuple(problems), unchosen, resolver)
 
 
-def question_of(problem: TuningProblem) -> list[Json]:
+def tuning_question(problem: TuningProblem) -> list[Json]:
     """What is asked, by which a decision is known."""
     select = problem.select
     values = [value for value, _ in problem.candidates]
