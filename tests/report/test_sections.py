@@ -68,6 +68,35 @@ def test_on_a_linear_axis_the_heading_says_from_where_to_where(results):
     assert "stays level (3.00)" in depth_profile(same, quantity="gradient_norm", where=where, scale="linear").finding
 
 
+def after_warmup(results):
+    """The same with rows of the Post-LN runs after 400 steps, twice as large, whose last step that is."""
+    post = pl.col("run").str.starts_with("post")
+    later = results.tables["sites"].filter(post).with_columns(pl.lit(400, pl.Int64).alias("step"), pl.col("value") * 2)
+    sites = pl.concat([results.tables["sites"], later])
+    runs = results.runs.with_columns(steps=pl.when(post).then(400).otherwise("steps"))
+    return Results(runs, results.axes, {**results.tables, "sites": sites})
+
+
+def test_steps_that_are_asked_for_are_series(results):
+    (chart,) = depth_profile(after_warmup(results), quantity="gradient_norm", where={**SIX, "step": [0, 400]}).charts
+    post, pre = ("Post-LN, at initialization", "Post-LN, after 400 steps"), "Pre-LN, at initialization"
+    assert chart.data.names == (*post, pre)
+    first, later = (chart.points.filter(series=name).sort("x")["estimate"] for name in post)
+    assert later.to_list() == pytest.approx((2 * first).to_list())
+    assert len({*chart.data.style.colours}) == 3
+    with pytest.raises(LabError, match="select one of each"):
+        depth_profile(
+            after_warmup(results), quantity="gradient_norm", where={"model.layers": 6, **FULL, "step": [0, 400]}
+        )
+
+
+def test_series_at_different_last_steps_are_named_by_them(results):
+    (chart,) = depth_profile(after_warmup(results), quantity="gradient_norm", where={**SIX, "step": "last"}).charts
+    assert chart.data.names == ("Post-LN, after 400 steps", "Pre-LN, at initialization")
+    (one,) = depth_profile(results, quantity="gradient_norm", where={**SIX, "step": "last"}).charts
+    assert one.data.names == ("Post-LN", "Pre-LN")
+
+
 @pytest.mark.parametrize(
     ("power", "words"), [(9, "grows by a factor of 1.00 × 10⁹"), (-9, "falls by a factor of 1.00 × 10⁹")]
 )

@@ -54,8 +54,13 @@ def collect_series(
     runs = selected.runs
     names, families, labels = label_series(results, leading_runs(results, runs, selection), x)
     rows = rows.with_columns(panel.alias("panel")).join(labels, on="run", how="left", maintain_order="left")
-    refuse_duplicates(rows, x)
+    listed = x != "step" and isinstance(where.get("step"), list)
+    # numbers of one run at the steps that are asked for are series, not duplicates
+    place = ["series", "step"] if listed else ["series"]
+    refuse_duplicates(rows.with_columns(series=pl.concat_str(place, separator=" ")), x)
     rows, unfinished = without_survivors(rows, runs.join(labels, on="run"), x)
+    if x != "step" and "step" in where:
+        rows, names, families = _by_step(rows, names, families, several=isinstance(where["step"], list))
     finite = rows.filter(pl.col("value").is_finite())
     drawn = finite.filter(pl.col("value") > 0) if log else finite
     seeds = as_seeds(drawn).sort("panel", "line", "x", "seed")
@@ -69,6 +74,42 @@ def collect_series(
         missing=missing_runs_sentence(runs),
         rows=source_rows_of(results, quantity, rows),
     )
+
+
+def _by_step(
+    rows: pl.DataFrame, names: tuple[str, ...], families: tuple[int, ...], *, several: bool
+) -> tuple[pl.DataFrame, tuple[str, ...], tuple[int, ...]]:
+    """Name series by their steps as well: ``Post-LN, at initialization`` and ``Post-LN, after 400 steps``.
+
+    Args:
+        rows: with columns ``series line step``.
+        names: of the series.
+        families: of the series.
+        several: whether several steps were asked for. If so, each is a series; if not, series are named by their step
+            where some are at initialization and others are not.
+    """
+    steps = {name: sorted(rows.filter(series=name)["step"].unique()) for name in names}
+    if not several:
+        single = all(len(found) <= 1 for found in steps.values())  # early stops give a series several last steps
+        if not single or not 0 < sum(found == [0] for found in steps.values()) < sum(map(bool, steps.values())):
+            return rows, names, families
+    elif rows["step"].n_unique() < 2:
+        return rows, names, families
+    named: dict[tuple[str, int], str] = {}
+    of_named = []
+    for name, family in zip(names, families, strict=True):
+        for step in steps[name]:
+            moment = "at initialization" if step == 0 else f"after {count_noun(step, 'step')}"
+            named[name, step] = moment if name == SINGLE_SERIES else f"{name}, {moment}"
+            of_named.append(family)
+    places = pl.DataFrame(
+        [(*key, word, line) for line, (key, word) in enumerate(named.items())],
+        schema={"series": pl.String, "step": rows.schema["step"], "_named": pl.String, "_line": pl.Int32},
+        orient="row",
+    )
+    renamed = rows.join(places, on=["series", "step"], how="left", maintain_order="left")
+    renamed = renamed.with_columns(series="_named", line="_line").drop("_named", "_line")
+    return renamed, tuple(named.values()), tuple(of_named)
 
 
 def without_survivors(rows: pl.DataFrame, runs: pl.DataFrame, x: str) -> tuple[pl.DataFrame, tuple[str, ...]]:

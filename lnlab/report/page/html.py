@@ -35,7 +35,7 @@ from lnlab.report.words.wording import join_words
 from lnlab.tables import Results
 from lnlab.userfiles import read_user_file
 
-_PLACEMENT = re.compile(r"((?:\w+-)+LN\b)")
+_ONE_WORD = re.compile(r"((?:\w+-)+LN\b|\d[\d.,]*-fold\b)")
 
 
 def template_folders(user_folder: Path | None = None) -> tuple[Path, ...]:
@@ -81,10 +81,10 @@ def template_environment(folders: Sequence[Path]) -> Environment:
 
 
 def unbroken_names(text: str) -> Markup:
-    """The text, escaped, with each name of a placement in a span that keeps it on one line: ``Post-LN`` is one word."""
+    """The text, escaped, with each ``Post-LN`` and ``7.0-fold`` in a span that keeps it on one line."""
     return Markup("").join(
         Markup('<span class="name">{}</span>').format(piece) if place % 2 else escape(piece)
-        for place, piece in enumerate(_PLACEMENT.split(text))
+        for place, piece in enumerate(_ONE_WORD.split(text))
     )
 
 
