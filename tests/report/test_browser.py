@@ -248,6 +248,20 @@ def test_a_long_title_of_an_axis_stands_in_two_lines_on_a_phone(visit, tmp_path,
     assert box["y"] >= page.locator(".live svg").bounding_box()["y"] - 1
 
 
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("width", [1280, 900, 390])
+def test_title_question_and_answer_stand_one_below_the_other_before_the_figure(visit, folder, width, beside):
+    """Also where the figure takes the whole width, so that it stands below."""
+    page, _, _ = visit(folder / "index.html", width)
+    page.evaluate(f"document.querySelector('.first').classList.toggle('beside', {str(beside).lower()})")
+    title, question, answer, hero = (page.locator(n).bounding_box() for n in ("h1", ".question", ".answer", ".hero"))
+    assert title["x"] == question["x"] == answer["x"]
+    for upper, lower in pairwise((title, question, answer)):
+        assert upper["y"] + upper["height"] <= lower["y"]
+    assert hero["y"] >= answer["y"] + answer["height"] or hero["x"] >= answer["x"] + answer["width"]
+    assert answer["y"] + answer["height"] < 900, "on the first screen"
+
+
 def test_every_folded_part_fits_a_phone_too(visit, folder):
     page, said, _ = visit(folder / "index.html", 390)
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
