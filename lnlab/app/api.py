@@ -160,6 +160,7 @@ def report(
         LabError: the spec was never run in this store, or the folder cannot be written.
     """
     from lnlab.app.reporting import plan_report_folder, write_plan_report
+    from lnlab.report.drawing import Drawing
 
     request = request_of(spec, profile, overrides, plugins)
     opened = open_store(_path(store), request.spec)
@@ -170,10 +171,7 @@ def report(
         _path(out) or plan_report_folder(stored),
         request.plugins,
         request.spec if request.text is None else None,
-        single_file=single_file,
-        lean=lean,
-        png=png,
-        templates=_path(templates),
+        drawing=Drawing(single_file=single_file, lean=lean, png=png, templates=_path(templates)),
         replace=replace,
     )
 

@@ -1,12 +1,13 @@
 """The report of what a store holds of a plan. Nothing is computed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
+from lnlab.report.drawing import Drawing
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
@@ -22,7 +23,14 @@ def plan_report_folder(stored: "StoredPlan") -> Path:
 
 
 def write_plan_report(
-    store: "Store", stored: "StoredPlan", into: Path, plugins: Sequence[Path], spec: Path | None = None, **drawing: Any
+    store: "Store",
+    stored: "StoredPlan",
+    into: Path,
+    plugins: Sequence[Path],
+    spec: Path | None = None,
+    *,
+    drawing: Drawing,
+    replace: bool = False,
 ) -> "Report":
     """Write the report of a stored plan.
 
@@ -32,7 +40,8 @@ def write_plan_report(
         into: the folder.
         plugins: files that register pieces.
         spec: its file as it was named. None means the file that it was run from.
-        drawing: ``single_file``, ``lean``, ``png``, ``templates`` and ``replace`` of ``write_report``.
+        drawing: how it is drawn.
+        replace: whether the report of another question is replaced.
 
     Raises:
         ReportError: nothing is chosen yet, plugins are missing, the folder holds the report of another question, or it
@@ -52,9 +61,16 @@ def write_plan_report(
     results = plan_results(store, stored)
     book = LookBook.from_json(*known_looks(into, Path(stored.spec), stored.profile))
     verdicts = plan_verdicts(store, stored, results, plugins, book)
-    facts = replace(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
+    facts = with_fields(facts_from_json(stored.facts["report"], stored.spec), looks=book.to_json())
     return write_report(
-        into, facts, results, verdicts, claims=stored.facts["claims"], spec=spec or Path(stored.spec), **drawing
+        into,
+        facts,
+        results,
+        verdicts,
+        claims=stored.facts["claims"],
+        drawing=drawing,
+        spec=spec or Path(stored.spec),
+        replace=replace,
     )
 
 

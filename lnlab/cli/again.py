@@ -21,7 +21,7 @@ from lnlab.report.folder import data_files, read_folder
 from lnlab.report.moved import new_place
 from lnlab.report.page.html import template_folders
 from lnlab.report.same_question import refuse_other_question, with_origin
-from lnlab.report.write import Drawing, report_folder, write_drawn
+from lnlab.report.write import report_folder, write_drawn
 from lnlab.specfile.load import text_states_results
 
 
@@ -120,7 +120,7 @@ def redraw(request: RedrawRequest, drawing: DrawingOptions) -> int:
             else:
                 data, judged = judge_tables(folder, into, spec, known, replacing=request.replace)
                 note, path = judged.summary, judged.path
-            report = write_drawn(into, data, Drawing(**drawing.options))
+            report = write_drawn(into, data, drawing)
             print_report(report, into, path, drawing, note)
         except LabError as error:
             problems += error.issues
@@ -154,7 +154,7 @@ def draw_joined(
     template_folders(drawing.templates)  # for its refusal, before anything is judged
     into = target or report_folder(Path("reports"), spec.stem, facts[0].profile)
     data, judged = judge_joined_tables(spec, folders, into, load_registries(plugins), replacing=replace)
-    report = write_drawn(into, data, Drawing(**drawing.options))
+    report = write_drawn(into, data, drawing)
     print_report(report, into, judged.path, drawing, judged.summary)
     if drawing.as_json:
         print_json([file.as_posix() for file in report.files])

@@ -2,39 +2,27 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lnlab.app.formats import format_count
 from lnlab.cli.terminal import err, one_line, out
+from lnlab.report.drawing import Drawing
 
 if TYPE_CHECKING:
     from lnlab.report.write import Report
 
 
-@dataclass(frozen=True)
-class DrawingOptions:
-    """The options of ``lnlab report`` that move no number.
+@dataclass(frozen=True, kw_only=True)
+class DrawingOptions(Drawing):
+    """The options of ``lnlab report`` that move no number: how to draw, and what to print.
 
     Attributes:
-        single_file: put scripts into the page.
-        lean: write the page and its data alone.
-        png: draw every figure as PNG as well.
-        templates: a folder whose templates come before those of lnlab.
         as_json: print the names of the files as JSON.
         quiet: print the page only.
     """
 
-    single_file: bool = False
-    lean: bool = False
-    png: bool = False
-    templates: Path | None = None
     as_json: bool = False
     quiet: bool = False
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The keyword arguments of the report writer."""
-        return {name: getattr(self, name) for name in ("single_file", "lean", "png", "templates")}
 
 
 def print_report(report: "Report", into: Path, spec: str, drawing: DrawingOptions, note: str = "") -> None:

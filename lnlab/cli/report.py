@@ -123,7 +123,7 @@ def report_run(
         raise ReportError(Issue("wrong-option", "lnlab report", "--profile and -s go with a spec", "name the spec"))
     stored = stored_plan(store, request_for(spec, profile, overrides, plugins)) if spec else last_plan(store)
     into = target or plan_report_folder(stored)
-    written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, **drawing.options)
+    written_report = write_plan_report(store, stored, into, plugins, spec, replace=replace, drawing=drawing)
     print_report(written_report, into, str(spec or stored.spec), drawing)
     if as_json:
         print_json([file.as_posix() for file in written_report.files])

@@ -22,6 +22,7 @@ from lnlab.own_model.question import Entries, Question, read_question
 from lnlab.printable import printable
 from lnlab.recorded.runs import SITE_COLUMNS, STATISTICS, RecordedRun, counted_once, results_of_runs, run_label
 from lnlab.registry import Choice
+from lnlab.report.drawing import Drawing
 from lnlab.report.facts import ReportFacts
 from lnlab.report.paper.write import PaperStyle, write_paper
 from lnlab.report.registries import FRAME_REGISTRIES
@@ -202,7 +203,7 @@ class Measurements:
         return judge_all(asked.claims, self.results)
 
     def write_spec(
-        self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **drawing: Any
+        self, folder: Path, fields: Mapping[str, Json], facts: Mapping[str, Any], **manner: Any
     ) -> tuple[Report, list[Verdict]]:
         """The page of a spec, and the verdicts on it. ``facts`` are name, spec, path and digest of its report.
 
@@ -212,7 +213,7 @@ class Measurements:
         asked = self._question_of_spec(fields)
         verdicts = judge_all(asked.claims, self.results)
         report_facts = ReportFacts(version=__version__, probes=tuple(self.probes), **facts, **asked.fields)
-        return write_report(folder, report_facts, self.results, verdicts, claims=asked.claims, **drawing), verdicts
+        return write_report(folder, report_facts, self.results, verdicts, claims=asked.claims, **manner), verdicts
 
     def _question_of_spec(self, fields: Mapping[str, Json]) -> Question:
         stated = {key: value for key, value in fields.items() if key not in ("report", "claims")}
@@ -263,7 +264,7 @@ class Measurements:
             probes=tuple(self.probes),
             **asked.fields,
         )
-        return write_report(into, facts, self.results, verdicts, claims=asked.claims, single_file=True)
+        return write_report(into, facts, self.results, verdicts, claims=asked.claims, drawing=Drawing(single_file=True))
 
     def paper(
         self,

@@ -82,7 +82,7 @@ class TableSpec:
         """
         return self._placed(lambda: self.measurements.judge_spec(self._fields()))
 
-    def write(self, folder: Path, **drawing: Any) -> tuple[Report, list[Verdict]]:
+    def write(self, folder: Path, **manner: Any) -> tuple[Report, list[Verdict]]:
         """Its page, and the verdicts on it.
 
         Raises:
@@ -91,7 +91,7 @@ class TableSpec:
         """
         facts = {"spec": self.document.text, "path": self.document.path.as_posix(), "digest": self.digest}
         facts["name"] = self.document.path.stem
-        return self._placed(lambda: self.measurements.write_spec(folder, self._fields(), facts, **drawing))
+        return self._placed(lambda: self.measurements.write_spec(folder, self._fields(), facts, **manner))
 
     def _fields(self) -> dict[str, Json]:
         data = {key: value for key, value in self.document.data.items() if key not in ("lnlab", "results")}

@@ -1,7 +1,7 @@
 """Draw all that a reader sees from a folder of tables: page, notebook, figures, tables. The command line calls this."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -22,6 +22,7 @@ from lnlab.report.charts.thumbnail import thumbnail_spec
 from lnlab.report.compose import ReportPart, build_all_parts, numbered_parts
 from lnlab.report.contents import read_file
 from lnlab.report.default_sections import with_default_sections
+from lnlab.report.drawing import WHOLE_REPORT, Drawing
 from lnlab.report.facts import ReportFacts
 from lnlab.report.folder import NOTEBOOK_FILE, THUMBNAIL_FILE, parse_report, read_folder, report_data, write_files
 from lnlab.report.loss_units import loss_item, mean_over
@@ -69,22 +70,6 @@ class Report:
     empty: list[ReportPart]
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How a report is drawn, see ``write_report``.
-
-    A ``lean`` report is what a repository carries: the page, its data, and the first figure, which the index shows. It
-    leaves out what the page would repeat of its data, and what pages have in common lies beside them once. ``links``
-    are the addresses of the index and of other pages that the page may link to. None means those that exist.
-    """
-
-    single_file: bool = False
-    lean: bool = False
-    png: bool = False
-    templates: Path | None = None
-    links: Collection[str] | None = None
-
-
 def report_folder(root: Path, name: str, profile: str | None) -> Path:
     """``root/name`` for the default profile, ``root/name/profile`` for another."""
     return root / name / profile if profile else root / name
@@ -97,10 +82,7 @@ def write_report(
     verdicts: Sequence[Verdict],
     *,
     claims: Sequence[Claim] = (),
-    single_file: bool = False,
-    lean: bool = False,
-    png: bool = False,
-    templates: Path | None = None,
+    drawing: Drawing = WHOLE_REPORT,
     spec: Path | None = None,
     replace: bool = False,
 ) -> Report:
@@ -113,10 +95,7 @@ def write_report(
         verdicts: in the order of the spec.
         claims: the claims they are of, resolved, in that order, so that the rows they read are kept, and a page without
             sections has those of its claims.
-        single_file: put the script and the figures into the page instead of beside it.
-        lean: the page and its data alone, see ``Drawing``.
-        png: also draw each figure as PNG.
-        templates: a folder whose templates are taken before the shipped ones.
+        drawing: how it is drawn.
         spec: the file of the spec, by which a report of another question in ``out`` is recognised.
         replace: whether such a one is replaced.
 
@@ -130,18 +109,15 @@ def write_report(
     if not replace:
         refuse_other_question(out, facts, spec)
     facts = with_default_sections(with_origin(out, facts, spec), results, verdicts, claims)
-    drawing = Drawing(single_file=single_file, lean=lean, png=png, templates=templates)
     return write_drawn(out, report_data(facts, results, verdicts, claims, out), drawing)
 
 
-def render_report(
-    out: Path, *, single_file: bool = False, lean: bool = False, png: bool = False, templates: Path | None = None
-) -> Report:
+def render_report(out: Path, drawing: Drawing = WHOLE_REPORT) -> Report:
     """Make the page, the notebook, the figures and the tables again from ``out/data`` and nothing else.
 
     Arguments, return value and errors as in ``write_report``.
     """
-    return write_drawn(out, {}, Drawing(single_file=single_file, lean=lean, png=png, templates=templates))
+    return write_drawn(out, {}, drawing)
 
 
 def write_drawn(out: Path, data: Mapping[str, bytes], drawing: Drawing) -> Report:

@@ -18,6 +18,7 @@ from lnlab.record.model_graphs import model_graphs
 from lnlab.report.charts import axes, line_charts
 from lnlab.report.charts.end_names import end_names
 from lnlab.report.charts.render import vega_bundle
+from lnlab.report.drawing import Drawing
 from lnlab.report.registries import FRAME_REGISTRIES
 from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
@@ -272,7 +273,7 @@ def test_every_folded_part_fits_a_phone_too(visit, folder):
 
 
 def test_the_single_file_asks_for_nothing_at_all(visit, small, tmp_path):
-    write_report(tmp_path / "made", *small, single_file=True)
+    write_report(tmp_path / "made", *small, drawing=Drawing(single_file=True))
     moved = tmp_path / "alone.html"
     shutil.move(tmp_path / "made" / "index.html", moved)
     page, said, asked = visit(moved)

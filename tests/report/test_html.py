@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from lnlab.errors import ReportError
+from lnlab.report.drawing import Drawing
 from lnlab.report.page.html import template, template_environment, template_folders, unbroken_names
 from lnlab.report.write import write_report
 
@@ -32,7 +33,7 @@ def test_the_slim_page_allows_its_own_style_its_own_files_and_nothing_else(folde
 
 
 def test_the_single_file_allows_exactly_the_script_it_holds(small, tmp_path):
-    page = write_report(tmp_path, *small, single_file=True).files[0].read_text()
+    page = write_report(tmp_path, *small, drawing=Drawing(single_file=True)).files[0].read_text()
     script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert len(script) == 1
     assert f"script-src {digest(script[0])};" in policy(page)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from lnlab.report.drawing import Drawing
 from lnlab.report.page.citation_links import cited_papers, linked_citations, web_address
 from lnlab.report.page.claim_list import claim_groups
 from lnlab.report.page.layout import fold_repeated_sentences
@@ -172,7 +173,13 @@ def test_a_page_leads_to_the_index_and_to_related_questions(small, tmp_path, pro
 
 def test_a_page_in_one_file_links_to_no_other_file(small, tmp_path):
     facts, results, verdicts = small
-    write_report(tmp_path, replace(facts, related={"other": "what it adds"}), results, verdicts, single_file=True)
+    write_report(
+        tmp_path,
+        replace(facts, related={"other": "what it adds"}),
+        results,
+        verdicts,
+        drawing=Drawing(single_file=True),
+    )
     page = (tmp_path / "index.html").read_text()
     assert "What it adds" in page
     assert not re.findall(r'href="[^"#]*index\.html', page)

@@ -8,6 +8,7 @@ from lnlab.report.charts import axes
 from lnlab.report.charts.learning_rate_basin import basin_chart
 from lnlab.report.charts.render import to_svg
 from lnlab.report.charts.thumbnail import HEIGHT, WIDTH, thumbnail_spec
+from lnlab.report.drawing import Drawing
 from lnlab.report.theme import series_style
 from lnlab.report.write import write_report
 
@@ -58,11 +59,11 @@ def test_scales_stay_where_the_layer_that_states_them_is_left_out():
 
 def test_a_report_has_one_where_it_has_a_figure(small, tmp_path):
     facts, results, verdicts = small
-    for name, arguments in {
-        "full": {},
-        "lean": {"lean": True},
-        "one file": {"lean": True, "single_file": True},
+    for name, drawing in {
+        "full": Drawing(),
+        "lean": Drawing(lean=True),
+        "one file": Drawing(lean=True, single_file=True),
     }.items():
-        written = write_report(tmp_path / name, facts, results, verdicts, **arguments).files
+        written = write_report(tmp_path / name, facts, results, verdicts, drawing=drawing).files
         drawings = [path.name for path in written if path.suffix == ".svg"]
         assert ("thumbnail.svg" in drawings) == (name != "one file"), name

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from lnlab.errors import ReportError
+from lnlab.report.drawing import Drawing
 from lnlab.report.folder import write_files
 from lnlab.report.write import render_report, report_folder, write_report
 from lnlab.tables import Results
@@ -115,7 +116,7 @@ def test_a_lean_report_is_the_page_its_data_and_the_picture_of_the_index(small, 
     for out in (full, lean):
         write_report(out, facts, results, verdicts)
     before = contents(full)
-    render_report(lean, lean=True)
+    render_report(lean, drawing=Drawing(lean=True))
     files = contents(lean)
     assert {name for name in files if not name.startswith("data/")} == {
         *("index.html", "figures/figure-1.svg", "figures/thumbnail.svg")
@@ -155,7 +156,7 @@ def test_a_report_names_runs_by_the_first_digits_of_their_keys(small, tmp_path):
 
 def test_the_slim_page_stays_under_300_kB_and_the_single_file_under_2_MB(folder, facts, results, verdicts, tmp_path):
     assert (folder / "index.html").stat().st_size < 300_000
-    (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, single_file=True).files
+    (page, *_) = write_report(tmp_path / "single", facts, results, verdicts, drawing=Drawing(single_file=True)).files
     assert page.stat().st_size < 2_000_000
     assert not (tmp_path / "assets").exists()
 
@@ -174,7 +175,7 @@ def test_figures_of_an_earlier_report_go_and_other_files_stay(small, tmp_path):
 def test_a_png_is_drawn_on_demand_and_goes_with_the_next_report(small, tmp_path):
     facts, results, _ = small
     one_section = replace(facts, sections=facts.sections[:1])
-    write_report(tmp_path, one_section, results, [], png=True)
+    write_report(tmp_path, one_section, results, [], drawing=Drawing(png=True))
     assert (tmp_path / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     write_report(tmp_path, one_section, results, [])
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg", ".json", ".parquet", ".html"}
@@ -228,7 +229,7 @@ def test_a_folder_of_another_version_is_refused(small, tmp_path):
 
 def test_templates_that_are_not_there_are_named_before_anything_is_written(small, tmp_path):
     with pytest.raises(ReportError, match="is no folder"):
-        write_report(tmp_path / "out", *small, templates=tmp_path / "nowhere")
+        write_report(tmp_path / "out", *small, drawing=Drawing(templates=tmp_path / "nowhere"))
     assert not (tmp_path / "out").exists()
 
 
@@ -236,7 +237,7 @@ def test_own_templates_are_taken_before_the_shipped_ones(small, tmp_path):
     own = tmp_path / "own"
     own.mkdir()
     (own / "style.css").write_text("body { color: rebeccapurple }")
-    page = write_report(tmp_path / "out", *small, templates=own).files[0].read_text()
+    page = write_report(tmp_path / "out", *small, drawing=Drawing(templates=own)).files[0].read_text()
     assert "<style>body { color: rebeccapurple }</style>" in page
     assert 'id="figure-1"' in page
 

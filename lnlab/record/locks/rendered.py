@@ -79,7 +79,8 @@ def _draw(lock: Lock, committed: CommittedReport, scratch: Path) -> Mapping[str,
     """The files that a report consists of when it is drawn from its data in another folder."""
     from lnlab.record.redraw import judge_tables
     from lnlab.record.registries import load_registries
-    from lnlab.report.write import Drawing, write_drawn
+    from lnlab.report.drawing import Drawing
+    from lnlab.report.write import write_drawn
 
     out = scratch.joinpath("reports", str(lock.tables["name"]), *([lock.profile] if lock.profile else []))
     if text_states_results(committed.facts().spec):  # what its files say is read again at level 2

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
+from lnlab.report.drawing import Drawing
 from lnlab.report.folder import joined_schema
 from lnlab.report.write import render_report, write_report
 from lnlab.tables import WRITTEN_BY_WORKERS, Results, frame
@@ -99,9 +100,9 @@ def results():
 
 def test_the_page_of_756_runs_is_made_in_seconds_and_stays_small(results, facts_of, tmp_path):
     given = facts_of(sections=({"kind": "curves", "quantity": "loss", "inset": True}, {"kind": "outcomes"}))
-    write_report(tmp_path, given, results, [], single_file=True)
+    write_report(tmp_path, given, results, [], drawing=Drawing(single_file=True))
     begin = process_time()
-    page, *_ = render_report(tmp_path, single_file=True).files
+    page, *_ = render_report(tmp_path, drawing=Drawing(single_file=True)).files
     assert process_time() - begin < SECONDS
     assert "could not be made" not in page.read_text()
     assert page.stat().st_size < BYTES
@@ -122,8 +123,8 @@ def test_the_page_of_the_printed_table_with_756_runs_behind_it_stays_small(resul
         {k: v for k, v in each.items() if k != "claims"} for each in YAML(typ="safe", pure=True).load(SPEC)["report"]
     )
     study = as_table(results)
-    write_report(tmp_path, facts_of(sections=sections), study, [], single_file=True)
-    page, *_ = render_report(tmp_path, single_file=True).files
+    write_report(tmp_path, facts_of(sections=sections), study, [], drawing=Drawing(single_file=True))
+    page, *_ = render_report(tmp_path, drawing=Drawing(single_file=True)).files
     text = page.read_text()
     assert "could not be made" not in text
     assert text.count('href="#cell-') == VARIANTS
