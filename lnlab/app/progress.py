@@ -70,8 +70,8 @@ class RunPace:
         if event.kind in (*_ENDED, "returned"):
             self.training.pop(event.unit, None)
             self._parts.pop(event.unit, None)
-        if event.kind in _ENDED:
-            self.ended[event.status] += 1
+        if event.kind in _ENDED and event.answer is not None:
+            self.ended[event.answer.status] += 1
             self.spent += event.cost
 
     @property

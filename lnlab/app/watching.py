@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from statistics import median
@@ -13,7 +14,7 @@ from lnlab.app.missing_work import ended_by_itself, run_names, status_counts_of_
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
-    from lnlab.store.running_work import PlanProgress
+    from lnlab.store.running_work import PlanProgress, RunningWork
     from lnlab.tables import Results
 
 SPARKLINE_WIDTH = 24
@@ -73,41 +74,46 @@ def last_spike(steps: Sequence[int], values: Sequence[float], factor: float) -> 
 
 @dataclass(frozen=True)
 class RunningUnit:
-    """A trajectory that a worker is at.
+    """A trajectory that a worker is at, with what a reader wants to know of it.
 
     Attributes:
-        trajectory: its key.
+        work: how far the worker is.
         name: its axes and seed.
-        done: training steps made, as last reported by the worker.
         steps: of the whole trajectory. 0 where it is measured without training.
-        seconds: that these steps took.
-        curves: loss, gradient norm and largest attention logit, as far as recorded.
-        host: machine of the worker.
-        pid: process of the worker.
     """
 
-    trajectory: str
+    work: "RunningWork"
     name: str
-    done: int
     steps: int
-    seconds: float
-    curves: tuple[WatchedCurve, ...]
-    host: str
-    pid: int
 
     @property
     def steps_per_second(self) -> float | None:
         """The rate of these steps, or None before any."""
-        return self.done / self.seconds if self.done and self.seconds else None
+        return self.work.steps / self.work.seconds if self.work.steps and self.work.seconds else None
+
+    @cached_property
+    def curves(self) -> tuple[WatchedCurve, ...]:
+        """Loss, gradient norm and largest attention logit, as far as recorded."""
+        return tuple(WatchedCurve.of(name, points) for name, points in self.work.curves.items() if points)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object, its rate included."""
-        return asdict(self) | {"steps_per_second": self.steps_per_second}
+        return {
+            "trajectory": self.work.trajectory,
+            "name": self.name,
+            "done": self.work.steps,
+            "steps": self.steps,
+            "seconds": self.work.seconds,
+            "curves": [asdict(curve) for curve in self.curves],
+            "host": self.work.holder.host.partition(" ")[0],  # without the name of its process namespace
+            "pid": self.work.holder.pid,
+            "steps_per_second": self.steps_per_second,
+        }
 
     def lines(self) -> Iterator[str]:
         """``seed 1: step 120 of 400, 2.1 a second, loss 5.31 █▆▄▂``, then a line for each other curve."""
         rate = self.steps_per_second
-        parts = [f"step {self.done:,} of {self.steps:,}"] if self.steps else ["measuring"]
+        parts = [f"step {self.work.steps:,} of {self.steps:,}"] if self.steps else ["measuring"]
         parts += [f"{rate:.3g} a second"] if rate else []
         parts += [str(curve) for curve in self.curves if curve.name == "loss"]
         yield f"{self.name}: {', '.join(parts)}"
@@ -150,7 +156,7 @@ class WatchedRun:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {**asdict(self), "running": [unit.to_json() for unit in self.running]}
+        return {**vars(self), "running": [unit.to_json() for unit in self.running]}
 
 
 def watched_run(stored: "StoredPlan", look: "PlanProgress") -> WatchedRun:
@@ -174,18 +180,8 @@ def running_units(look: "PlanProgress") -> tuple[RunningUnit, ...]:
     for work in look.running:
         runs = look.results.runs.filter(look.results.runs["trajectory"] == work.trajectory).sort("steps")
         run, steps = runs.select("run", "steps").row(-1)
-        curves = (WatchedCurve.of(name, points) for name, points in work.curves.items() if points)
-        unit = RunningUnit(
-            trajectory=work.trajectory,
-            name=run_names(runs, look.results.axes.filter(look.results.axes["run"] == run))[run],
-            done=work.steps,
-            steps=steps,
-            seconds=work.seconds,
-            curves=tuple(curves),
-            host=work.holder.host.partition(" ")[0],
-            pid=work.holder.pid,
-        )
-        units.append(unit)
+        name = run_names(runs, look.results.axes.filter(look.results.axes["run"] == run))[run]
+        units.append(RunningUnit(work, name, steps))
     return tuple(units)
 
 
@@ -228,4 +224,4 @@ def expected_seconds(results: "Results", lacking: Sequence[str], units: Sequence
     if any(steps not in per_unit and not (steps and trained) for steps in counts):
         return None
     total = sum(n * per_unit.get(steps, steps * median(trained or [0.0])) for steps, n in counts.items())
-    return max(total - sum(unit.seconds for unit in units), 0.0) / len(units)
+    return max(total - sum(unit.work.seconds for unit in units), 0.0) / len(units)

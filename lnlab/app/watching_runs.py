@@ -4,7 +4,7 @@ A look reads what is new since the one before.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from lnlab.app.watching import WatchedCurve, WatchedRun, watched_run
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.recorded.folder import RUN_FILE, TAIL_FILE
-from lnlab.recorded.runs import read_run, run_label
+from lnlab.recorded.runs import UNCLOSED, RecordedRun, read_run, run_label
 
 if TYPE_CHECKING:
     from lnlab.store.plans import StoredPlan
@@ -32,20 +32,18 @@ class WatchedRecording:
     """The progress of a recorded run.
 
     Attributes:
-        folder: where it is.
-        name: its settings and seed.
-        status: how it ended, or ``running`` where it was not closed.
-        done: updates made.
-        steps: updates planned, or None.
+        run: what was read, without its tables.
         curves: the loss, the norm of the whole gradient, the largest attention logit, as far as recorded.
     """
 
-    folder: str
-    name: str
-    status: str
-    done: int
-    steps: int | None
+    run: RecordedRun
     curves: tuple[WatchedCurve, ...]
+
+    @property
+    def status(self) -> str:
+        """How it ended. One that was not closed is at work or dead: whoever watches takes it for ``running``."""
+        unclosed = self.run.status == "interrupted" and self.run.reason == UNCLOSED
+        return "running" if unclosed else self.run.status
 
     @property
     def over(self) -> bool:
@@ -54,13 +52,20 @@ class WatchedRecording:
 
     def lines(self) -> Iterator[str]:
         """The run, then a line for each curve."""
-        of = f" of {self.steps:,}" if self.steps else ""
-        yield f"{self.folder}: {self.name}: {self.status}, step {self.done:,}{of}"
+        of = f" of {self.run.steps:,}" if self.run.steps else ""
+        yield f"{self.run.name}: {run_label(self.run)}: {self.status}, step {self.run.done:,}{of}"
         yield from (f"  {curve}" for curve in self.curves)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return asdict(self)
+        return {
+            "folder": self.run.name,
+            "name": run_label(self.run),
+            "status": self.status,
+            "done": self.run.done,
+            "steps": self.run.steps,
+            "curves": [asdict(curve) for curve in self.curves],
+        }
 
 
 class Watch:
@@ -114,10 +119,12 @@ class Watch:
                 specs, stores = [place], []
             else:
                 specs = [path for path in sorted(place.glob("*")) if path.suffix in _SPECS and path.is_file()]
-                held = (place, *sorted(path for path in place.glob("*") if path.is_dir()))
-                stores = [Store(path.absolute()) for path in held if any((path / name).is_dir() for name in _OF_STORE)]
-            asked = [(store, None) for store in stores] + [(open_store(self._store, spec), spec) for spec in specs]
-            for store, spec in asked:
+                folders = (place, *sorted(path for path in place.glob("*") if path.is_dir()))
+                stores = [
+                    Store(path.absolute()) for path in folders if any((path / name).is_dir() for name in _OF_STORE)
+                ]
+            pairs = [(store, None) for store in stores] + [(open_store(self._store, spec), spec) for spec in specs]
+            for store, spec in pairs:
                 newest: dict[object, StoredPlan] = {}
                 for stored in plans_newest_first(store.root):
                     if spec is None or Path(stored.spec) == spec.absolute():
@@ -139,7 +146,6 @@ def _watched(path: Path) -> WatchedRecording:
         whole = norms.agg(pl.col("value").drop_nulls().pow(2).sum().sqrt()).sort("step")
         logits = sites.filter(pl.col("quantity") == "attention_logit_max").group_by("step")
         curves += [("gradient norm", whole), ("attention logit", logits.agg(pl.col("value").max()).sort("step"))]
-    # A run that was not closed is at work or dead: whoever watches takes it for running.
-    status = "running" if run.status == "interrupted" and run.reason == "was not closed" else run.status
-    shown = tuple(WatchedCurve.of(name, rows.iter_rows()) for name, rows in curves if not rows.is_empty())
-    return WatchedRecording(path.as_posix(), run_label(run), status, done=run.done, steps=run.steps, curves=shown)
+    drawn = tuple(WatchedCurve.of(name, rows.iter_rows()) for name, rows in curves if not rows.is_empty())
+    # Every run below the places is kept, so that a look reads only what is new: their rows would not fit.
+    return WatchedRecording(replace(run, tables={}), drawn)

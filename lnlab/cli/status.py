@@ -52,7 +52,7 @@ def status_of_store(
     for stored in plans:
         look = store.watch(stored).look()
         results, lacking, units = look.results, look.lacking, running_units(look)
-        running = {unit.trajectory for unit in units}
+        running = {unit.work.trajectory for unit in units}
         # What nobody works on, and another run of the spec would give it; a unit that ended by itself stays as it is.
         waiting = [miss.reason for key, miss in lacking.items() if key not in running and not ended_by_itself(miss)]
         experiments.append(

@@ -133,10 +133,8 @@ class Event:
             step), ``stopping`` (after a signal, whose name is the text).
         worker: a name that stays with one worker, or nothing.
         unit: key of the trajectory, or nothing.
-        status: how the unit ended.
-        text: one line.
-        seconds: that the unit took.
-        peak_bytes: peak memory of its worker. 0 means that it is not known.
+        answer: how the unit ended, of ``finished``, ``failed`` and ``returned``.
+        text: of ``stopping`` the name of the signal.
         cost: its share of the total.
         done: units that have ended, of ``total``.
         total: units.
@@ -149,10 +147,8 @@ class Event:
     kind: str
     worker: str = ""
     unit: str = ""
-    status: str = ""
+    answer: Answer | None = None
     text: str = ""
-    seconds: float = 0.0
-    peak_bytes: int = 0
     cost: float = 0.0
     done: int = 0
     total: int = 0

@@ -25,6 +25,8 @@ from lnlab.tables import ENDED_EARLY, TRAINED_ELSEWHERE, Results, Row, frame, ta
 STATISTICS = "statistics"
 """The setting that says what norms over batches used while they were measured."""
 SITE_COLUMNS = ("stack", "layer", "sublayer", "tensor")
+UNCLOSED = "was not closed"
+"""Why a run whose folder says that it still runs is taken for interrupted."""
 _TELLING_DIGITS = 12
 """Significant digits, of different numbers together, that two replicates do not share by chance."""
 _KEYS = {"run": pl.String, "variant": pl.String, "seed": pl.Int64, "step": pl.Int64}
@@ -94,7 +96,7 @@ def read_run(path: Path, *, ended: bool = False) -> RecordedRun:
     done = max(int(rows["step"].max() or 0) if rows.height else 0, int(facts["done"]))  # type: ignore[arg-type]
     status, reason = facts["status"], facts["reason"]
     if status == "running":
-        status, reason = ("finished", None) if ended else ("interrupted", "was not closed")
+        status, reason = ("finished", None) if ended else ("interrupted", UNCLOSED)
     return RecordedRun(
         name=str(path),
         settings=facts["settings"],

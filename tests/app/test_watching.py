@@ -12,12 +12,13 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from lnlab.app.watching import RunningUnit, WatchedCurve, WatchedRun, expected_seconds, last_spike, sparkline
+from lnlab.app.watching import RunningUnit, WatchedRun, expected_seconds, last_spike, sparkline
 from lnlab.cli import main
 from lnlab.store.plans import plan_tables
+from lnlab.store.process_identity import ProcessIdentity
 from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader
-from lnlab.store.running_work import PlanWatch
+from lnlab.store.running_work import PlanWatch, RunningWork
 from lnlab.store.store import Store
 from lnlab.tables import LivePoint
 from tests.toy_specs import toy_spec
@@ -29,6 +30,8 @@ TRAINING = toy_spec(
     train={"steps": 100000, "evaluate": {"every": 50000}},
     seeds=2,
 )
+
+HOLDER = ProcessIdentity("here", "boot", 1, None)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_a_sparkline_has_a_bar_for_the_mean_of_each_window(values, width, line):
 
 
 def unit(seconds=0.0, **fields):
-    return RunningUnit("key", "seed 1", 0, 0, seconds, curves=(), host="here", pid=1)
+    return RunningUnit(RunningWork("key", HOLDER, 0, seconds, {}), "seed 1", 0)
 
 
 def results(*runs):
@@ -103,11 +106,11 @@ def test_a_jump_is_above_what_the_median_of_the_twenty_before_allows(values, ste
 
 
 def test_lines_say_what_is_at_work_and_that_nobody_is():
-    curves = (
-        WatchedCurve.of("loss", [(118, 4.0), (119, 3.0)]),
-        WatchedCurve.of("gradient norm", [(117, 1.0), (118, 1.0), (119, 8.0)]),
-    )
-    training = RunningUnit("key", "seed 1", 120, 400, 60.0, curves, "here", 1)
+    curves = {
+        "loss": [(118, 4.0), (119, 3.0)],
+        "gradient norm": [(117, 1.0), (118, 1.0), (119, 8.0)],
+    }
+    training = RunningUnit(RunningWork("key", HOLDER, 120, 60.0, curves), "seed 1", 400)
     watched = WatchedRun("xiong_fig3", 10, 4, {"finished": 6, "running": 1}, (training,), 90.0)
     assert list(watched.lines()) == [
         "xiong_fig3: 6 of 10 units, about 1 min 30 s left; runs: 6 finished, 1 running",

@@ -6,7 +6,7 @@ from rich.console import Console
 from lnlab.app import progress as shown
 from lnlab.app.progress import FINISHING_MESSAGE, LineReporter, RunPace
 from lnlab.cli.terminal import err
-from lnlab.execute.unit import Event
+from lnlab.execute.unit import Answer, Event
 
 
 class Clock:
@@ -24,7 +24,7 @@ def started(worker: str = "worker 1", unit: str = "a") -> Event:
 
 def ended(status: str = "finished", cost: float = 1.0, worker: str = "worker 1", unit: str = "a") -> Event:
     kind = "finished" if status == "finished" else "failed"
-    return Event(kind, worker=worker, unit=unit, status=status, cost=cost)
+    return Event(kind, worker=worker, unit=unit, answer=Answer(unit, status), cost=cost)
 
 
 def test_the_time_left_follows_costs_not_counts_and_not_the_time_before_the_first_unit():

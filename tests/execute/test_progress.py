@@ -17,8 +17,8 @@ def test_units_share_and_busy_time(unit_of):
     teller.stopping(15)
     teller.stopping(2)
     assert told[0] == Event("started", "worker 1", one.unit.key, cost=5.0, total=3)
-    assert (told[1].kind, told[1].busy, told[1].done, told[1].seconds) == ("finished", 0.5, 1, 10.0)
-    assert (told[2].kind, told[2].busy, told[2].text, told[2].cost) == ("failed", 0.9, "stopped after 8 s", 2.0)
+    assert (told[1].kind, told[1].busy, told[1].done, told[1].answer.seconds) == ("finished", 0.5, 1, 10.0)
+    assert (told[2].kind, told[2].busy, told[2].answer.text, told[2].cost) == ("failed", 0.9, "stopped after 8 s", 2.0)
     assert [event.kind for event in told[3:]] == ["stopping"]
     assert teller.summary.ended == {"finished": 1, "timed_out": 1}
     assert teller.summary.problems == [(two.unit.key, "timed_out", "stopped after 8 s")]

@@ -150,7 +150,7 @@ def test_a_unit_that_another_lnlab_holds_is_waited_for(run, store, unit_of):
     held, told = store.open_unit(theirs.key), []
 
     def on_event(event):
-        told.append((event.kind, event.unit, event.text))
+        told.append((event.kind, event.unit, event.answer and event.answer.text))
         if told.count(("returned", theirs.key, "another process works on it")) == 3 and held.folder.exists():
             held.abandon()
 
@@ -216,7 +216,7 @@ def test_a_pool_that_breaks_hands_its_units_to_the_next(run, store, unit_of, mon
     units = [unit_of(seed, "norm") for seed in range(3)]
     tally, told = run(units)
     assert tally.ended == {"finished": 3}
-    assert [event.text for event in told if event.kind == "returned"] == ["the pool of workers broke"]
+    assert [event.answer.text for event in told if event.kind == "returned"] == ["the pool of workers broke"]
     assert all(len(found) == 1 for found in records(store, units).values())
 
 

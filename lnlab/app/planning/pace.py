@@ -114,5 +114,5 @@ def measured_pace(
     sweep(
         [unit], store.open_unit, RegistryLoader(request.plugins), roots=request.roots, workers=1, on_event=events.append
     )
-    taken = [event.seconds for event in events if event.kind == "finished"]
+    taken = [event.answer.seconds for event in events if event.kind == "finished" and event.answer is not None]
     return Pace(speed, taken[0] / seconds[unit.key], "from one measured just now") if taken else None

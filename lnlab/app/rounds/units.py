@@ -111,8 +111,8 @@ def compute_units(
         def follow(event: Event) -> None:
             show(event)
             export(event)
-            if event.peak_bytes:
-                peaks[event.unit] = event.peak_bytes
+            if event.answer is not None and event.answer.peak_bytes:  # it may be unknown
+                peaks[event.unit] = event.answer.peak_bytes
 
         registry_loader = RegistryLoader(tuple(path.absolute() for path in request.plugins))
         roots = request.roots

@@ -89,7 +89,7 @@ def test_long_units_are_not_held_while_another_worker_may_be_idle_first(run, uni
 def test_what_a_lost_worker_held_is_done_by_others(run, unit_of):
     tally, events = run(norms(unit_of, 12), Threadless(2, ahead=60.0, lost=[1, 2, 1]))
     assert tally.ended == {"finished": 12}
-    assert {event.text for event in events if event.kind == "returned"} == {"its worker was lost"}
+    assert {event.answer.text for event in events if event.kind == "returned"} == {"its worker was lost"}
 
 
 def test_a_unit_that_was_there_whenever_a_machine_went_away_has_failed(run, unit_of, store):
