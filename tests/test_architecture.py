@@ -5,6 +5,7 @@ import pydoc
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,30 @@ def test_the_fields_of_a_value_are_those_that_the_page_names(name, words, more):
     named = words.split()
     assert len(set(named)) == len(named)
     assert set(named) < names if more else set(named) == names
+
+
+def _dataclasses() -> Iterator[tuple[str, set[tuple[str, str]]]]:
+    """Each dataclass of the package with the name and type of each field that it states itself.
+
+    A key and a name are left out: they tell a value from others of its kind, and say nothing that another value says.
+    """
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(d) for d in node.decorator_list):
+                stated = [item for item in node.body if isinstance(item, ast.AnnAssign)]
+                own = {(ast.unparse(item.target), ast.unparse(item.annotation)) for item in stated}
+                yield f"{path.relative_to(ROOT)}: {node.name}", {field for field in own if field[0] not in _IDENTITY}
+
+
+_IDENTITY = ("key", "name")
+
+
+def test_no_dataclass_repeats_the_fields_of_another():
+    """One that says more than half of what another says holds it, or is one: a reader learns each field once."""
+    repeated = [
+        f"{first} and {second}: {', '.join(sorted(name for name, _ in shared))}"
+        for (first, fields_of_first), (second, fields_of_second) in combinations(_dataclasses(), 2)
+        if len(shared := fields_of_first & fields_of_second) >= 3
+        and 2 * len(shared) > min(len(fields_of_first), len(fields_of_second))
+    ]
+    assert repeated == []

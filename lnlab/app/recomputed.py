@@ -24,7 +24,7 @@ from lnlab.record.judge_again import equal_verdicts
 from lnlab.record.locks.equivalence import compare_results, rows_put_in
 from lnlab.record.locks.lock_report import Lock, read_lock
 from lnlab.record.locks.subset import possible_ends, sample_of_plan
-from lnlab.record.locks.verify import VerifiedReport
+from lnlab.record.locks.verify import ComputedAgain, VerifiedReport
 from lnlab.record.redraw import judge_tables
 from lnlab.record.registries import load_registries
 from lnlab.report.facts import ReportFacts
@@ -35,24 +35,18 @@ from lnlab.store.store import Store
 from lnlab.tables import Results
 
 
-@dataclass(frozen=True)
-class RecomputedRuns:
+@dataclass(frozen=True, kw_only=True)
+class RecomputedRuns(ComputedAgain):
     """What was computed again.
 
     Attributes:
         results: the rows of these runs.
         decisions: what was chosen on tuning seeds again, or the choices that the report holds.
-        runs: how many runs were computed again.
-        planned: how many runs the spec asks for.
-        cut: how many of the runs were computed up to an earlier update than their last.
         seconds: wall-clock time.
     """
 
     results: Results
     decisions: tuple[Decision, ...]
-    runs: int
-    planned: int
-    cut: int
     seconds: float
 
 

@@ -54,15 +54,27 @@ class TuningCandidate:
     losses: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(TuningQuestion):
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """Why a rule chose a candidate.
+
+    Attributes:
+        met: whether any candidate is what the rule aims at. Otherwise the choice is what the experiment goes on with.
+        statistic: what the scores of the candidates are.
+        reason: what decided, in words.
+    """
+
+    met: bool
+    statistic: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Decision(TuningQuestion, Grounds):
     """A value that was chosen, and why.
 
     Attributes:
         value: what was chosen.
-        met: whether any candidate satisfies the rule. Otherwise ``value`` is what the experiment goes on with.
-        statistic: what the scores are.
-        reason: what decided, in words.
         candidates: what was tried.
         rows: the digest of the rows behind it.
         look: number of this evaluation of the results. Tuning runs are evaluated once, when all have ended.
@@ -71,9 +83,6 @@ class Decision(TuningQuestion):
     """
 
     value: Json
-    met: bool
-    statistic: str
-    reason: str
     candidates: tuple[TuningCandidate, ...]
     rows: str
     look: int = 1

@@ -34,23 +34,32 @@ class Input:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanIdentity:
-    """What was asked, and the digests of all that the answer depends on: the same of a plan and of a stored one.
+class SpecIdentity:
+    """What was asked, and the digest of all that the answer depends on: the same of a plan and of its report.
 
     Attributes:
         name: the stem of the spec's file.
-        digest: of spec, profile, overrides, code, plugins and the content of ``inputs``.
-        quick: ``quick_digest`` of the same call: the name under which the plan is remembered.
+        digest: of spec, profile, overrides, code, plugins and the content of the files that the spec names.
         profile: the profile, or None for the default.
         overrides: what ``-s`` gave, left to right.
-        inputs: files named by the spec whose content joins the keys.
     """
 
     name: str
     digest: str
+    profile: str | None = None
+    overrides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanIdentity(SpecIdentity):
+    """The identity of a plan, computed or stored, and what says whether a stored one still holds.
+
+    Attributes:
+        quick: ``quick_digest`` of the same call: the name under which the plan is remembered.
+        inputs: files named by the spec whose content joins the keys.
+    """
+
     quick: str
-    profile: str | None
-    overrides: tuple[str, ...]
     inputs: tuple[Input, ...] = ()
 
 

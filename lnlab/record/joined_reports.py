@@ -40,24 +40,18 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class _JudgedPart:
-    """One of the reports.
+class _JudgedPart(JudgedReport):
+    """One of the reports. Its results have one key for each setting, whichever lnlab wrote which of the reports.
 
     Attributes:
         folder: of the report.
-        facts: as they stand there.
-        as_written: its tables.
-        results: the same with one key for each setting, whichever lnlab wrote which of the reports.
-        claims: by id.
-        verdicts: by id.
+        facts: as they stand there, with these keys.
+        as_written: its tables with the keys that they were written with.
     """
 
     folder: Path
     facts: ReportFacts
     as_written: Results
-    results: Results
-    claims: Mapping[str, Claim]
-    verdicts: Mapping[str, Verdict]
 
 
 @dataclass(frozen=True)
@@ -78,45 +72,45 @@ class JoinedReports:
         """Which rows of these runs are there. What a report keeps is said of its own runs."""
         of_parts = [part.results.runs.join(runs, on="run", how="semi", maintain_order="left") for part in self.parts]
         if all(set(own["run"]) == set(of_parts[0]["run"]) for own in of_parts):
-            return _distinct(entry for part in self.parts for entry in part.facts.kept)
-        kept: list[Mapping[str, Json]] = []
+            return _distinct(entry for part in self.parts for entry in part.kept_rows)
+        joined: list[Mapping[str, Json]] = []
         for part, own in zip(self.parts, of_parts, strict=True):
-            entries = part.facts.kept
-            kept += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
+            entries = part.kept_rows
+            joined += [entry for entry in entries if "runs" in entry]  # it was drawn from the tables of several itself
             if whole := [entry for entry in entries if "runs" not in entry]:
                 seeds = own.group_by("variant", maintain_order=True).agg("seed").iter_rows()
                 ranges = {key: _ranges(numbers) for key, numbers in seeds}
-                kept.append({"runs": ranges, "rows": whole})
-        return _distinct(kept)
+                joined.append({"runs": ranges, "rows": whole})
+        return _distinct(joined)
 
     def held(self, runs: pl.DataFrame) -> tuple[Mapping[str, Json], ...]:
         """The same, with the runs of an entry in place of conditions by which its own spec tells them apart."""
-        held: list[Mapping[str, Json]] = []
+        entries_of_parts: list[Mapping[str, Json]] = []
         for part in self.parts:
             own = part.results.runs.join(runs, on="run", how="semi", maintain_order="left")
             of_runs: dict[frozenset[str], list[Mapping[str, Json]]] = {}
-            for entry in part.facts.kept:
+            for entry in part.kept_rows:
                 selection = entry.get("selection") or (entry.get("section") or {}).get("where") or {}
                 by_setting = parse_selection(selection).setting
                 if "runs" in entry:
-                    held.append(entry)
+                    entries_of_parts.append(entry)
                     continue
                 with suppress(NothingSelected):
                     selected = runs_with(part.results, by_setting)["run"]
-                    rest = {word: value for word, value in selection.items() if word not in by_setting}
-                    whole = {"selection": rest} if "selection" in entry else entry
+                    of_rows = {word: value for word, value in selection.items() if word not in by_setting}
+                    whole = {"selection": of_rows} if "selection" in entry else entry
                     if "section" in entry and by_setting:
-                        whole = {**entry, "section": {**entry["section"], "where": rest}}
+                        whole = {**entry, "section": {**entry["section"], "where": of_rows}}
                     entries = of_runs.setdefault(frozenset(own["run"]) & frozenset(selected), [])
                     entries.append(whole)
                     if "section" in entry and (resolved := with_comparators(part.results, selection)):
-                        rest = {word: value for word, value in resolved.items() if word not in by_setting}
-                        entries.append({**entry, "section": {**entry["section"], "where": rest}})
+                        of_rows = {word: value for word, value in resolved.items() if word not in by_setting}
+                        entries.append({**entry, "section": {**entry["section"], "where": of_rows}})
             for selected_runs, entries in of_runs.items():
                 seeds = own.filter(pl.col("run").is_in(list(selected_runs))).group_by("variant", maintain_order=True)
                 named = {key: _ranges(numbers) for key, numbers in seeds.agg("seed").iter_rows()}
-                held.append({"runs": named, "rows": entries})
-        return tuple(held)
+                entries_of_parts.append({"runs": named, "rows": entries})
+        return tuple(entries_of_parts)
 
     def before(self, claims: Sequence[Claim], results: Results) -> tuple[JudgedReport, LookBook]:
         """The last verdicts and the looks of these claims, whatever each was called in the reports.
@@ -158,8 +152,8 @@ class JoinedReports:
         for place, part in enumerate(self.parts):
             for name, entries in part.facts.looks.items():
                 # Another claim's name may be that of one of today: a criterion tells their looks apart.
-                told = [entry for entry in entries if name not in names or entry.get("criterion")]
-                looks.setdefault(name, []).extend([] if (place, name) in continued else told)
+                of_name = [entry for entry in entries if name not in names or entry.get("criterion")]
+                looks.setdefault(name, []).extend([] if (place, name) in continued else of_name)
         before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
         return before, LookBook.from_json(looks)
 
@@ -184,12 +178,18 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
         stored = as_written.runs.select("variant", "setting").unique("variant", maintain_order=True).iter_rows()
         # A later lnlab may have another key for the same setting, and runs of the same variant are compared.
         keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in stored}
-        results, kept = _with_variants(as_written, keys), [_entry_with_variants(entry, keys) for entry in facts.kept]
-        facts = replace(facts, kept=tuple(kept))
+        results = _with_variants(as_written, keys)
+        facts = replace(facts, kept=tuple(_entry_with_variants(entry, keys) for entry in facts.kept))
         claims = claims_as_judged(facts, known)
         parts.append(
             _JudgedPart(
-                folder=folder, facts=facts, as_written=as_written, results=results, claims=claims, verdicts=by_claim
+                results,
+                claims=claims,
+                verdicts=by_claim,
+                kept_rows=facts.kept,
+                folder=folder,
+                facts=facts,
+                as_written=as_written,
             )
         )
     first = parts[0]

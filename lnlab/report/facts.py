@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from lnlab.compile.digests import SpecIdentity
 from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -28,16 +29,15 @@ _OPTIONAL: Mapping[str, Json] = {
 """Fields that are written only if they are not empty, and what they are if absent."""
 
 
-@dataclass(frozen=True)
-class ReportFacts:
+@dataclass(frozen=True, kw_only=True)
+class ReportFacts(SpecIdentity):
     """What a page says beside its rows, as ``data/experiment.json`` keeps it.
 
     It is a value of its own, as no ``Plan`` can be made of a report's folder: that needs the code of its day. A report
     on an own model or an own table never had a plan. ``app.plan_facts`` makes the facts of a plan. The values are
-    plain, so that they survive a JSON file unchanged.
+    plain, so that they survive a JSON file unchanged. The folder of the report has the name of the spec.
 
     Attributes:
-        name: the spec's file stem, which also names the folder of the report.
         title: of the experiment.
         question: what it asks, or nothing.
         source: ``cite`` and ``figure`` of the paper, or nothing.
@@ -46,9 +46,6 @@ class ReportFacts:
         related: experiments to read next, by the name of their spec: what each adds.
         spec: the text of the spec.
         path: the spec as the command line names it, with forward slashes. Empty if measured from Python.
-        digest: of the plan: spec, profile, overrides, code, plugins, corpora.
-        profile: the profile, or None for the default.
-        overrides: what ``-s`` gave, left to right.
         plugins: file names that ``--with`` gave.
         version: of lnlab.
         probes: the resolved probes with their ``at``.
@@ -72,18 +69,14 @@ class ReportFacts:
         theme: heading under which an index lists the question. Empty: that of its source.
     """
 
-    name: str
     title: str
     spec: str
     path: str
-    digest: str
     version: str
     question: str = ""
     source: Mapping[str, str] = field(default_factory=dict)
     differs: tuple[str | Mapping[str, str], ...] = ()
     related: Mapping[str, str] = field(default_factory=dict)
-    profile: str | None = None
-    overrides: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     probes: tuple[Mapping[str, Json], ...] = ()
     sections: tuple[Mapping[str, Json], ...] = ()

@@ -9,26 +9,35 @@ from lnlab.keys import Json, canonical, digest
 SettingValue = bool | int | float | str
 
 
-@dataclass(frozen=True)
-class TrackedRun:
-    """A run that came to an end.
+@dataclass(frozen=True, kw_only=True)
+class RunHead:
+    """What a tracker calls a run.
 
     Attributes:
-        key: of the run.
-        name: its axes and seed.
-        status: finished, diverged, failed, ...
-        seconds: that it took.
-        steps: updates made.
+        key: of this run and no other. A resumed run keeps it.
+        name: in words.
         settings: dotted path -> value, the seed and every default included.
-        curves: (``split/quantity``, step, value), in the order of their steps.
     """
 
     key: str
     name: str
+    settings: Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackedRun(RunHead):
+    """A run that came to an end. Its name has its axes and seed.
+
+    Attributes:
+        status: finished, diverged, failed, ...
+        seconds: that it took.
+        steps: updates made.
+        curves: (``split/quantity``, step, value), in the order of their steps.
+    """
+
     status: str
     seconds: float
     steps: int
-    settings: Mapping[str, SettingValue]
     curves: Sequence[tuple[str, int, float]]
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lnlab.errors import LabError, nearest
 from lnlab.issues import Issue
-from lnlab.trackers.tracked_run import SettingValue, TrackedRun, TrackedVerdicts
+from lnlab.trackers.tracked_run import RunHead, TrackedRun, TrackedVerdicts
 
 
 class Tracker(Protocol):
@@ -52,24 +52,18 @@ class LiveRun(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class LiveHead:
-    """The identity of a run in progress.
+@dataclass(frozen=True, kw_only=True)
+class LiveHead(RunHead):
+    """The head of a run in progress.
 
     Attributes:
-        key: of this run and no other. A resumed run keeps it.
-        name: in words.
         group: of runs that belong together.
         folder: of the recorded run.
-        settings: dotted path -> value, the seed included.
         step: updates made before.
     """
 
-    key: str
-    name: str
     group: str
     folder: Path
-    settings: Mapping[str, SettingValue]
     step: int
 
 

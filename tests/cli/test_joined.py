@@ -298,8 +298,7 @@ def test_a_record_in_words_of_its_own_spec_holds_for_the_runs_that_it_names(repo
     joined = join_reports([reports / "shallow", reports / "deep"], load_registries(()))
     post = {"selection": {"quantity": "gradient_norm", "stack": "decoder", "placement": "post"}}
     pre = {"section": {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"placement": "pre"}}}
-    facts = replace(joined.parts[0].facts, kept=(post, pre))
-    joined = replace(joined, parts=(replace(joined.parts[0], facts=facts), joined.parts[1]))
+    joined = replace(joined, parts=(replace(joined.parts[0], kept_rows=(post, pre)), joined.parts[1]))
     held = joined.held(joined.results.runs)
 
     def drawable(where):
@@ -324,8 +323,13 @@ def test_a_reference_is_the_same_where_it_is_the_same_variants(reports):
     def outcomes(**where):
         return {"kind": "outcomes", "numbers": ["loss"], "where": {"placement": "pre", **where}}
 
-    facts = replace(joined.parts[0].facts, kept=({"section": outcomes(reference={"placement": "post"})},))
-    joined = replace(joined, parts=(replace(joined.parts[0], facts=facts), joined.parts[1]))
+    joined = replace(
+        joined,
+        parts=(
+            replace(joined.parts[0], kept_rows=({"section": outcomes(reference={"placement": "post"})},)),
+            joined.parts[1],
+        ),
+    )
     held = joined.held(joined.results.runs)
     two = {"model.layers": 2}
 

@@ -142,7 +142,15 @@ def test_the_rule_and_the_loss_have_to_be_named(results, where, what):
 
 def test_the_page_is_made_again_from_its_folder_and_needs_no_script(results, tmp_path):
     part = {**CHOICE, "title": "Table"}
-    facts = ReportFacts("a", "A table", "lnlab: 2", "specs/a.yaml", "0" * 64, "0.1.0", sections=(part,))
+    facts = ReportFacts(
+        name="a",
+        title="A table",
+        spec="lnlab: 2",
+        path="specs/a.yaml",
+        digest="0" * 64,
+        version="0.1.0",
+        sections=(part,),
+    )
     written = write_report(tmp_path / "a", facts, results, []).files
     pages = {path: path.read_bytes() for path in written if path.suffix in (".html", ".csv", ".tex")}
     page = (tmp_path / "a" / "index.html").read_text()
@@ -214,7 +222,15 @@ def own_results(results):
 
 
 def test_a_table_of_one_s_own_stands_on_the_page_without_empty_brackets(results, tmp_path):
-    facts = ReportFacts("own", "Rates", "lnlab: 2", "own.yaml", "3f", "0.1.0", sections=({**OWN, "claims": []},))
+    facts = ReportFacts(
+        name="own",
+        title="Rates",
+        spec="lnlab: 2",
+        path="own.yaml",
+        digest="3f",
+        version="0.1.0",
+        sections=({**OWN, "claims": []},),
+    )
     page = write_report(tmp_path, facts, results, []).files[0].read_text()
     text = page.partition('class="matrix"')[2].partition('class="note"')[0]
     assert text.count("<td") == 4
@@ -311,7 +327,15 @@ def test_a_rate_is_that_of_the_runs_of_its_grids(results):
     assert "on tuning seeds 101–102: 0.1 with slow and 1 with fast." in both
     one = convergence_table.convergence_table(of_chosen(results, ("layer",)), decisions, where=CHOICE["where"])
     assert "on tuning seeds 101–102: 0.1. Only these are judged." in one.tables[0].caption
-    facts = ReportFacts("own", "Rates", "lnlab: 2", "own.yaml", "3f", "0.1.0", decisions=tuple(decisions))
+    facts = ReportFacts(
+        name="own",
+        title="Rates",
+        spec="lnlab: 2",
+        path="own.yaml",
+        digest="3f",
+        version="0.1.0",
+        decisions=tuple(decisions),
+    )
     grid = decision_grid(facts)
     assert [row[1][0] for row in grid.rows] == ["grid slow", "grid fast"]
     about = replace(facts, decisions=({**decisions[0], "about": {"model.layers": 2}}, decision("layer", 0.1)))

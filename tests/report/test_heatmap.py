@@ -119,7 +119,7 @@ def test_page_paper_and_notebook_show_the_same_cells(section):
     assert to_svg(spec_with_data(plate.chart)).count("<path") >= plate.chart.points.height
     assert to_png(plate.spec).startswith(b"\x89PNG")
     assert len(plate.table.rows) == min(plate.chart.points.height, MAX_SHOWN_ROWS)
-    facts = ReportFacts("name", "title", "spec", "path", "digest", "version")
+    facts = ReportFacts(name="name", title="title", spec="spec", path="path", digest="digest", version="version")
     assert "alt.FacetChart" in notebook_text(facts, [], [shown])
 
 

@@ -73,7 +73,16 @@ def test_a_card_has_what_the_report_says(reports):
 
 
 def card(name, cite="", *, source="", theme="", **fields):
-    facts = ReportFacts(name, name, "", f"{name}.yaml", "", "", source={"name": source} if source else {}, theme=theme)
+    facts = ReportFacts(
+        name=name,
+        title=name,
+        spec="",
+        path=f"{name}.yaml",
+        digest="",
+        version="",
+        source={"name": source} if source else {},
+        theme=theme,
+    )
     return Card(name, name, facts=facts, paper=tuple(linked_citations(cite)), **fields)
 
 

@@ -138,7 +138,8 @@ def test_a_plan_moved_to_another_name_does_not_count(store, root, plan, spec):
 
 def test_decisions_are_kept_with_their_evidence(store, plan, spec):
     tried = (TuningCandidate(0.1, 2.5, (2.0, 3.0)), TuningCandidate(0.2, None, (None, None)))
-    made = Decision("k", "lr", {"norm": "rms"}, {"kind": "best"}, (7, 8), 0.1, True, "NLL", "the best", tried, "rows")
+    grounds = {"met": True, "statistic": "NLL", "reason": "the best"}
+    made = Decision("k", "lr", {"norm": "rms"}, {"kind": "best"}, (7, 8), 0.1, tried, "rows", **grounds)
     kept = store.save_plan(replace(plan, decisions=(made,)), spec, {"decisions": decisions_to_json([made])})
     for facts in (kept.facts, load_plan(store.root, plan.digest).facts):
         (again,) = facts["decisions"]

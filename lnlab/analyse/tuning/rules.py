@@ -18,6 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from lnlab.compile.decisions import Grounds
 from lnlab.errors import LabError
 from lnlab.facts import Facts
 from lnlab.issues import Issue
@@ -40,23 +41,17 @@ class TuningTrial:
     entropies: tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
-class ChosenCandidate:
+@dataclass(frozen=True, kw_only=True)
+class ChosenCandidate(Grounds):
     """What a rule chose.
 
     Attributes:
         number: of the candidate.
-        met: whether any candidate is what the rule aims at.
-        statistic: what the scores are.
         scores: of each candidate.
-        reason: what decided, in words.
     """
 
     number: int
-    met: bool
-    statistic: str
     scores: tuple[float, ...]
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class RuleFacts(Facts):
 
 
 rules: Registry[Callable[..., ChosenCandidate]] = Registry("rule", RuleFacts)
-"""Builders ``(trials: Sequence[Trial], reference: float, *, ...) -> Chosen``. The reference is L_ref."""
+"""Builders ``(trials: Sequence[TuningTrial], reference: float, *, ...) -> ChosenCandidate``. The reference is L_ref."""
 
 
 @rules.register("best")

@@ -115,7 +115,7 @@ def _axis(path: str, values: Sequence[Json], where: Where, merged: MergedSpec, i
         issues.append(Issue("wrong-length", (), f"the axis '{path}' is empty", "give at least one value").at(key))
     placed = list(zip(values, locations, strict=True))
     if path != METHOD:
-        effects = tuple((Effect(path, value, key, location),) for value, location in placed)
+        effects = tuple((Effect(path, value, location, key),) for value, location in placed)
         return SweepAxis(path, key, tuple(values), effects) if values else None
 
     # Of methods the axis has those names that stand for something, without the paths that cannot be set.

@@ -15,14 +15,20 @@ from lnlab.registry import Flawed
 METHODS = "methods"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """One path that a value of an axis sets, what it becomes, and where both were written."""
+@dataclass(frozen=True)
+class StatedValue:
+    """A path of the spec, the value that is stated for it, and where the value was written."""
 
     path: str
     value: Json
-    key: SourceLocation
     location: SourceLocation
+
+
+@dataclass(frozen=True)
+class Effect(StatedValue):
+    """A path that a value of an axis sets. ``key`` is where the path itself was written."""
+
+    key: SourceLocation
 
 
 def methods_of(data: Mapping[str, Json]) -> dict[str, dict[str, Json]]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lnlab.compile.setting_paths import set_path
-from lnlab.compile.sweep.methods import METHODS, methods_of
+from lnlab.compile.sweep.methods import METHODS, StatedValue, methods_of
 from lnlab.errors import nearest
 from lnlab.issues import Issue, SourceLocation, Where
 from lnlab.keys import Json
@@ -26,12 +26,9 @@ _NO_METHOD = Issue(
 
 
 @dataclass(frozen=True)
-class _Change:
+class _Change(StatedValue):
     """One line of an overlay."""
 
-    path: str
-    value: Json
-    location: SourceLocation
     by: str
     words: Where = ()
     """Where in the data it stands, if its path alone does not say so: names of methods may have dots."""

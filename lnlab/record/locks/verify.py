@@ -21,8 +21,23 @@ _STATEMENTS = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComputedAgain:
+    """How much of a report was computed again.
+
+    Attributes:
+        runs: how many runs.
+        planned: how many runs the spec asks for.
+        cut: how many of the runs were computed up to an earlier update than their last.
+    """
+
+    runs: int = 0
+    planned: int = 0
+    cut: int = 0
+
+
 @dataclass(frozen=True)
-class VerifiedReport:
+class VerifiedReport(ComputedAgain):
     """A report as it was verified.
 
     Attributes:
@@ -30,10 +45,7 @@ class VerifiedReport:
         files: how many files the lock names.
         differences: in which it is not what it should be. It is verified if there are none.
         notes: what else was seen, a sentence each.
-        runs: how many runs were computed again.
-        planned: of how many.
-        cut: how many of the runs were computed up to an earlier update than their last.
-        exact: whether all of their numbers are equal to the last bit.
+        exact: whether all numbers computed again are equal to the last bit.
         read: how many files of tables from elsewhere were read again, of a report that is of such.
     """
 
@@ -41,9 +53,6 @@ class VerifiedReport:
     files: int
     differences: tuple[Issue, ...]
     notes: tuple[str, ...] = ()
-    runs: int = 0
-    planned: int = 0
-    cut: int = 0
     exact: bool = False
     read: int = 0
 

@@ -6,7 +6,6 @@ leaves the line below, passes on the right and enters from the side.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lnlab.keys import Json
@@ -26,21 +25,12 @@ text fits into its box in the narrowest panel.
 _FILLS = {"module": "#fdebd3", "norm": "#d9ecdf", "function": "#f7f5ef"}
 
 
-@dataclass(frozen=True)
-class GraphPanel:
-    """One panel: its name, its boxes (``nn.module_graph.ModuleNode``), and the frames around what is repeated."""
-
-    name: str
-    nodes: Sequence[Mapping[str, Json]]
-    frames: Sequence[tuple[int, int, int, str]]
-
-
-def module_graph_chart(panels: Sequence[GraphPanel]) -> dict[str, Json]:
-    """The panels, wrapped to the page."""
-    placed = [_placed(panel.nodes) for panel in panels]
+def module_graph_chart(panels: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """The panels, wrapped to the page. They are plain data, as ``nn.module_graph.panels_to_json`` writes them."""
+    placed = [_placed(panel["nodes"]) for panel in panels]
     top = max(y for places in placed for _, y in places)
     marks = [
-        {"panel": panel.name, **mark}
+        {"panel": panel["name"], **mark}
         for panel, places in zip(panels, placed, strict=True)
         for mark in _marks(panel, places)
     ]
@@ -85,7 +75,7 @@ def module_graph_chart(panels: Sequence[GraphPanel]) -> dict[str, Json]:
         text = only(mark).mark_text(fontSize=size, color=colour, align=align, baseline="middle", aria=mark == "text")
         drawn.append(text.encode(text=alt.Text("label:N")))
     layers = alt.layer(*drawn, data=alt.InlineData(marks)).properties(width=_WIDTH, height=_ROW * (top + 1.3))
-    return vega_lite(side_by_side(layers, [panel.name for panel in panels], _COLUMNS, spacing=14, padding=4))
+    return vega_lite(side_by_side(layers, [panel["name"] for panel in panels], _COLUMNS, spacing=14, padding=4))
 
 
 def _placed(nodes: Sequence[Mapping[str, Json]]) -> list[tuple[float, float]]:
@@ -132,15 +122,15 @@ def _placed(nodes: Sequence[Mapping[str, Json]]) -> list[tuple[float, float]]:
     return places
 
 
-def _marks(panel: GraphPanel, places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]:
+def _marks(panel: Mapping[str, Json], places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]:
     """Yield frames and lines first, so that boxes cover their ends."""
     rows = [y for _, y in places]
     alone = [rows.count(y) == 1 for y in rows]
-    for first, last, _, text in panel.frames:
+    for first, last, _, text in panel["frames"]:
         within = rows[first : last + 1]
         yield {"mark": "frame", "x": -1, "x2": 1, "y": math.ceil(min(within)) - 0.6, "y2": max(within) + 0.41}
         yield {"mark": "count", "x": -0.97, "y": max(within) + 0.2, "label": text}
-    for reader, node in enumerate(panel.nodes):
+    for reader, node in enumerate(panel["nodes"]):
         x, y = places[reader]
         is_sum = node["operation"] == "sum"
         half = 0 if is_sum else _half_width(x, alone=alone[reader])
@@ -171,11 +161,11 @@ def _marks(panel: GraphPanel, places: Sequence[tuple[float, float]]) -> Iterator
                 yield {"mark": f"left{to_sum}", "x": x + half, "y": y}
             else:
                 yield {"mark": "right", "x": x - half, "y": y}
-    if panel.nodes:
+    if panel["nodes"]:
         x, y = places[-1]
         yield from ({"mark": "line", "way": "out", "place": n, "x": x, "y": y + n * 0.8} for n in (0, 1))
         yield {"mark": "up", "x": x, "y": y + 0.8}
-    for place, node in enumerate(panel.nodes):
+    for place, node in enumerate(panel["nodes"]):
         x, y = places[place]
         operation = str(node["operation"])
         half = _half_width(x, alone=alone[place])

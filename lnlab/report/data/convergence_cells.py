@@ -62,8 +62,7 @@ class ConvergenceCell:
     """One cell of a table of C and N.
 
     Attributes:
-        table: the name of its table.
-        word: its column.
+        column: where it stands, with all runs of that model.
         rate: its row.
         printed: whether the source says that it converged, or None if it prints nothing.
         majority: whether most of our runs converged, or None if half of them did or none was judged.
@@ -71,8 +70,7 @@ class ConvergenceCell:
         judged: those that were judged, by seed.
     """
 
-    table: str
-    word: str
+    column: RatesColumn
     rate: float
     printed: bool | None
     majority: bool | None
@@ -82,7 +80,7 @@ class ConvergenceCell:
     @property
     def place(self) -> CellAddress:
         """Its address: table, column and rate."""
-        return self.table, self.word, self.rate
+        return self.column.table, self.column.word, self.rate
 
     @property
     def k(self) -> int:
@@ -155,8 +153,7 @@ def convergence_cells(
             judged = [(seed, *judged_curves[run]) for run, seed in seeds if run in judged_curves]
             cells.append(
                 ConvergenceCell(
-                    table=column.table,
-                    word=column.word,
+                    column=column,
                     rate=rate,
                     printed=printed.get(rate),
                     majority=majorities[rate],
@@ -255,7 +252,7 @@ def unjudged_runs(results: Results, columns: Sequence[RatesColumn]) -> str:
 
 def cell_name(cell: ConvergenceCell) -> str:
     """Name a cell by its table, column and rate. A table that no source prints may have no name."""
-    words = [word for word in (cell.table, norm_name(cell.word)) if word and word != SINGLE_SERIES]
+    words = [word for word in (cell.column.table, norm_name(cell.column.word)) if word and word != SINGLE_SERIES]
     return ", ".join([*words, f"learning rate {format_value(cell.rate)}"])
 
 

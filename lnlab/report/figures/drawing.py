@@ -10,7 +10,7 @@ from lnlab.report.charts.architecture import ArchitecturePanel, architecture_cha
 from lnlab.report.charts.axes import Axis
 from lnlab.report.charts.causal_graph import GraphEdge, GraphNode, causal_graph_chart
 from lnlab.report.charts.line_charts import forest_chart
-from lnlab.report.charts.module_graph import GraphPanel, module_graph_chart
+from lnlab.report.charts.module_graph import module_graph_chart
 from lnlab.report.data.figure import SEED_SCHEMA, FigureData
 from lnlab.report.section import Figure
 
@@ -35,7 +35,7 @@ class Architecture(Figure):
 class ModuleGraph(Figure):
     """Whole models, or sublayers opened, side by side."""
 
-    panels: Sequence[GraphPanel]
+    panels: Sequence[Mapping[str, Json]]
     statistic: None = None
 
     def drawing(self) -> dict[str, Json]:

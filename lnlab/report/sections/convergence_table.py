@@ -82,14 +82,14 @@ def convergence_table(
     stems = {cell.place: f"cell-{'-'.join(words)}-{n}" for n, cell in enumerate(reproduced_cells, 1)} if curves else {}
     blocks = []
     for name, table_cells in _by_table(reproduced_cells):
-        heads = list(dict.fromkeys(cell.word for cell in table_cells))
+        heads = list(dict.fromkeys(cell.column.word for cell in table_cells))
         # columns may have grids of their own, or one chosen rate each: the others have nothing at that rate
         lines = {
             rate: dict.fromkeys(heads, _NOT_IN_GRID)
             for rate in sorted({cell.rate for cell in table_cells}, reverse=True)
         }
         for cell in table_cells:
-            lines[cell.rate][cell.word] = MatrixCell(
+            lines[cell.rate][cell.column.word] = MatrixCell(
                 printed=_printed_letter(cell),
                 ours=OUTCOME_LETTERS[cell.majority] if cell.judged else "",
                 seeds=f"{cell.k}/{cell.n}" if cell.judged else "",
@@ -153,7 +153,7 @@ def convergence_table(
         low, high = clopper_pearson(cell.k, cell.n) if cell.n else (None, None)
         letters = (_printed_letter(cell), OUTCOME_LETTERS[cell.majority] if cell.judged else None)
         ours = (cell.k, cell.n, low, high, cell.state, cell.time, cell.reasons)
-        entries.append((cell.table, cell.rate, cell.word, *letters, *ours))
+        entries.append((cell.column.table, cell.rate, cell.column.word, *letters, *ours))
     exact = pl.DataFrame(entries, schema=_SCHEMA, orient="row")
     if matrix.compared:
         subject = (
@@ -163,13 +163,13 @@ def convergence_table(
     else:
         at_rates = "" if choices else " at each learning rate"
         subject = f"Number of converged seeds{at_rates}. C: most converge. N: most do not"
-        named = [] if any(cell.table for cell in reproduced_cells) else ["table"]
+        named = [] if any(cell.column.table for cell in reproduced_cells) else ["table"]
         exact = exact.drop("published", "agreement", *named)
     # for papers: a row for each rate of each table, in each column all of a cell
-    heads = list(dict.fromkeys(cell.word for cell in reproduced_cells))
+    heads = list(dict.fromkeys(cell.column.word for cell in reproduced_cells))
     body: list[tuple[Cell, ...]] = []
     for name, group in _by_table(reproduced_cells):
-        by_place = {(cell.rate, cell.word): cell for cell in group}
+        by_place = {(cell.rate, cell.column.word): cell for cell in group}
         for index, rate in enumerate(sorted({cell.rate for cell in group}, reverse=True)):
             texts = []
             for there in (by_place.get((rate, head)) for head in heads):
@@ -192,7 +192,7 @@ def convergence_table(
 
 
 def _by_table(cells: Sequence[ConvergenceCell]) -> list[tuple[str, list[ConvergenceCell]]]:
-    return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.table)]
+    return [(name, list(group)) for name, group in groupby(cells, key=lambda cell: cell.column.table)]
 
 
 def _lines(rows: pl.DataFrame) -> dict[str, list[tuple[int, float]]]:

@@ -9,7 +9,6 @@ from lnlab.errors import ReportError
 from lnlab.issues import Issue
 from lnlab.keys import Json, canonical
 from lnlab.report.charts.architecture import LINE_BREAK, ArchitecturePanel
-from lnlab.report.charts.module_graph import GraphPanel
 from lnlab.report.data.dataflow import dataflow, printed_formula, stated_formulas, without_norms
 from lnlab.report.data.labels import label_series
 from lnlab.report.figures.drawing import Architecture, ModuleGraph, diagram_data
@@ -115,8 +114,8 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
     if not models:
         what = "this report has no boxes of whole models"
         raise ReportError(Issue("not-found", "architecture", what, "write it again with lnlab report"))
-    stacks: list[GraphPanel] = []
-    opened: dict[str, GraphPanel] = {}
+    stacks: list[Mapping[str, Json]] = []
+    opened: dict[str, Mapping[str, Json]] = {}
     rows = []
     words = []
     for model in models:
@@ -127,19 +126,19 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
             boxes = canonical([{**node, "module": ""} for node in panel["nodes"]])
             if not is_stack and boxes in opened:
                 continue
-            frames = [tuple(frame) for frame in panel["frames"]]
-            several = sum(other.name.endswith(panel["name"]) for other in opened.values())
-            drawn = GraphPanel(name if is_stack or several else panel["name"], panel["nodes"], frames)
+            several = sum(other["name"].endswith(panel["name"]) for other in opened.values())
+            drawn = {**panel, "name": name if is_stack or several else panel["name"]}
             if is_stack:
                 stacks.append(drawn)
                 labels = [node["label"] for node in panel["nodes"] if node["operation"] != "input"]
-                said.append(f"{panel['name']} ({', '.join(str(text) for *_, text in frames)}): {', '.join(labels)}")
+                repeated = ", ".join(str(text) for *_, text in panel["frames"])
+                said.append(f"{panel['name']} ({repeated}): {', '.join(labels)}")
             else:
                 opened[boxes] = drawn
-            times = {i: count for first, last, count, _ in frames for i in range(first, last + 1)}
+            times = {i: count for first, last, count, _ in panel["frames"] for i in range(first, last + 1)}
             rows += [
                 {
-                    "panel": drawn.name,
+                    "panel": drawn["name"],
                     "box": node["label"],
                     "detail": node["detail"],
                     "module": node["module"],
@@ -151,14 +150,14 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
             ]
         words.append(f"{model['name']}: {'; '.join(said)}" if model["name"] else "; ".join(said))
     inside = list(opened.values())
-    labels_inside = [[str(node["label"]) for node in panel.nodes] for panel in inside]
+    labels_inside = [[str(node["label"]) for node in panel["nodes"]] for panel in inside]
     crosses = any("x or encoder" in labels for labels in labels_inside)
     memory = ", and an arrow on the left is the encoder's output" if crosses else ""
-    frozen = any(node["label"] == "features" for panel in stacks for node in panel.nodes)
+    frozen = any(node["label"] == "features" for panel in stacks for node in panel["nodes"])
     memory += ". Features are the output of the frozen stack, which no gradient reaches" if frozen else ""
     whose = ". x is the stream; keys and values of cross-attention are of the encoder's output" if crosses else ""
     drawn_inside = (
-        f"{panel.name}: {', '.join(label for label in labels if not label.startswith('x'))}"
+        f"{panel['name']}: {', '.join(label for label in labels if not label.startswith('x'))}"
         for panel, labels in zip(inside, labels_inside, strict=True)
     )
     frame = pl.DataFrame(rows)
@@ -179,7 +178,7 @@ def _whole_models(models: Sequence[Mapping[str, Json]]) -> Section:
             "; ".join(drawn_inside),
         ),
     ):
-        of_figure = pl.col("panel").is_in([panel.name for panel in panels])
+        of_figure = pl.col("panel").is_in([panel["name"] for panel in panels])
         figures.append(
             ModuleGraph(
                 data=diagram_data(frame.filter(of_figure)),
