@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
-from lnlab.claims.claim_scope import claim_scope, results_of_claim, with_compared_reference
+from lnlab.claims.claim_scope import claim_scope, results_of_claim, variants_of_claim, with_compared_reference
 from lnlab.claims.look_book import LookBook, claim_criterion
 from lnlab.claims.looks import spent
 from lnlab.claims.significance import ALPHA
+from lnlab.claims.verdict_text import further_seeds
 from lnlab.claims.verdicts import Verdicts
 from lnlab.errors import LabError
 from lnlab.facts import Facts
@@ -203,6 +204,7 @@ def judge_all(
                 finding = replace(
                     finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False
                 )
+            finding = _with_runs(judged, finding, own_results)
             if finding.tested and seeds:  # what a rule leaves undecided was no look at the data
                 looks.record(claim["id"], criterion, seeds, number, finding.level)
             verdicts[claim["id"]] = verdict_of(judged, finding, scope)
@@ -293,6 +295,14 @@ def _judged_at(
         raise LabError(
             *(Issue(p.code, f"{where}.{p.where}".rstrip("."), p.what, p.remedy) for p in error.issues)
         ) from error
+
+
+def _with_runs(claim: Claim, finding: Finding, results: Results) -> Finding:
+    """An undecided finding that says how many runs would decide. No time, as that would differ between machines."""
+    if finding.verdict != "undecided" or (seeds := further_seeds(finding.reason)) is None:
+        return finding
+    runs = seeds * variants_of_claim(claim, results).len()
+    return replace(finding, reason=f"{finding.reason}; that takes {runs:,} run{'' if runs == 1 else 's'}")
 
 
 def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:

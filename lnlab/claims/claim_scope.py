@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
 from lnlab.claims.order_chain import parse_order
 from lnlab.keys import Json
 from lnlab.select.aligned import alone_in_words
@@ -47,6 +49,17 @@ def selections_of_claim(claim: Mapping[str, Json]) -> list[dict[str, Json]]:
 def results_of_claim(claim: Mapping[str, Json], results: Results) -> Results:
     """The results of the seeds that a claim names, or of all seeds where it names none."""
     return results_of_seeds(results, claim.get("seeds"))
+
+
+def variants_of_claim(claim: Mapping[str, Any], results: Results) -> pl.Series:
+    """The variants that a claim and what it requires read, each once. Each is a run of every further seed.
+
+    ``results`` are those of the seeds that the claim names, as from ``results_of_claim``.
+    """
+    variants = [pl.Series("variant", [], pl.String)]
+    for part in (claim, *(claim.get("requires") or ())):
+        variants += [runs_with(results, of, part.get("over"))["variant"] for of in selections_of_claim(part)]
+    return pl.concat(variants).unique(maintain_order=True)
 
 
 def claim_scope(claim: Mapping[str, Json], results: Results, seeds: int) -> str:

@@ -59,6 +59,7 @@ class Criterion:
         zone: how far from it no effect matters: a factor for ratios, else a distance.
         law: the value that the sentence names.
         finish: the share of each arm's runs that must finish.
+        sizes: the declared numbers of seeds of all looks. Empty where none are declared.
     """
 
     level: float = ALPHA
@@ -69,6 +70,7 @@ class Criterion:
     zone: float | None = None
     law: float | None = None
     finish: float = FINISHING
+    sizes: tuple[int, ...] = ()
 
     @property
     def tail(self) -> float:
@@ -165,4 +167,5 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
         zone=claim.get("zone"),
         law=named_law(claim) if names_law else None,
         finish=FINISHING if claim.get("finish") is None else claim["finish"],
+        sizes=() if isinstance(declared, int | str) else tuple(declared),
     )

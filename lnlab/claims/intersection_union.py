@@ -99,8 +99,20 @@ def _union_finding(members: Sequence[Member], n_min: int, criterion: Criterion) 
     unsupported = [i for i, finding in enumerate(findings) if finding.verdict != "supported"]
     deciding = unsupported[0] if unsupported else min(range(len(findings)), key=p_values.__getitem__)
     word: VerdictLabel = "undecided" if unsupported else "supported"
+    beyond_doubt = replace(criterion, next_level=criterion.next_level / len(members))
+    if unsupported and not _lies_inside(members[deciding], criterion):
+        # To contradict, it alone has to be wrong after Holm over all.
+        findings[deciding] = _member_finding(members[deciding], n_min, beyond_doubt)
     reason = _deciding_reason(findings, deciding, significant=False)
     return replace(findings[deciding], verdict=word, detail=None, reason=reason)
+
+
+def _lies_inside(member: Member, criterion: Criterion) -> bool:
+    """Whether the estimate of a member lies in its region, or of a share the greater part of its seeds."""
+    if criterion.about == "share":
+        k, n, _ = region_counts(member.sample, member.allowed)
+        return 2 * k >= n
+    return interval_of(member.sample, criterion).estimate in member.allowed
 
 
 def _contradiction(

@@ -15,18 +15,17 @@ from functools import lru_cache
 from itertools import count
 
 from lnlab.analyse.statistics.intervals import (
-    MAX_SEEDS_NEEDED,
     Interval,
     clopper_pearson,
     median_interval,
-    sd_range,
-    seeds_needed,
     t_interval,
 )
 from lnlab.claims.claim import Detail, Finding, VerdictLabel
 from lnlab.claims.criterion import ONE_LOOK, Criterion, Null, interval_word, law_word
-from lnlab.claims.region import Region, edge_distance, number_text
+from lnlab.claims.outlook import alike_seeds, outlook_text, seeds_needed_text
+from lnlab.claims.region import Region, number_text
 from lnlab.claims.sample import (
+    BY_RULE,
     Sample,
     exclusion_notes,
     min_seeds,
@@ -78,7 +77,8 @@ def unjudged_finding(
     statistic: str, sample: Sample, allowed: Region, n_min: int | None, criterion: Criterion
 ) -> Finding | None:
     """The finding where a rule leaves the claim without a verdict, or None where the numbers decide."""
-    undecided = reason_undecided(sample, fewest_seeds_of(sample, n_min, criterion), criterion.about)
+    least = fewest_seeds_of(sample, n_min, criterion)
+    undecided = reason_undecided(sample, least, criterion.about)
     unfinished = reason_unfinished(sample, criterion.finish)
     without_mean = reason_without_mean(sample) if criterion.about == "mean" else ""
     if not (undecided or unfinished or without_mean):
@@ -88,8 +88,22 @@ def unjudged_finding(
     if unfinished:
         return replace(_without_mean(finding), verdict="not testable here", reason=unfinished + notes)
     if undecided:
+        if BY_RULE in undecided:
+            undecided += _beyond_the_rule(sample, allowed, least, criterion)
         return replace(finding, reason=undecided + notes)
     return replace(_without_mean(finding), reason=without_mean + notes)
+
+
+def _beyond_the_rule(sample: Sample, allowed: Region, least: int, criterion: Criterion) -> str:
+    """How many seeds would decide where these are too few by rule, if the rule's number would not do."""
+    if len(sample.numbers) < 2 or allowed == Region():
+        return ""
+    if criterion.about == "share":
+        k, n, _ = region_counts(sample, allowed)
+        needed = alike_seeds(k, n, 1 - criterion.level, least)
+        return "" if needed == least else f"; {outlook_text(needed, sample.total, criterion, first=True)}"
+    outlook = seeds_needed_text(interval_of(sample, criterion), allowed, sample, criterion, least)
+    return "" if outlook.startswith(f"about {least} seeds") else f"; {outlook}"
 
 
 def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:
@@ -178,37 +192,6 @@ def interval_text(interval: Interval, criterion: Criterion) -> str:
     return f"the {coverage_text(criterion.level)} interval{what} {ends}"
 
 
-def seeds_needed_text(interval: Interval, allowed: Region, sample: Sample, criterion: Criterion = ONE_LOOK) -> str:
-    """How many seeds would decide at the level of the next look, as far as these seeds tell.
-
-    For a mean it is the smallest n whose half-width is below the distance to the nearest edge. Its range has the
-    standard deviation at its 20 and 80 % chi-square limits. For a median it is the smallest n that decides if the share
-    of seeds on the estimate's side of that edge stays as it is.
-    """
-    coverage = 1 - criterion.next_level
-    if criterion.about == "median":
-        edges = [edge for edge in (allowed.low, allowed.high) if edge is not None]
-        nearest = min(edges, key=lambda edge: abs(interval.estimate - edge))
-        numbers = [*sample.numbers.values(), *(sample.worst or {}).values()]
-        return _alike_text(sum((x > nearest) == (interval.estimate > nearest) for x in numbers), len(numbers), coverage)
-    gap = edge_distance(interval.estimate, allowed, log=sample.log)
-    if (needed := seeds_needed(interval.sd, gap, coverage)) is None:
-        return f"on the edge: more than {MAX_SEEDS_NEEDED} seeds would be needed"
-    low, high = (seeds_needed(sd, gap, coverage) for sd in sd_range(interval.sd, interval.n))
-    return f"about {needed} seeds would decide ({low} to {high or f'more than {MAX_SEEDS_NEEDED}'})"
-
-
-@lru_cache(maxsize=4096)
-def _alike_text(k: int, n: int, coverage: float) -> str:
-    """How many seeds would decide if as large a share of them were alike as k of n."""
-    share = max(k, n - k) / n
-    # Rounded down: as large a share as here may be no whole number of seeds.
-    for needed in range(n + 1, MAX_SEEDS_NEEDED + 1):
-        if clopper_pearson(math.floor(share * needed), needed, coverage)[0] >= HALF_OF_SEEDS:
-            return f"about {needed} seeds would decide"
-    return f"on the edge: more than {MAX_SEEDS_NEEDED} seeds would be needed"
-
-
 def share_of_seeds_finding(
     statistic: str,
     sample: Sample,
@@ -230,7 +213,8 @@ def share_of_seeds_finding(
     reason += f"{low:.2f} to {high:.2f}, to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
     reason += f"; {detail}" if detail else ""
     if verdict == "undecided":
-        reason += f"; {_alike_text(k, n, 1 - criterion.next_level)}"
+        needed = alike_seeds(k, n, 1 - criterion.next_level, share=share)
+        reason += f"; {outlook_text(needed, sample.total, criterion)}"
     about_median = replace(criterion, about="median")
     word = law_word(interval_of(sample, about_median), criterion.law) if sample.numbers else None
     reason += exclusion_notes(sample)

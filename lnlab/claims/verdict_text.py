@@ -1,5 +1,6 @@
 """A verdict in words, the same on pages, in indexes and in a terminal. The module imports nothing slow."""
 
+import re
 from typing import TYPE_CHECKING
 
 from lnlab.claims.significance import ALPHA, holds_value
@@ -16,6 +17,10 @@ VERDICT_SYMBOLS = {
     "not testable here": "–",
     "ill-posed": "!",
 }
+_FURTHER = re.compile(
+    r": ([\d,]+) (?:more|fresh ones)\b|([\d,]+) seeds?; (?:a verdict needs|the next declared look is at) ([\d,]+)"
+)
+"""How ``claims.outlook`` and the rules on few seeds state how many more are needed."""
 
 
 def counted_word(word: str) -> str:
@@ -49,6 +54,16 @@ def law_text(verdict: "Verdict") -> str:
     if verdict.low is None or verdict.high is None or holds_value(verdict.low, verdict.high, verdict.law):
         return ""
     return f"{value} lies outside of this interval, which is that of the most extreme place"
+
+
+def further_seeds(reason: str) -> int | None:
+    """How many seeds are to be run for the next look, as the reason of an undecided verdict states them, or None."""
+    found = list(_FURTHER.finditer(reason))
+    if not found:
+        return None
+    # A rule alone is stated first, and what the numbers ask for after it.
+    more, held, least = (int(group.replace(",", "")) if group else 0 for group in found[-1].groups())
+    return more or least - held
 
 
 def level_text(verdict: "Verdict") -> str:

@@ -180,7 +180,14 @@ def next_steps(outcome: RunResult) -> list[str]:
     if failed:
         lines.append(f"to try again what failed: {command} --retry-failed")
         lines.append(f"what the worker of one printed: lnlab why {str(failed[0]['key'])[:12]}")
-    return lines if summary.stored.undecided else [*lines, f"next: {request.command('report')}"]
+    if summary.stored.undecided:
+        return lines
+    if any(verdict.verdict == "undecided" for verdict in outcome.verdicts):
+        from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims  # late: it imports polars
+
+        found = further_seeds_of_claims(summary.stored.facts["claims"], outcome.results, outcome.verdicts)
+        lines += further_seeds_lines(found)
+    return [*lines, f"next: {request.command('report')}"]
 
 
 def summary_line(outcome: RunResult) -> str:

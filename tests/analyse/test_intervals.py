@@ -103,7 +103,13 @@ def test_seeds_needed_is_the_smallest_that_does(sd, distance):
 
 def test_on_the_edge_no_number_of_seeds_decides():
     assert seeds_needed(1.0, 0.0) is None
-    assert seeds_needed(1.0, 0.1) is None
+    assert seeds_needed(1.0, 0.01) is None
+
+
+def test_more_than_a_hundred_seeds_are_counted_too():
+    """With so many t is nearly normal: n = (z / distance)², and a little more."""
+    normal = (stats.norm.ppf(0.975) / 0.05) ** 2
+    assert normal < seeds_needed(1.0, 0.05) < normal + 4
 
 
 def test_the_range_of_a_standard_deviation_is_chi_square_s():

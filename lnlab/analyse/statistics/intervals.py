@@ -15,7 +15,8 @@ from functools import lru_cache
 import numpy as np
 import scipy  # scipy.special takes a while to import, and loads when it is first used
 
-MAX_SEEDS_NEEDED = 100
+MAX_SEEDS_NEEDED = 10_000
+"""Beyond so many no number is stated."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def sign_test_p_value(k: int, n: int) -> float:
 
 
 def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
-    """The smallest n with ``t((1+level)/2, n-1) s/√n < distance``, or None if it exceeds 100."""
+    """The smallest n with ``t((1+level)/2, n-1) s/√n < distance``, or None if it exceeds ``MAX_SEEDS_NEEDED``."""
     enough = np.flatnonzero(_half_widths(level) * sd < distance)
     # The widths begin at two seeds.
     return int(enough[0]) + 2 if enough.size else None
@@ -119,7 +120,7 @@ def seeds_needed(sd: float, distance: float, level: float = 0.95) -> int | None:
 
 @lru_cache
 def _half_widths(level: float) -> np.ndarray:
-    """``t((1+level)/2, n-1)/√n`` for n = 2 ... 100."""
+    """``t((1+level)/2, n-1)/√n`` for n = 2 ... ``MAX_SEEDS_NEEDED``."""
     n = np.arange(2, MAX_SEEDS_NEEDED + 1)
     half_widths: np.ndarray = scipy.special.stdtrit(n - 1, (1 + level) / 2) / np.sqrt(n)
     return half_widths

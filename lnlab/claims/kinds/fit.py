@@ -16,9 +16,10 @@ from lnlab.claims.claim import VerdictLabel as Verdict
 from lnlab.claims.criterion import ONE_LOOK, Criterion
 from lnlab.claims.laws import GrowthLaw, LawName, left_out_errors
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.outlook import seeds_needed_text
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, Arm, Sample, exclusion_notes
-from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
+from lnlab.claims.student import interval_of, interval_text, measured_finding, unjudged_finding
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json

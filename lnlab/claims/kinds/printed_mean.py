@@ -18,8 +18,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from lnlab.analyse.statistics.intervals import MAX_SEEDS_NEEDED
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
+from lnlab.claims.outlook import outlook_text
 from lnlab.claims.region import Region, number_text
 from lnlab.claims.sample import exclusion_notes, one_number_per_seed, series_sample
 from lnlab.claims.significance import ALPHA
@@ -59,6 +61,7 @@ def printed_mean(
     reason = f"of {draws} draws such as ours {coverage_text(ALPHA)} have a mean {region}; {ours}"
     if verdict == "undecided":
         reason += f"; at this look {coverage_text(criterion.level)} decide, a mean {wider}"
+        reason += f"; {outlook_text(_deciding_seeds(numbers, mean, draws, criterion), sample.total, criterion)}"
     return replace(
         counted,
         verdict=verdict,
@@ -70,12 +73,26 @@ def printed_mean(
     )
 
 
-def predicted_means(numbers: list[float], draws: int, level: float = 0.95) -> Region:
-    """The interval that holds the mean of further draws with probability ``level``, from the logarithms of these."""
+def _deciding_seeds(numbers: list[float], mean: float, draws: int, criterion: Criterion) -> int | None:
+    """The first doubled number of seeds with logarithms such as these that decides at the next look."""
+    n = 2 * len(numbers)
+    while n <= MAX_SEEDS_NEEDED:
+        wider = predicted_means(numbers, draws, 1 - criterion.next_level, n)
+        if mean in predicted_means(numbers, draws, seeds=n) or mean not in wider:
+            return n
+        n *= 2
+    return None
+
+
+def predicted_means(numbers: list[float], draws: int, level: float = 0.95, seeds: int | None = None) -> Region:
+    """The interval that holds the mean of further draws with probability ``level``, from the logarithms of these.
+
+    ``seeds``: as if so many seeds had the mean and the standard deviation of these.
+    """
     logs = np.log(numbers)
     # A fixed seed: the same numbers always have the same verdict.
     random = np.random.Generator(np.random.PCG64(0))
-    n = logs.size
+    n = seeds or logs.size
     means = np.zeros(_MEANS)
     sd = logs.std(ddof=1) * np.sqrt((n - 1) / random.chisquare(n - 1, _MEANS))
     center = logs.mean() + sd * random.standard_normal(_MEANS) / math.sqrt(n)

@@ -8,6 +8,7 @@ memory or an error ended the run, or a rule before there was a number) counts ag
 6 of 6 decide, and 5 of 5 do not. No other kind of claim reads runs that a stop rule ended.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import Literal
 
 from lnlab.claims.claim import Finding, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion, interval_word
+from lnlab.claims.outlook import alike_seeds, outlook_text
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import one_number_per_seed, reason_pending
 from lnlab.claims.student import HALF_OF_SEEDS, fewest_alike, share_interval
@@ -189,6 +191,8 @@ def _share_verdict(
         return replace(finding, reason=reason_pending(pending, total) + endings_text)
     if total < (least := fewest_alike(criterion.level)):
         reason = f"{statement}; {total} seeds; a verdict needs {least}, by rule"
+        if n and (needed := _deciding_seeds(k, n, total, 1 - criterion.level, least)) != least:
+            reason += f"; {outlook_text(needed, total, criterion, first=True)}"
         return replace(finding, reason=reason + endings_text)
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text, tested=True)
@@ -196,4 +200,12 @@ def _share_verdict(
         f"{statement}; {coverage_text(criterion.level)} interval of the share {low:.2f} to {high:.2f}, to be {half}"
     )
     verdict, _ = interval_word(low, high, half)
+    if verdict == "undecided":
+        reason += f"; {outlook_text(_deciding_seeds(k, n, total, 1 - criterion.next_level), total, criterion)}"
     return replace(finding, verdict=verdict, reason=reason + endings_text, tested=True)
+
+
+def _deciding_seeds(k: int, n: int, total: int, coverage: float, least: int = 0) -> int | None:
+    """Of how many seeds enough tell the two sides apart, if as large a share does as n of these, k of them alike."""
+    telling = alike_seeds(k, n, coverage)
+    return None if telling is None else max(math.ceil(telling * total / n), least)

@@ -29,9 +29,10 @@ from lnlab.analyse.convergence.published import Guesses, Printed, count_right_ce
 from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.claims.claim import Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion
+from lnlab.claims.outlook import seeds_needed_text
 from lnlab.claims.region import Region
 from lnlab.claims.sample import N_TRAINED, Sample, exclusion_notes
-from lnlab.claims.student import interval_of, interval_text, measured_finding, seeds_needed_text, unjudged_finding
+from lnlab.claims.student import interval_of, interval_text, measured_finding, unjudged_finding
 from lnlab.errors import LabError
 from lnlab.issues import Issue
 from lnlab.keys import Json
@@ -109,7 +110,10 @@ def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: 
     if interval.low > beyond:
         return "contradicted", f"{text} lies above {beyond:g}"
     if interval.low > allowed.top:
-        return "undecided", f"{text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
+        reason = f"{text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
+        if interval.estimate <= beyond:
+            return "undecided", f"{reason}; no number of seeds would decide, as the estimate lies between the two"
+        return "undecided", f"{reason}; {seeds_needed_text(interval, Region(high=beyond), sample, criterion)}"
     reason = f"{text} reaches across the edge ({allowed}); {seeds_needed_text(interval, allowed, sample, criterion)}"
     return "undecided", reason
 

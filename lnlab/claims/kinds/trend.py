@@ -5,16 +5,19 @@ log(last/first) lies beyond the declared minimum. Contradicted iff Page's test s
 that interval lies wholly short of the minimum. The mean over seeds is never used.
 """
 
+import math
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+import scipy  # scipy.special takes a while to import, and loads when it is first used
 
 from lnlab.analyse.statistics.kendall import kendall_tau
 from lnlab.analyse.statistics.page_trend import page_test
 from lnlab.claims.claim import Detail, Finding, VerdictLabel, claims
 from lnlab.claims.criterion import ONE_LOOK, Criterion, law_word
 from lnlab.claims.levels import numeric_levels, seed_statistics, unfit_finding, unfit_reason
+from lnlab.claims.outlook import outlook_text
 from lnlab.claims.region import Region, declared_region
 from lnlab.claims.sample import N_INIT, N_TRAINED, Arm, Sample, exclusion_notes
 from lnlab.claims.student import explained_verdict, interval_of, measured_finding, unjudged_finding
@@ -82,5 +85,10 @@ def trend_verdict(
     order_text = f"Page's test p = {p_along:.2g}, median tau {tau:.2f}"
     if verdict == "supported" and (p_along > criterion.tail or tau < MIN_TAU):
         needs = f"needs {criterion.tail:.4g} and {MIN_TAU:g}"
-        return "undecided", None, f"{reason}, but the order is not clear: {order_text} ({needs})"
+        outlook = "more seeds do not decide while the median tau stays as it is"
+        if tau >= MIN_TAU:  # the normal limit of L grows with the root of the seeds
+            asked = float(scipy.special.ndtri(criterion.next_level / 2) / scipy.special.ndtri(p_along)) ** 2
+            n = len(matrix)
+            outlook = outlook_text(max(math.ceil(n * asked), n + 1), sample.total, criterion)
+        return "undecided", None, f"{reason}, but the order is not clear: {order_text} ({needs}); {outlook}"
     return verdict, detail, f"{reason}; {order_text}"

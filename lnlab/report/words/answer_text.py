@@ -43,7 +43,9 @@ _NO_NAME = ("The", "A", "An", "In", "At", "With", "Without", "Most", "No", "Of",
 _ANSWERING = ("supported", "contradicted", "smaller", "undecided")
 _COMPARED = re.compile(r"^(?:share of seeds with |[a-z]+ of )?(.+) ([/-]) (.+)$")
 """The two values in the statistic of a claim: ``mean of layer / rms``."""
-_LACKING = re.compile(r"a verdict needs \d+|about \d+ seeds would decide|more than \d+ seeds would be needed")
+_LACKING = re.compile(
+    r"a verdict needs \d+|about [\d,]+ seeds would decide|(?:about|more than) [\d,]+ seeds would be needed"
+)
 _INTERVAL = re.compile(r"\s?\[[^\[\]]*\d[^\[\]]*\]")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*")
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")

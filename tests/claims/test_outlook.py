@@ -1,0 +1,212 @@
+"""How many seeds would decide, against simulated experiments with the effect that was seen, and scipy's quantiles."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lnlab.claims.kinds.everywhere
+import lnlab.claims.kinds.printed_mean  # noqa: F401 - registers the kinds
+from lnlab.app.deciding import further_seeds_lines, further_seeds_of_claims
+from lnlab.claims.claim import judge_all
+from lnlab.claims.criterion import Criterion
+from lnlab.claims.kinds.printed_mean import predicted_means
+from lnlab.claims.kinds.trend import trend_verdict
+from lnlab.claims.look_book import LookBook
+from lnlab.claims.outlook import alike_seeds, outlook_text
+from lnlab.claims.region import Region
+from lnlab.claims.sample import Sample
+from lnlab.claims.verdict_text import further_seeds
+
+TO = {"kind": "ratio", "to": {"placement": "b"}}
+
+
+def stated_seeds(reason):
+    return int(re.search(r"about ([\d,]+) seeds would", reason)[1].replace(",", ""))
+
+
+@pytest.mark.parametrize(("looks", "alpha"), [(1, 0.05 / 4), ("open", 0.05 / 4)])
+@pytest.mark.parametrize(("edge", "sd", "n"), [(1.8, 0.2, 5), (1.5, 0.6, 8), (2.3, 0.5, 20)])
+def test_at_that_number_the_mean_half_width_at_the_next_level_reaches_the_edge(
+    verdict, exactly, looks, alpha, edge, sd, n
+):
+    region = {"at_most": edge} if edge > 2 else {"at_least": edge}
+    found = verdict({"a": exactly(2, sd, n), "b": np.ones(n)}, **TO, **region, looks=looks)
+    assert found.verdict == "undecided", found.reason
+    seeds, distance = stated_seeds(found.reason), abs(math.log(2 / edge))
+    draws = np.random.default_rng(seeds).normal(math.log(2), sd, (20_000, seeds))
+    half = stats.t.ppf(1 - alpha / 2, seeds - 1) * draws.std(axis=1, ddof=1) / math.sqrt(seeds)
+    assert 0.85 * distance < half.mean() < distance
+    decided = np.abs(draws.mean(axis=1) - math.log(edge)) > half
+    assert 0.45 < decided.mean() < 0.75
+
+
+def test_how_many_seeds_beyond_a_hundred_are_counted(verdict, exactly):
+    found = verdict({"a": exactly(2, 0.2, 10), "b": np.ones(10)}, **TO, at_least=1.95)
+    normal = (stats.norm.ppf(1 - 0.0125 / 2) * 0.2 / math.log(2 / 1.95)) ** 2
+    assert "on the edge: about" in found.reason
+    assert normal < stated_seeds(found.reason) < normal + 6
+    assert further_seeds(found.reason) == stated_seeds(found.reason)  # a pooled look would be at 640
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "share"), [(9, 10, 0.5), (1, 10, 0.5), (16, 20, 0.5), (7, 12, 0.5), (19, 20, 0.8), (3, 9, 0.7)]
+)
+@pytest.mark.parametrize("alpha", [0.05, 0.0125])
+def test_a_share_needs_the_first_number_of_seeds_that_decides_by_the_beta_quantiles(k, n, share, alpha):
+    def decides(m):
+        above, below = k * m // n, m - (n - k) * m // n
+        low = stats.beta.ppf(alpha / 2, above, m - above + 1) if above else 0.0
+        high = stats.beta.ppf(1 - alpha / 2, below + 1, m - below) if below < m else 1.0
+        return low >= share if k >= share * n else high <= share
+
+    assert alike_seeds(k, n, 1 - alpha, share=share) == next(m for m in range(n + 1, 5000) if decides(m))
+
+
+def test_half_of_the_seeds_on_either_side_are_decided_by_no_number():
+    assert alike_seeds(5, 10, 0.95) is None
+    assert "more than 10,000 seeds would be needed" in outlook_text(None, 10, Criterion())
+
+
+@pytest.mark.parametrize(
+    ("needed", "seeds", "words", "further"),
+    [
+        (15, 10, "about 15 seeds would decide: 10 more for a look at 20", 10),
+        (20, 10, "about 20 seeds would decide: 10 more for a look at 20", 10),
+        (22, 10, "about 22 seeds would decide: 22 fresh ones alone", 22),
+        (35, 10, "about 35 seeds would decide: 30 more for a look at 40", 30),
+        (1481, 370, "on the edge: about 1,481 seeds would be needed: 1,481 fresh ones alone", 1481),
+    ],
+)
+def test_looks_are_pooled_at_doubled_numbers_unless_fresh_seeds_are_fewer(needed, seeds, words, further):
+    assert outlook_text(needed, seeds, Criterion()) == words
+    assert further_seeds(words) == further
+
+
+def test_declared_looks_are_the_only_ones():
+    declared = Criterion(sizes=(5, 10, 40))
+    assert outlook_text(12, 10, declared) == "about 12 seeds would decide: 30 more"
+    assert outlook_text(50, 10, declared) == "about 50 seeds would decide, and no declared look has as many"
+    assert further_seeds(outlook_text(50, 10, declared)) is None
+
+
+def test_a_rule_alone_states_the_seeds_unless_they_would_not_do(verdict):
+    alike = verdict({"a": [2.0, 2.1, 2.2, 2.3, 2.4], "b": np.ones(5)}, **TO, at_least=1, about="median", looks="open")
+    assert alike.reason == "5 seeds; a verdict needs 7, by rule"
+    assert further_seeds(alike.reason) == 2
+    mixed = verdict({"a": [2.0, 2.1, 2.2, 2.3, 0.4], "b": np.ones(5)}, **TO, at_least=1, about="median", looks="open")
+    seeds = alike_seeds(4, 5, 0.975)
+    assert seeds > 7
+    assert mixed.reason == f"5 seeds; a verdict needs 7, by rule; about {seeds} seeds would decide: {seeds - 5} more"
+    share = verdict([0.1, 0.9, 0.9, 0.9, 0.9], kind="status", at_least=0.5, looks="open")
+    assert share.reason.endswith(f"about {seeds} seeds would decide: {seeds - 5} more")
+
+
+def test_a_mean_of_too_few_seeds_counts_at_the_level_of_this_look(verdict, exactly):
+    found = verdict({"a": exactly(2, 0.3, 4), "b": np.ones(4)}, **TO, at_least=1.8, step=10)
+    gap = math.log(2 / 1.8)
+    expected = next(n for n in range(2, 500) if stats.t.ppf(0.975, n - 1) * 0.3 / math.sqrt(n) < gap)
+    assert found.reason.startswith("4 seeds; a verdict needs 5, by rule; ")
+    assert stated_seeds(found.reason) == expected
+    assert further_seeds(found.reason) == expected - 4
+
+
+@pytest.mark.parametrize("kind", [{"kind": "status", "at_least": 0.5}, {"kind": "everywhere", "at_least": 0.5}])
+def test_a_tested_share_of_seeds_says_how_many_would_decide(verdict, kind):
+    found = verdict([0.1, 0.1, *[0.9] * 7], **kind)
+    assert found.verdict == "undecided"
+    assert stated_seeds(found.reason) == alike_seeds(7, 9, 1 - 0.0125)
+
+
+def test_seeds_that_tell_no_side_apart_count_among_those_that_are_needed(verdict):
+    """Six of twelve seeds differ, five of them alike: twice as many as if all did."""
+    arms = {"a": [0.9] * 6 + [0.1] * 6, "b": [0.1] * 5 + [0.9] + [0.9, *[0.1] * 5]}
+    found = verdict(arms, kind="status", to={"placement": "b"}, at_least=0.5)
+    differ, alike = 6, 5
+    assert "only with 'of' on 5 seeds, only with 'to' on 1" in found.reason
+    assert stated_seeds(found.reason) == math.ceil(alike_seeds(alike, differ, 1 - 0.0125) * 12 / differ)
+
+
+def test_an_order_within_seeds_is_not_made_clear_by_more_of_them():
+    unclear = np.array([[1, 4, 2, 3, 9], [1, 3, 2, 9, 4], [1, 9, 3, 2, 9.5], [2, 1, 4, 3, 9]] * 3, dtype=float)
+    sample = Sample(dict(enumerate(unclear[:, -1] / unclear[:, 0])), log=True, trained=False)
+    word, _, reason = trend_verdict(sample, unclear, Region(low=1.1))
+    assert word == "undecided"
+    assert reason.endswith("more seeds do not decide while the median tau stays as it is")
+
+
+def test_an_order_that_is_clear_within_seeds_needs_those_of_the_normal_limit():
+    rises = np.array([[1, 2, 3, 4], [1, 2.1, 3, 4], [1, 2, 3.1, 4], [1, 2, 3, 4.1]])[:3]
+    rises = np.vstack([rises, [[3, 2.9, 2, 3.1]]])
+    sample = Sample(dict(enumerate([4.0, 4.01, 4.02, 3.99])), log=True, trained=False)
+    criterion = Criterion(level=2e-4, next_level=1e-4)
+    word, _, reason = trend_verdict(sample, rises, Region(low=1.1), criterion)
+    assert word == "undecided"
+    p = float(re.search(r"Page's test p = ([\d.e-]+)", reason)[1])
+    expected = 4 * (stats.norm.isf(5e-5) / stats.norm.isf(p)) ** 2
+    assert stated_seeds(reason) == pytest.approx(expected, abs=1.1)
+
+
+def test_a_printed_mean_between_the_two_ranges_is_tried_at_doubled_numbers(verdict, exactly):
+    draws = exactly(1.0, 0.5, 10)
+    inner, outer = predicted_means(list(draws), 10), predicted_means(list(draws), 10, 0.975)
+    found = verdict(draws, kind="printed_mean", draws=10, looks="open", mean=(inner.high + outer.high) / 2)
+    assert found.verdict == "undecided"
+    mean = (inner.high + outer.high) / 2
+    assert f"about {stated_seeds(found.reason)} seeds would decide" in found.reason
+    many = exactly(1.0, 0.5, stated_seeds(found.reason)).tolist()  # as many seeds that scatter as these do
+    in_both = [mean in predicted_means(many, 10, coverage) for coverage in (0.95, 1 - 0.0125)]
+    assert in_both in ([True, True], [False, False])
+
+
+def test_a_statement_that_is_wrong_among_several_is_counted_at_the_level_of_holm(verdict, exactly):
+    def order(arms, words):
+        numbers = {name: exactly(math.exp(mean), sd, 10) for name, (mean, sd) in arms.items()}
+        return verdict(numbers, kind="order", over="placement", of={"quantity": "q"}, order=words)
+
+    arms = {"a": (0.0, 0.0), "b": (-0.3, 1.0), "c": (9.0, 0.0)}
+    one, two = order({k: arms[k] for k in "ab"}, "a < b"), order(arms, "a < b < c")
+    assert (one.verdict, two.verdict) == ("undecided", "undecided")
+    for found, alpha in ((one, 0.0125), (two, 0.0125 / 2)):
+        expected = next(n for n in range(2, 500) if stats.t.ppf(1 - alpha / 2, n - 1) / math.sqrt(n) < 0.3)
+        assert stated_seeds(found.reason) == expected
+
+
+def test_runs_of_the_claim_and_of_what_it_requires_are_counted_once_each(experiment, exactly):
+    ones = np.ones(10)
+    results = experiment({"a": exactly(2, 0.2, 10), "b": ones, "c": ones})
+    of = {"quantity": "q", "placement": "a"}
+    claim = {"id": "it", "says": "So it is.", "of": of, **TO, "at_least": 1.9}
+    required = {"kind": "bound", "of": {"quantity": "q", "placement": "c"}, "at_most": 2}
+    alone, both = judge_all([claim, claim | {"id": "other", "requires": [required]}], results, looks=LookBook())
+    seeds = further_seeds(alone.reason)
+    assert alone.reason.endswith(f"; that takes {2 * seeds} runs")
+    assert both.reason.endswith(f"; that takes {3 * seeds} runs")
+    supported = judge_all([claim | {"at_least": 1.1}], results, looks=LookBook())[0]
+    assert (supported.verdict, "that takes" in supported.reason) == ("supported", False)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactly, known):
+    from dataclasses import replace
+
+    import polars as pl
+
+    results = experiment({"a": exactly(2, 0.2, 10), "b": np.ones(10), "c": np.ones(10)})
+    seconds = pl.when(pl.col("variant").str.starts_with("a")).then(pl.lit(30.0)).otherwise(pl.lit(6.0))
+    results = replace(results, runs=results.runs.with_columns(seconds=seconds if known else pl.lit(None, pl.Float64)))
+    of = {"quantity": "q", "placement": "a"}
+    claims = [
+        {"id": "one", "says": "", "of": of, **TO, "at_least": 1.9},
+        {"id": "two", "says": "", "of": of, "kind": "ratio", "to": {"placement": "c"}, "at_least": 1.9},
+        {"id": "sure", "says": "", "of": of, **TO, "at_least": 1.1},
+    ]
+    verdicts = judge_all(claims, results, looks=LookBook())
+    (found,) = further_seeds_of_claims(claims, results, verdicts)
+    assert (found.claims, found.runs) == (("one", "two"), 3 * found.seeds)
+    assert found.seconds == (pytest.approx(found.seeds * 42) if known else None)
+    (line,) = further_seeds_lines([found])
+    assert line.startswith(f"to decide one, two: {found.seeds} more seeds, {found.runs} runs")
+    assert ("on one worker" in line) == known
