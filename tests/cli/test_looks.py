@@ -1,6 +1,7 @@
 """Looks are remembered by the store, by the folder of a report and by the lock, and each has its level."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -117,3 +118,21 @@ def test_a_store_that_cannot_be_written_still_judges_at_the_level_of_the_look(mo
     monkeypatch.setattr("lnlab.store.looks._path", lambda root, name: Path("/proc/nowhere/looks"))
     assert main(["report", "tiny.yaml", "-q"]) == 0
     assert set(verdicts()) == {"post_above_pre", "far_above"}
+
+
+@pytest.mark.usefixtures("root")
+def test_a_run_says_what_further_seeds_would_decide_and_how_long_they_take(capsys):
+    Path("tiny.yaml").write_text(TINY.replace("seeds: 3", "seeds: 2"))
+    assert main(["run", "tiny.yaml"]) == 0
+    captured = capsys.readouterr()
+    assert "2 seeds; a verdict needs 3, by rule; that takes 2 runs" in captured.out
+    lines = [line for line in captured.err.splitlines() if line.startswith("to decide")]
+    assert {claim for line in lines for claim in re.findall(r"post_above_pre|far_above", line)} == {
+        "post_above_pre",
+        "far_above",
+    }, captured.err
+    for line in lines:
+        seeds, runs = map(
+            int, re.search(r": (\d+) more seeds?, (\d+) runs, about \d.* s on one worker$", line).groups()
+        )
+        assert runs == 2 * seeds
