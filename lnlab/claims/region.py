@@ -79,16 +79,16 @@ def declared_region(
     } | others
     declared = {name: option for name, option in options.items() if option}
     if len(declared) != 1:
-        what = f"declares {' and '.join(declared) or 'no region'}"
+        what = f"declares {' and '.join(declared) or 'no range'}"
         raise LabError(Issue("conflict", "", what, f"give one of {', '.join(options)}"))
     ((name, allowed),) = declared.items()
     if allowed.bottom > allowed.top:
         raise LabError(
-            Issue("out-of-range", name, f"{allowed.low:g} is above {allowed.high:g}", "write the lower edge first")
+            Issue("out-of-range", name, f"{allowed.low:g} is above {allowed.high:g}", "write the lower end first")
         )
     if positive and min(x for x in (allowed.low, allowed.high) if x is not None) <= 0:
         raise LabError(
-            Issue("out-of-range", name, "an edge that is not positive", "on the log scale every edge is above zero")
+            Issue("out-of-range", name, "an end that is not positive", "on the log scale every end is above zero")
         )
     return allowed
 

@@ -171,7 +171,7 @@ def explained_verdict(
     verdict, detail = interval_word(interval.low, interval.high, allowed, null)
     text = interval_text(interval, criterion)
     if verdict == "supported":
-        return verdict, detail, f"{text} lies in the region ({allowed})"
+        return verdict, detail, f"{text} lies within the accepted range ({allowed})"
     if detail == "the other way" and null is not None:
         return verdict, detail, f"{text} lies on the other side of {number_text(null.value)}"
     if detail == "no effect that matters" and null is not None:
@@ -180,9 +180,9 @@ def explained_verdict(
     if verdict == "smaller":
         return verdict, detail, f"{text} falls short of our margin ({allowed}): {detail}"
     if verdict == "contradicted":
-        return verdict, detail, f"{text} lies outside the region ({allowed})"
+        return verdict, detail, f"{text} lies outside the accepted range ({allowed})"
     needed = seeds_needed_text(interval, allowed, sample, criterion)
-    return verdict, detail, f"{text} reaches across an edge of the region ({allowed}); {needed}"
+    return verdict, detail, f"{text} reaches beyond the accepted range ({allowed}); {needed}"
 
 
 def interval_text(interval: Interval, criterion: Criterion) -> str:
@@ -209,8 +209,9 @@ def share_of_seeds_finding(
     k, n, unranked = region_counts(sample, allowed)
     low, high = share_interval(k, n, unranked, criterion)
     verdict, detail = _share_word(sample, allowed, criterion, (low, high), share, null)
-    reason = f"{k} of {n} seeds in the region ({allowed}); {coverage_text(criterion.level)} interval of the share "
-    reason += f"{low:.2f} to {high:.2f}, to be above {share:.3g}" + (", failures ranked worst" if sample.failed else "")
+    reason = f"{k} of {n} seeds within the accepted range ({allowed}); {coverage_text(criterion.level)} interval of "
+    reason += f"the share {low:.2f} to {high:.2f}, to be above {share:.3g}"
+    reason += ", failures ranked worst" if sample.failed else ""
     reason += f"; {detail}" if detail else ""
     if verdict == "undecided":
         needed = alike_seeds(k, n, 1 - criterion.next_level, share=share)

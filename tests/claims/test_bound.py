@@ -138,5 +138,5 @@ def test_an_exact_bound_on_nothing_is_not_testable(verdict):
 
 
 def test_a_log_bound_needs_a_positive_edge(verdict):
-    with pytest.raises(LabError, match="at_most: an edge that is not positive"):
+    with pytest.raises(LabError, match="at_most: an end that is not positive"):
         verdict([1.0] * 3, **BOUND, at_most=0)

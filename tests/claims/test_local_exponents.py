@@ -70,7 +70,7 @@ def test_local_exponents_on_both_sides_of_an_edge_leave_the_fitted_exponent_unde
     found = verdict(y, **SIZES, **region)
     assert (found.verdict, found.statistic) == ("undecided", "exponent")
     assert found.estimate == pytest.approx(log_log_slopes(X, y).mean())
-    assert "neither all in the region" in found.reason
+    assert "neither all within the accepted range" in found.reason
 
 
 def a_place(y, region, name, bend=""):

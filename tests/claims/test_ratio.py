@@ -179,11 +179,11 @@ def test_runs_to_come_and_seeds_lost_to_the_machine_leave_it_undecided(verdict):
 @pytest.mark.parametrize(
     ("region", "message"),
     [
-        ({}, "declares no region; give one of between, at_least, at_most, equals"),
+        ({}, "declares no range; give one of between, at_least, at_most, equals"),
         ({"at_least": 1, "at_most": 2}, "declares at_least and at_most"),
         ({"between": [2, 1]}, "between: 2 is above 1"),
-        ({"at_most": -1}, "at_most: an edge that is not positive"),
-        ({"equals": 2, "factor": 1}, "factor: 1 leaves no region"),
+        ({"at_most": -1}, "at_most: an end that is not positive"),
+        ({"equals": 2, "factor": 1}, "factor: 1 accepts nothing"),
     ],
 )
 def test_a_region_that_makes_no_sense_is_refused(verdict, region, message):

@@ -101,7 +101,7 @@ PHI = {"quantity": "learned_fraction", "method": "torn", "reference": {"method":
 def test_a_variant_that_trains_on_some_seeds_is_counted(trained):
     """One of eight trains: Student's interval reaches from below 0 to .45, the count decides against .25."""
     found = judged(trained(bimodal(8, 1)), kind="bound", of=PHI, at_most=0.25, scale="linear")
-    assert found.reason.startswith("7 of 8 seeds in the region (at most 0.25)")
+    assert found.reason.startswith("7 of 8 seeds within the accepted range (at most 0.25)")
     assert (found.verdict, found.low, found.high) == (
         "undecided",
         pytest.approx(0.4735, abs=1e-4),
@@ -125,7 +125,7 @@ def test_a_ratio_of_nothing_counts_as_a_seed_outside(trained):
     of = {"quantity": "learned_fraction", "method": "half", "reference": {"method": "good"}}
     found = judged(trained(methods), kind="ratio", of=of, to={"method": "good"}, at_least=0.9)
     assert (found.verdict, found.inside, found.n) == ("contradicted", 1, 10)
-    assert found.reason.startswith("1 of 10 seeds in the region")
+    assert found.reason.startswith("1 of 10 seeds within the accepted range")
 
 
 def test_an_order_of_bimodal_variants_is_counted(trained):

@@ -161,9 +161,9 @@ def test_a_seed_unknown_on_one_side_may_be_any(verdict):
 @pytest.mark.parametrize(
     ("claim", "told"),
     [
-        ({}, "declares no region"),
+        ({}, "declares no range"),
         ({"at_least": 1, "at_most": 2}, "declares at_least and at_most"),
-        ({"status": "diverged", "at_least": 1}, "declares both a status and a region"),
+        ({"status": "diverged", "at_least": 1}, "declares both a status and a range"),
         ({"status": "exploded"}, "exploded"),
         ({"status": "diverged", "of": {}}, r"a seed has several runs: placement \(a, b\)"),
     ],

@@ -41,7 +41,7 @@ def test_the_opposite_order_contradicts(verdict):
 def test_a_rise_short_of_the_minimum_contradicts(verdict):
     found = verdict(rising(factor=1.1, noise=0.005), **UP, at_least=2.5)
     assert found.verdict == "contradicted"
-    assert "lies outside the region (at least 2.5)" in found.reason
+    assert "lies outside the accepted range (at least 2.5)" in found.reason
 
 
 def test_a_rise_around_the_minimum_is_undecided(verdict):

@@ -154,7 +154,7 @@ def verdict(claim, values, *, word="supported", low=None, high=None, log=True, *
         "n": len(values),
         "inside": inside,
         "seeds": values,
-        "reason": "the interval lies in the region",
+        "reason": "the interval lies within the accepted range",
         "scope": "6-6, d_model 128, toy_german_english, at init, 10 seeds",
     }
     return Verdict(claim=claim, **fixed | fields)

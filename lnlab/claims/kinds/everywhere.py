@@ -43,15 +43,15 @@ def everywhere(
     equal: bool = False,
     expect: Literal["holds", "fails"] = "holds",
 ) -> Finding:
-    """``k of n``: seeds on which every selected number lies in the region, more than half (Clopper & Pearson, 1934).
+    """``k of n``: seeds on which every selected number lies in the range, more than half (Clopper & Pearson, 1934).
 
     With ``to`` it is every difference, the number less that of the run in which only what ``to`` names is changed.
-    ``equal: true`` in place of a region asks that the numbers of a seed are all the same. ``expect: fails``: it holds
+    ``equal: true`` in place of a range asks that the numbers of a seed are all the same. ``expect: fails``: it holds
     on fewer than half. What is selected may be any number of settings; a seed counts once it has them all. Trained
     sides are compared where both finish.
     """
     if equal and (between, at_least, at_most) != (None, None, None):
-        raise LabError(Issue("conflict", "equal", "declares both a region and that all are equal", "keep one of them"))
+        raise LabError(Issue("conflict", "equal", "declares both a range and that all are equal", "keep one of them"))
     allowed = None if equal else declared_region(between, at_least, at_most)
     holds: SeedCondition = (
         (lambda xs: len(set(xs)) < 2) if allowed is None else (lambda xs: all(x in allowed for x in xs))

@@ -52,9 +52,9 @@ def power_law(
 ) -> Finding:
     """``y ~ x^e``: the slope of log y on log x within each seed (Student, 1908).
 
-    ``exponent: e`` is the region e ± 0.15, or e ± 0.10 where x spans at least a factor 8. ``big_o: e`` tests the
+    ``exponent: e`` accepts e ± 0.15, or e ± 0.10 where x spans at least a factor 8. ``big_o: e`` tests the
     exponent of y = O(x^e): at most e + 0.05. At least 4 levels that span at least a factor 2. Where the curve is no
-    power law, the local exponents from each level to the next must all lie in the region; all beyond the same edge
+    power law, the local exponents from each level to the next must all lie in the range; all beyond the same end
     contradict it. With ``to``, y is the ratio of the selection to the same with what ``to`` changes, at every x that
     both have and paired by seed: its exponent is the difference of their exponents. With ``each: [layer, ...]`` it
     holds for every place that these columns tell apart.
@@ -90,7 +90,7 @@ def power_law(
             exponents = local_exponents(x, matrix)
             local = local_exponent_member(replace(fitted, remark=bend), exponents, criterion)
             if local is None:  # no place decides while the curve of this one bends across an edge
-                outlook = f"neither all in the region ({allowed}) nor all beyond one edge of it"
+                outlook = f"neither all within the accepted range ({allowed}) nor all on one side of it"
                 intervals = [t_interval(column, level=1 - criterion.level) for column in exponents.T]
                 finding = measured_finding(statistic, sample, allowed, criterion)
                 reason = f"{bend}; {local_range_text(intervals)}, {outlook}"

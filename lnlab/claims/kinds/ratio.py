@@ -42,12 +42,12 @@ def ratio(
 ) -> Finding:
     """``a/b``: the selection ``of`` over the same with what ``to`` changes, paired by seed (Student, 1908).
 
-    ``equals: c`` is the region from c/factor to c·factor. With ``over`` and no ``reduce`` the ratio must lie in the
-    region at every x. Zeros are null and counted. Trained sides are compared where both finish; with ``about: median``
-    or ``share`` a failed seed ranks as the largest number.
+    ``equals: c`` accepts c/factor to c·factor. With ``over`` and no ``reduce`` the ratio must lie in
+    the range at every x. Zeros are null and counted. Trained sides are compared where both finish; with
+    ``about: median`` or ``share`` a failed seed ranks as the largest number.
     """
     if factor <= 1:
-        raise LabError(Issue("no-effect", "factor", f"{factor:g} leaves no region", "give a factor above 1"))
+        raise LabError(Issue("no-effect", "factor", f"{factor:g} accepts nothing", "give a factor above 1"))
     near = None if equals is None else Region(equals / factor, equals * factor)
     allowed = declared_region(between, at_least, at_most, positive=True, equals=near)
     a, b = select_series(results, of, over, reduce), select_series(results, {**of, **to}, over, reduce)

@@ -79,7 +79,7 @@ def status(
     statuses = None if status is None else [status] if isinstance(status, str) else list(status)
     allowed = None if statuses else declared_region(between, at_least, at_most)
     if statuses and (between, at_least, at_most) != (None, None, None):
-        raise LabError(Issue("conflict", "status", "declares both a status and a region", "keep one of them"))
+        raise LabError(Issue("conflict", "status", "declares both a status and a range", "keep one of them"))
     statement = f"ended {' or '.join(statuses)}" if statuses else f"{of.get('quantity', 'value')} {allowed}"
     sides = [of] if to is None else [of, {**of, **to}]
     tallies = [

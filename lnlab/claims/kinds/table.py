@@ -106,16 +106,16 @@ def boundary_verdict(sample: Sample, allowed: Region, beyond: float, criterion: 
     interval = interval_of(sample, criterion)
     text = interval_text(interval, criterion)
     if interval.high <= allowed.top:
-        return "supported", f"{text} lies in the region ({allowed})"
+        return "supported", f"{text} lies within the accepted range ({allowed})"
     if interval.low > beyond:
         return "contradicted", f"{text} lies above {beyond:g}"
     if interval.low > allowed.top:
-        reason = f"{text} lies outside the region ({allowed}), and not wholly above {beyond:g}"
+        reason = f"{text} lies outside the accepted range ({allowed}) but not wholly above {beyond:g}"
         if interval.estimate <= beyond:
             return "undecided", f"{reason}; no number of seeds would decide, as the estimate lies between the two"
         return "undecided", f"{reason}; {seeds_needed_text(interval, Region(high=beyond), sample, criterion)}"
-    reason = f"{text} reaches across the edge ({allowed}); {seeds_needed_text(interval, allowed, sample, criterion)}"
-    return "undecided", reason
+    needed = seeds_needed_text(interval, allowed, sample, criterion)
+    return "undecided", f"{text} reaches beyond the accepted range ({allowed}); {needed}"
 
 
 def agreement_remarks(columns: Sequence[ReproducedColumn]) -> list[str]:

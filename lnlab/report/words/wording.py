@@ -131,7 +131,7 @@ def nonbreaking(text: str) -> str:
 def region_in_words(low: float | None, high: float | None) -> str:
     """The accepted range in words."""
     if low is None and high is None:
-        return "no region"
+        return "nothing"
     if low == high:
         return f"equal to {_region_bound(low)}"
     if high is None:
