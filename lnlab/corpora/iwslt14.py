@@ -86,11 +86,6 @@ def iwslt14(roots: Roots) -> Corpus:
         return parallel_corpus(train, validation, test, joined=PIECE)
     if release := locate_release(roots, RELEASE_FILES):
         return _read(states_of(release))
-    raise CorpusError(_absent(roots))
-
-
-def _absent(roots: Roots) -> Issue:
-    """The missing files, where to get them, and what the present ones allow."""
     what = (
         f"no 'de-en.tgz', no folder 'iwslt14' or 'de-en' with {', '.join(RELEASE_FILES)}, and no folder '{FOLDERS[0]}' "
         f"or '{FOLDERS[1]}' with {', '.join(PREPARED_FILES)} in any of {format_roots(roots)}"
@@ -102,7 +97,7 @@ def _absent(roots: Roots) -> Issue:
     if alone := locate_release(roots, SETS_ALONE):
         what = f"the training set {' and '.join(TRAIN_FILES)} is absent, and test sets alone are in {alone[0].parent}"
         remedy += "; or say `corpus: ted_dev`, which makes a small corpus of those test sets"
-    return Issue("damaged", "iwslt14", what, remedy)
+    raise CorpusError(Issue("damaged", "iwslt14", what, remedy))
 
 
 @lru_cache(maxsize=2)

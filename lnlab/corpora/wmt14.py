@@ -87,18 +87,14 @@ def wmt14(roots: Roots, *, share: Annotated[float, Field(gt=0, le=1)] = 1.0) -> 
     """
     paths = _locate(roots)
     if paths is None:
-        raise CorpusError(_absent(roots))
+        # Of several roots the most complete is meant: what it still lacks is the shortest list to fetch.
+        lacks = [[forms[0] for forms in WMT14_PARTS if _part(root, forms) is None] for root in roots]
+        missing = min(lacks, key=len, default=[forms[0] for forms in WMT14_PARTS])
+        names = ", ".join(name for pair in missing for name in pair)
+        what = f"no folder 'wmt14' with {names} in any of {format_roots(roots)}"
+        remedy = f"lnlab cannot fetch it: get {_ORIGIN}, unpack them into a folder wmt14, and name the one above it"
+        raise CorpusError(Issue("damaged", "wmt14", what, f"{remedy} in LNLAB_DATA"))
     return _read(states_of(paths), share)
-
-
-def _absent(roots: Roots) -> Issue:
-    """The files that the most complete root still lacks, and where to get them."""
-    lacks = [[forms[0] for forms in WMT14_PARTS if _part(root, forms) is None] for root in roots]
-    missing = min(lacks, key=len, default=[forms[0] for forms in WMT14_PARTS])
-    names = ", ".join(name for pair in missing for name in pair)
-    what = f"no folder 'wmt14' with {names} in any of {format_roots(roots)}"
-    remedy = f"lnlab cannot fetch it: get {_ORIGIN}, unpack them into a folder wmt14, and name the one above it"
-    return Issue("damaged", "wmt14", what, f"{remedy} in LNLAB_DATA")
 
 
 @lru_cache(maxsize=1)

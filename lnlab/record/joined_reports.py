@@ -178,8 +178,18 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
         stored = as_written.runs.select("variant", "setting").unique("variant", maintain_order=True).iter_rows()
         # A later lnlab may have another key for the same setting, and runs of the same variant are compared.
         keys = {variant: variants.setdefault(name(json.loads(setting)), variant) for variant, setting in stored}
-        results = _with_variants(as_written, keys)
-        facts = replace(facts, kept=tuple(_entry_with_variants(entry, keys) for entry in facts.kept))
+        results = as_written
+        if any(old != new for old, new in keys.items()):
+            renamed = pl.col("^variant$").replace(keys)
+            tables = {name: table.with_columns(renamed) for name, table in as_written.tables.items()}
+            results = replace(as_written, runs=as_written.runs.with_columns(renamed), tables=tables)
+        kept_rows = [
+            {**entry, "runs": {keys.get(old, old): seeds for old, seeds in entry["runs"].items()}}
+            if entry.get("runs") is not None
+            else entry
+            for entry in facts.kept
+        ]
+        facts = replace(facts, kept=tuple(kept_rows))
         claims = claims_as_judged(facts, known)
         parts.append(
             _JudgedPart(
@@ -211,19 +221,6 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
         words={name: words for part in reversed(parts) for name, words in part.facts.words.items()},
     )
     return JoinedReports(facts, results, tuple(parts))
-
-
-def _with_variants(results: Results, keys: Mapping[str, str]) -> Results:
-    if all(old == new for old, new in keys.items()):
-        return results
-    renamed = pl.col("^variant$").replace(keys)
-    tables = {name: table.with_columns(renamed) for name, table in results.tables.items()}
-    return replace(results, runs=results.runs.with_columns(renamed), tables=tables)
-
-
-def _entry_with_variants(entry: Mapping[str, Json], keys: Mapping[str, str]) -> Mapping[str, Json]:
-    runs = entry.get("runs")
-    return entry if runs is None else {**entry, "runs": {keys.get(old, old): seeds for old, seeds in runs.items()}}
 
 
 def _ranges(seeds: Sequence[int]) -> list[str]:

@@ -206,6 +206,10 @@ def _card(root: Path, folder: Path) -> Card:
             paper = [*paper, *([("; ", None)] if paper else []), (address, address)]
         made = tuple(CardAnswer(made_answer((), verdicts, value_names(results), facts.question)) for _ in verdicts[:1])
         tasks = (kind.replace("_", " ") for kind in values_by_path(settings_of_variants(results)).get("task", []))
+        # by number, as figure-10 would come before figure-2 by name
+        numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
+        figures = [folder / "figures" / f"figure-{number}.svg" for number in numbers]
+        size = _size(folder, folder / THUMBNAIL_FILE)
         with using_words(facts.words):
             topics = dict.fromkeys([*tasks, *(quantity_name(v.quantity) for v in verdicts if v.quantity)])
         return replace(
@@ -225,8 +229,8 @@ def _card(root: Path, folder: Path) -> Card:
             ),
             # a claim that cites repeats verdicts, which are counted where they were judged
             sentences=sentences_of(facts, (v for v in verdicts if v.kind != "cited")),
-            figure=_first_figure(root, folder),
-            thumbnail=_thumbnail(root, folder),
+            figure=next((_address(path.relative_to(root)) for path in figures if _size(folder, path)), ""),
+            thumbnail=Thumbnail(_address((folder / THUMBNAIL_FILE).relative_to(root)), *size) if size else None,
             paper=tuple(paper),
             methods=_methods(results),
             topics=tuple(topics),
@@ -244,20 +248,6 @@ def _address(path: Path) -> str:
 def _sorted_words(words: Iterable[str]) -> list[str]:
     """Verdicts, contradicted first. Words that this version does not know come last."""
     return sorted(words, key=lambda word: (_ORDER.index(word) if word in _ORDER else len(_ORDER), word))
-
-
-def _first_figure(root: Path, folder: Path) -> str:
-    """The address of the first drawing beside the page, or nothing if the report has tables only."""
-    # by number, as figure-10 would come before figure-2 by name
-    numbers = sorted(int(path.stem[7:]) for path in folder.glob("figures/figure-*.svg") if path.stem[7:].isdigit())
-    paths = (folder / "figures" / f"figure-{number}.svg" for number in numbers)
-    return next((_address(path.relative_to(root)) for path in paths if _size(folder, path)), "")
-
-
-def _thumbnail(root: Path, folder: Path) -> Thumbnail | None:
-    path = folder / THUMBNAIL_FILE
-    size = _size(folder, path)
-    return Thumbnail(_address(path.relative_to(root)), *size) if size else None
 
 
 def _size(folder: Path, path: Path) -> tuple[int, int] | None:

@@ -47,7 +47,11 @@ def with_answers(text: str, cards: Sequence[Card], root: Path, readme: Path) -> 
             remedy = f"link one of {', '.join(pages)}" if pages else f"draw the reports of {root}"
             raise ReportError(Issue("damaged", str(readme), f"lists {item[2]}, but no report has this page", remedy))
         answer = answers[page]
-        return item[0] if answer is None else f"{item[1]} {_escaped(answer)}"
+        if answer is None:
+            return item[0]
+        # An answer may have marks of Markdown, which a reader is to see as they are.
+        escaped = _MARKDOWN.sub(r"\\\1", " ".join(answer.splitlines()))
+        return f"{item[1]} {escaped}"
 
     return _ITEM.sub(filled, text)
 
@@ -84,8 +88,3 @@ def pictures(text: str, cards: Sequence[Card], root: Path, readme: Path) -> Mapp
 def _place(path: Path) -> Path:
     # Of the two paths of a command line one may be absolute and the other not.
     return Path(os.path.normpath(path.absolute()))
-
-
-def _escaped(text: str) -> str:
-    """Return a text on one line in which Markdown reads no markup."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.splitlines()))

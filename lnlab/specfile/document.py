@@ -132,7 +132,17 @@ class _CountingComposer(Composer):
                 self.last, f"more than {MOST_NODES:,} nodes", "one file asks one question", "too-large"
             )
         if isinstance(event, AliasEvent):
-            self._check_alias(event.anchor, parent)
+            self.aliases += 1
+            if self.aliases > MOST_ALIASES:
+                what = f"more than {MOST_ALIASES} aliases"
+                raise UnreadableYaml(self.last, what, "write some of them out", "too-large")
+            what = ""
+            if (target := self.anchors.get(event.anchor)) is None:
+                what = f"no anchor &{event.anchor}"
+            elif any(node is target for node in (*self.unfinished, parent)):
+                what = f"the alias *{event.anchor} stands inside what it names"
+            if what:
+                raise UnreadableYaml(self.last, what, "an alias repeats something written above it")
         elif event.tag is not None:
             self.tags.append(
                 Issue("syntax", self.last, f"the tag {event.tag} is not read", "remove it; a spec holds plain data")
@@ -141,18 +151,6 @@ class _CountingComposer(Composer):
         node: Node = super().compose_node(parent, index)
         self.unfinished.pop()
         return node
-
-    def _check_alias(self, anchor: str, parent: Node | None) -> None:
-        self.aliases += 1
-        if self.aliases > MOST_ALIASES:
-            raise UnreadableYaml(self.last, f"more than {MOST_ALIASES} aliases", "write some of them out", "too-large")
-        what = ""
-        if (target := self.anchors.get(anchor)) is None:
-            what = f"no anchor &{anchor}"
-        elif any(node is target for node in (*self.unfinished, parent)):
-            what = f"the alias *{anchor} stands inside what it names"
-        if what:
-            raise UnreadableYaml(self.last, what, "an alias repeats something written above it")
 
 
 class _Unfolded:

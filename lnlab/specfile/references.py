@@ -42,12 +42,11 @@ def parse_reference(reference: Json) -> tuple[ReferenceGroup, ...]:
     mappings = list(reference) if isinstance(reference, list | tuple) else [reference]
     if not mappings or not all(isinstance(mapping, Mapping) and mapping for mapping in mappings):
         raise ValueError("a reference is 'best', a mapping of conditions, or a list of such mappings")
-    return tuple(map(_parse_group, mappings))
-
-
-def _parse_group(mapping: Mapping[str, Json]) -> ReferenceGroup:
-    same = mapping.get(SAME, ())
-    paths = (same,) if isinstance(same, str) else tuple(same) if isinstance(same, list | tuple) else (None,)
-    if not all(isinstance(path, str) for path in paths):
-        raise ValueError(f"'{SAME}' is a path, or a list of paths")
-    return ReferenceGroup({path: value for path, value in mapping.items() if path != SAME}, paths)
+    groups = []
+    for mapping in mappings:
+        same = mapping.get(SAME, ())
+        paths = (same,) if isinstance(same, str) else tuple(same) if isinstance(same, list | tuple) else (None,)
+        if not all(isinstance(path, str) for path in paths):
+            raise ValueError(f"'{SAME}' is a path, or a list of paths")
+        groups.append(ReferenceGroup({path: value for path, value in mapping.items() if path != SAME}, paths))
+    return tuple(groups)

@@ -49,7 +49,12 @@ def value_label(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and "kind" in value:
-        parameters = ", ".join(_parameter_label(name, inner) for name, inner in value.items() if name != "kind")
+        # A mapping without a kind names sites, which read as a phrase without the name of their parameter.
+        parameters = ", ".join(
+            site_label(inner) if isinstance(inner, Mapping) and "kind" not in inner else f"{name} {value_label(inner)}"
+            for name, inner in value.items()
+            if name != "kind"
+        )
         return f"{value['kind']} ({parameters})" if parameters else str(value["kind"])
     if is_choices(value):
         return " and ".join(map(value_label, value)) or NONE
@@ -63,7 +68,3 @@ def kind_label(value: Json) -> str:
     if is_choices(value):
         return " and ".join(map(kind_label, value)) or NONE
     return value if isinstance(value, str) else canonical(value)
-
-
-def _parameter_label(name: str, value: Json) -> str:
-    return site_label(value) if isinstance(value, Mapping) and "kind" not in value else f"{name} {value_label(value)}"
