@@ -199,7 +199,9 @@ def judge_all(
             criterion, seeds = claim_criterion(claim, results)
             number, too_early = declared_look(claim, len(seeds), looks.number(claim["id"], criterion, seeds))
             own_results = results_of_claim(claim, results)
-            judged, finding, scope = _judged_at(f"claims.{claim['id']}", claim, own_results, others, number)
+            seen = looks.seen(claim["id"], criterion, seeds)
+            where = f"claims.{claim['id']}"
+            judged, finding, scope = _judged_at(where, claim, own_results, others, number, seen=seen)
             if too_early and finding.tested:
                 finding = replace(
                     finding, verdict="undecided", detail=None, law_word=None, reason=too_early, tested=False
@@ -258,7 +260,7 @@ def judge_claim(claim: Claim, results: Results, verdicts: Sequence[Verdict] = ()
 
 
 def _judged_at(
-    where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int
+    where: str, claim: Claim, results: Results, verdicts: Sequence[Verdict], look: int, *, seen: bool = False
 ) -> tuple[Claim, Finding, str]:
     """Judge a claim, or a test that a claim requires.
 
@@ -269,6 +271,7 @@ def _judged_at(
             claim.
         verdicts: of other claims of the experiment, for a claim that is about them.
         look: number of this look at the criterion.
+        seen: whether this look has been before.
 
     Returns:
         The claim with its reference filled in, its finding, and its scope in words.
@@ -279,7 +282,8 @@ def _judged_at(
     try:
         claim = with_compared_reference(claim)
         try:
-            finding = _unmet_requirement(claim, results, look) or finding_of(claim, results, verdicts, look)
+            finding = _unmet_requirement(claim, results, look, seen=seen)
+            finding = finding or finding_of(claim, results, verdicts, look, seen=seen)
             scope_text = claim_scope(claim, results, finding.n)
         except NothingSelected as error:
             reason = "; ".join(map(str, error.issues))
@@ -320,7 +324,9 @@ def verdict_of(claim: Claim, finding: Finding, scope_text: str) -> Verdict:
     )
 
 
-def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1) -> Finding:
+def finding_of(
+    claim: Claim, results: Results, verdicts: Sequence[Verdict] = (), look: int = 1, *, seen: bool = False
+) -> Finding:
     """What the kind of a claim finds at a look, whatever the claim requires.
 
     Args:
@@ -328,6 +334,7 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
         results: of the seeds that the claim names, as ``results_of_claim``.
         verdicts: of other claims of the experiment, for a claim that is about them.
         look: number of this look at the criterion.
+        seen: whether this look has been before.
 
     Raises:
         LabError: its parameters are wrong, or no rows could answer it.
@@ -341,7 +348,7 @@ def finding_of(claim: Claim, results: Results, verdicts: Sequence[Verdict] = (),
     except Flawed as error:
         raise LabError(*(Issue(f.code, ".".join(map(str, f.path)), f.what, f.remedy) for f in error.issues)) from error
     facts = claims[choice["kind"]].facts
-    criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law)
+    criterion = criterion_of({**claim, **choice}, facts.about, look, names_law=facts.law, seen=seen)
     supplied = {"results": results, "verdicts": verdicts, "criterion": criterion}
     names = supplied_parameters(claims[choice["kind"]].build)
     with building("claim", choice["kind"], claims[choice["kind"]].origin):
@@ -366,14 +373,14 @@ def stated_finding(finding: Finding, claim: Claim, criterion: "Criterion", look:
     )
 
 
-def _unmet_requirement(claim: Claim, results: Results, look: int) -> Finding | None:
+def _unmet_requirement(claim: Claim, results: Results, look: int, *, seen: bool) -> Finding | None:
     """Return the finding of a claim whose requirements do not all hold, or None.
 
     ``results`` are those of the claim's seeds: its requirements are judged on the same.
     """
     for number, required in enumerate(claim.get("requires") or (), 1):
         test = {"id": claim["id"], "looks": claim.get("looks"), **required}
-        verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look))
+        verdict = verdict_of(*_judged_at(f"requires.{number - 1}", test, results, (), look, seen=seen))
         reason = (
             f"requirement {number} ({required.get('says') or required['kind']}) is {verdict.verdict}: {verdict.reason}"
         )

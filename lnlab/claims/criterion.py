@@ -60,6 +60,7 @@ class Criterion:
         law: the value that the sentence names.
         finish: the share of each arm's runs that must finish.
         sizes: the declared numbers of seeds of all looks. Empty where none are declared.
+        seen: whether these seeds were looked at before, by the rules of that day. Any further seed is another look.
     """
 
     level: float = ALPHA
@@ -71,6 +72,7 @@ class Criterion:
     law: float | None = None
     finish: float = FINISHING
     sizes: tuple[int, ...] = ()
+    seen: bool = False
 
     @property
     def tail(self) -> float:
@@ -135,7 +137,9 @@ def named_law(claim: Mapping[str, Any]) -> float | None:
     return None
 
 
-def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int, *, names_law: bool) -> Criterion:
+def criterion_of(
+    claim: Mapping[str, Any], possible: Sequence[About], look: int, *, names_law: bool, seen: bool = False
+) -> Criterion:
     """The criterion of a claim at a look.
 
     Args:
@@ -143,6 +147,7 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
         possible: what its kind can be judged about, the usual one first.
         look: its number, from 1.
         names_law: whether its kind has a value that a sentence can name.
+        seen: whether this look has been before.
 
     Raises:
         LabError: more looks than were declared.
@@ -168,4 +173,5 @@ def criterion_of(claim: Mapping[str, Any], possible: Sequence[About], look: int,
         law=named_law(claim) if names_law else None,
         finish=FINISHING if claim.get("finish") is None else claim["finish"],
         sizes=() if isinstance(declared, int | str) else tuple(declared),
+        seen=seen,
     )

@@ -91,6 +91,11 @@ class LookBook:
         numbers = [n for n, look in enumerate(known, 1) if set(look.seeds) == set(seeds)]
         return numbers[0] if numbers else len(known) + 1
 
+    def seen(self, claim: str, criterion: str, seeds: Collection[int]) -> bool:
+        """Whether a criterion has been judged on this set of seeds."""
+        known = self.looks.get(claim, ())
+        return any(set(look.seeds) == set(seeds) and _same(look.criterion, criterion) for look in known)
+
     def record(self, claim: str, criterion: str, seeds: Collection[int], number: int, alpha: float) -> None:
         """Record a judged look. One on the same seeds keeps its date, and gets this number and level.
 

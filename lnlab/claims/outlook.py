@@ -34,23 +34,24 @@ def seeds_needed_text(
         allowed: the declared region.
         sample: the numbers.
         criterion: estimand and levels.
-        least: the fewest seeds for a verdict, where the sample has fewer: the next look is then this one. 0 means that
-            the sample was judged.
+        least: the fewest seeds for a verdict, where the sample has fewer. The next look is then this one, unless these
+            seeds were looked at before. 0 means that the sample was judged.
     """
-    level = criterion.level if least else criterion.next_level
+    first = bool(least) and not criterion.seen
+    level = criterion.level if first else criterion.next_level
     edges = [edge for edge in (allowed.low, allowed.high) if edge is not None]
     if criterion.about == "median":
         nearest = min(edges, key=lambda edge: abs(interval.estimate - edge))
         numbers = [*sample.numbers.values(), *(sample.worst or {}).values()]
         k = sum((x > nearest) == (interval.estimate > nearest) for x in numbers)
-        return outlook_text(alike_seeds(k, len(numbers), 1 - level, least), sample.total, criterion, first=bool(least))
+        return outlook_text(alike_seeds(k, len(numbers), 1 - level, least), sample.total, criterion, first=first)
     gap = edge_distance(interval.estimate, allowed, log=sample.log)
     # Of so many seeds as many fail as of today's.
     per_number = sample.total / interval.n
     spread = [seeds_needed(sd, gap, 1 - level) for sd in (interval.sd, *sd_range(interval.sd, interval.n))]
     needed, low, high = (None if n is None else max(math.ceil(n * per_number), least) for n in spread)
     ends = "" if needed is None else f" ({low:,} to {f'{high:,}' if high else f'more than {MAX_SEEDS_NEEDED:,}'})"
-    return outlook_text(needed, sample.total, criterion, ends, first=bool(least))
+    return outlook_text(needed, sample.total, criterion, ends, first=first)
 
 
 @lru_cache(maxsize=4096)

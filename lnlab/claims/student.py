@@ -89,21 +89,24 @@ def unjudged_finding(
         return replace(_without_mean(finding), verdict="not testable here", reason=unfinished + notes)
     if undecided:
         if BY_RULE in undecided:
-            undecided += _beyond_the_rule(sample, allowed, least, criterion)
+            undecided += _beyond_the_rule(sample, allowed, n_min, least, criterion)
         return replace(finding, reason=undecided + notes)
     return replace(_without_mean(finding), reason=without_mean + notes)
 
 
-def _beyond_the_rule(sample: Sample, allowed: Region, least: int, criterion: Criterion) -> str:
+def _beyond_the_rule(sample: Sample, allowed: Region, n_min: int | None, least: int, criterion: Criterion) -> str:
     """How many seeds would decide where these are too few by rule, if the rule's number would not do."""
     if len(sample.numbers) < 2 or allowed == Region():
         return ""
+    level = criterion.next_level if criterion.seen else criterion.level
+    fewest = fewest_seeds_of(sample, n_min, replace(criterion, level=level))
     if criterion.about == "share":
         k, n, _ = region_counts(sample, allowed)
-        needed = alike_seeds(k, n, 1 - criterion.level, least)
-        return "" if needed == least else f"; {outlook_text(needed, sample.total, criterion, first=True)}"
-    outlook = seeds_needed_text(interval_of(sample, criterion), allowed, sample, criterion, least)
-    return "" if outlook.startswith(f"about {least} seeds") else f"; {outlook}"
+        needed = alike_seeds(k, n, 1 - level, fewest)
+        outlook = outlook_text(needed, sample.total, criterion, first=not criterion.seen)
+    else:
+        outlook = seeds_needed_text(interval_of(sample, criterion), allowed, sample, criterion, fewest)
+    return "" if outlook.startswith(f"about {least} seeds") and not criterion.seen else f"; {outlook}"
 
 
 def fewest_seeds_of(sample: Sample, n_min: int | None, criterion: Criterion) -> int:

@@ -210,3 +210,40 @@ def test_the_time_of_further_seeds_is_that_of_the_runs_so_far(experiment, exactl
     (line,) = further_seeds_lines([found])
     assert line.startswith(f"to decide one, two: {found.seeds} more seeds, {found.runs} runs")
     assert ("on one worker" in line) == known
+
+
+@pytest.mark.parametrize("kind", [{"kind": "status", "at_least": 0.5}, {"kind": "bound", "at_least": 0.5}])
+def test_seeds_that_were_looked_at_by_earlier_rules_ask_for_the_level_of_the_next_look(experiment, kind):
+    """Seven seeds would do at 2.5 %. After the look at five the level is 1.25 %, and eight are the fewest."""
+    about = {} if kind["kind"] == "status" else {"about": "share"}
+    claim = {
+        "id": "it",
+        "says": "So it is.",
+        "of": {"quantity": "q", "placement": "a"},
+        **kind,
+        **about,
+        "looks": "open",
+    }
+    five = {"a": [0.9] * 5}
+    past = {"it": [{"seeds": "1-5"}]}
+    (fresh,) = judge_all([claim], experiment(five), looks=LookBook())
+    (seen,) = judge_all([claim], experiment(five), looks=LookBook.from_json(past))
+    assert "would decide" not in fresh.reason
+    assert "5 seeds; a verdict needs 7, by rule; about 8 seeds would decide: 5 more for a look at 10" in seen.reason
+    assert (further_seeds(fresh.reason), further_seeds(seen.reason)) == (2, 5)
+    words = [judge_all([claim], experiment({"a": [0.9] * n}), looks=LookBook.from_json(past))[0] for n in (7, 8, 10)]
+    assert [(verdict.look, verdict.verdict) for verdict in words] == [
+        (2, "undecided"),
+        (2, "supported"),
+        (2, "supported"),
+    ]
+
+
+def test_what_a_claim_requires_is_as_seen_as_the_claim(experiment):
+    of = {"quantity": "q", "placement": "a"}
+    required = {"kind": "status", "of": of, "at_least": 0.5, "says": "it trains"}
+    claim = {"id": "it", "says": "", "of": of, "kind": "bound", "at_least": 0.5, "requires": [required]}
+    book = LookBook.from_json({"it": [{"seeds": "1-5"}]})
+    (found,) = judge_all([claim], experiment({"a": [0.9] * 5}, step=10), looks=book)
+    assert found.reason.startswith("requirement 1 (it trains) is undecided")
+    assert "5 seeds; a verdict needs 6, by rule; about 8 seeds would decide: 5 more for a look at 10" in found.reason

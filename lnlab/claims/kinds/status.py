@@ -191,8 +191,10 @@ def _share_verdict(
         return replace(finding, reason=reason_pending(pending, total) + endings_text)
     if total < (least := fewest_alike(criterion.level)):
         reason = f"{statement}; {total} seeds; a verdict needs {least}, by rule"
-        if n and (needed := _deciding_seeds(k, n, total, 1 - criterion.level, least)) != least:
-            reason += f"; {outlook_text(needed, total, criterion, first=True)}"
+        level = criterion.next_level if criterion.seen else criterion.level
+        needed = _deciding_seeds(k, n, total, 1 - level, fewest_alike(level)) if n else least
+        if needed != least:
+            reason += f"; {outlook_text(needed, total, criterion, first=not criterion.seen)}"
         return replace(finding, reason=reason + endings_text)
     if not n:
         return replace(finding, reason=f"{statement}; no seed tells them apart" + endings_text, tested=True)
