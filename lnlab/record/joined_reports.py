@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = {"curves": "value", "sites": "value", "lines": "value", "histograms": "count", "texts": "text"}
 """The column of a table that was measured, where the others say of what. A spectrum has no such column."""
-_SAME_RUN = ("steps", "seed", "setting", "status", "done")
+_UPDATES = "done"
+_SAME_RUN = ("steps", "seed", "setting", "status", _UPDATES)
 _ROUNDING = 1e-9
 """Relative. Numbers that differ by less are those of another machine."""
 
@@ -154,7 +155,7 @@ class JoinedReports:
                 # Another claim's name may be that of one of today: a criterion tells their looks apart.
                 of_name = [entry for entry in entries if name not in names or entry.get("criterion")]
                 looks.setdefault(name, []).extend([] if (place, name) in continued else of_name)
-        before = JudgedReport(self.results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
+        before = JudgedReport(results, claims=known, verdicts=verdicts, kept_rows=self.held(results.runs))
         return before, LookBook.from_json(looks)
 
 
@@ -183,6 +184,8 @@ def join_reports(folders: Sequence[Path], known: "Registries") -> JoinedReports:
             renamed = pl.col("^variant$").replace(keys)
             tables = {name: table.with_columns(renamed) for name, table in as_written.tables.items()}
             results = replace(as_written, runs=as_written.runs.with_columns(renamed), tables=tables)
+        if _UPDATES not in results.runs.columns:  # a report of before lnlab counted updates
+            results = replace(results, runs=results.runs.with_columns(pl.lit(None, pl.Int64).alias(_UPDATES)))
         kept_rows = [
             {**entry, "runs": {keys.get(old, old): seeds for old, seeds in entry["runs"].items()}}
             if entry.get("runs") is not None
@@ -247,7 +250,8 @@ def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart
     same = part.results.runs.join(results.runs, on="run", suffix="_before", maintain_order="left")
     for row in same.iter_rows(named=True):
         for word in _SAME_RUN:
-            if row[word] != row[f"{word}_before"]:
+            unknown = word == _UPDATES and None in (row[word], row[f"{word}_before"])
+            if row[word] != row[f"{word}_before"] and not unknown:
                 refuse(row["run"], f"has {word} = {row[word]} of run {row['run']} (seed {row['seed']})")
     tables = {}
     for name, table in results.tables.items():
@@ -274,7 +278,8 @@ def _with_part(results: Results, part: _JudgedPart, before: Sequence[_JudgedPart
                 refuse(row["run"], f"has {of} = {value} for {earlier} of {place}")
         tables[name] = pl.concat([table, new])
     new_runs = part.results.runs.join(results.runs, on="run", how="anti", maintain_order="left")
-    runs = pl.concat([results.runs, new_runs])
+    counted = results.runs.update(part.results.runs.select("run", _UPDATES), on="run", how="left")
+    runs = pl.concat([counted, new_runs])
     order = runs.select("run").with_row_index("place")
     for name, table in tables.items():  # the rows of a run stand together, as a store has them
         tables[name] = (

@@ -151,6 +151,28 @@ def test_the_page_is_a_report_like_any_other(lnlab, reports):
     assert verdicts(Path("twice")) == verdicts(reports / "both"), "a run in two reports is one run"
 
 
+@pytest.mark.parametrize(
+    "sweep", ["{method: [two, three], placement: [post, pre]}", "{placement: [post, pre], method: [three, two]}"]
+)
+def test_a_claim_whose_rows_are_not_all_kept_has_its_last_verdict_whatever_its_runs_are_called_now(
+    lnlab, reports, sweep
+):
+    """Early reports keep only what their sections draw. The names of methods are those of today's spec."""
+    facts = json.loads((reports / "shallow/data/experiment.json").read_text())
+    drawn = {"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "encoder"}}
+    facts["kept"] = [{"section": drawn}]
+    (reports / "shallow/data/experiment.json").write_text(json.dumps(facts))
+    text = spec("Both depths", f"[{sweep}]", claim("of_two", ", method: two"), where=", method: three")
+    methods = "methods: {two: {model.layers: 2}, three: {model.layers: 3}}\n"
+    Path("both.yaml").write_text(text.replace("sweep:", f"{methods}sweep:"))
+    said = lnlab(*FROM)
+    assert said.code == 0, said.err
+    last, now = verdicts(reports / "shallow")["larger"], verdicts(reports / "both")["of_two"]
+    assert last["verdict"] != "not testable here"
+    words = ("verdict", "estimate", "low", "high", "n", "seeds", "look")
+    assert [now[word] for word in words] == [last[word] for word in words]
+
+
 def test_what_one_report_keeps_is_not_said_of_the_runs_of_another(lnlab, reports):
     claims = claim("stream", ", model.layers: 3", HIDDEN) + claim("stream_if_shallow", ", model.layers: 2", HIDDEN)
     section = "  - {kind: depth_profile, quantity: hidden_norm, where: {" + SITE + ", model.layers: 2}}\n"
@@ -216,6 +238,27 @@ def test_a_report_of_an_older_lnlab_with_other_keys_of_settings_has_the_same_run
     late = lnlab("report", "both.yaml", "--rows-from", "reports/deep", "--rows-from", "reports/older", "--out", "late")
     assert late.code == 0, late.err
     assert looks_of(Path("late")).keys() == before.keys()
+
+
+@pytest.mark.parametrize("uncounted", [("shallow",), ("deep",), ("shallow", "deep")])
+def test_reports_of_before_lnlab_counted_updates_are_joined_with_others(lnlab, reports, uncounted):
+    assert lnlab(*FROM).code == 0
+    known = table(reports / "both", "runs").select("run", "done")
+    for name in uncounted:
+        shutil.copytree(reports / name, reports / f"counted_{name}")
+        table(reports / name, "runs").drop("done").write_parquet(reports / name / "data/runs.parquet")
+    again = lnlab(*FROM, "--out", "again")
+    assert again.code == 0, again.err
+    assert verdicts(Path("again")).keys() == verdicts(reports / "both").keys()
+    numbers = ("verdict", "estimate", "n", "seeds")
+    for name, row in verdicts(Path("again")).items():
+        assert [row[word] for word in numbers] == [verdicts(reports / "both")[name][word] for word in numbers]
+    of_none = table(Path("again"), "runs")["done"].null_count()
+    assert of_none == sum(table(reports / name, "runs").height for name in uncounted)
+    beside = [word for name in uncounted for word in ("--rows-from", f"reports/counted_{name}")]
+    counted = lnlab(*FROM, *beside, "--out", "counted")
+    assert counted.code == 0, counted.err
+    assert table(Path("counted"), "runs").select("run", "done").equals(known), "one report says how many there were"
 
 
 @pytest.mark.parametrize(
