@@ -23,12 +23,14 @@ def changed(base: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     return data
 
 
+# Each evaluation goes through all of the validation sentences, 1,000 unless a spec says otherwise.
+FEW = {"kind": "toy_german_english", "validation": 40, "test": 40}
 TOY: Mapping[str, Any] = {
     "lnlab": 2,
     "title": "A tiny experiment",
     "task": {
         "kind": "translation",
-        "corpus": {"kind": "toy_german_english", "train": 200},
+        "corpus": FEW | {"train": 200},
         "vocabulary": 200,
         "batch_tokens": 64,
     },
@@ -47,13 +49,13 @@ TRAINED = changed(
 """The translator with all that a training run has: dropout and warm-up."""
 SMALLEST = changed(
     TOY,
-    task={"corpus": {"kind": "toy_german_english", "train": 60}, "vocabulary": 90, "batch_tokens": 96},
+    task={"corpus": FEW | {"train": 60}, "vocabulary": 90, "batch_tokens": 96},
     model={"d_model": 8, "heads": 1, "d_ff": 16},
 )
 """The smallest translator that trains."""
 ONE_BATCH = changed(
     SMALLEST,
-    task={"corpus": {"kind": "toy_german_english", "train": 20}, "batch_tokens": 2000},
+    task={"corpus": FEW | {"train": 20}, "batch_tokens": 2000},
     optimizer={"kind": "sgd", "lr": 0.5},
 )
 """The smallest translator by SGD, with one batch in an epoch."""

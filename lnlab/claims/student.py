@@ -153,13 +153,20 @@ def measured_finding(statistic: str, sample: Sample, allowed: Region, criterion:
         n = len(sample.numbers)
         inside = sum(number in allowed for number in sample.numbers.values())
     low, high = allowed.edges
-    finding = Finding("undecided", statistic, "", region_low=low, region_high=high)
-    finding = replace(finding, n=n, inside=inside, seeds=dict(sample.numbers))
-    if not sample.numbers:
-        return finding
-    interval = interval_of(sample, criterion)
-    finding = replace(finding, estimate=interval.estimate if math.isfinite(interval.estimate) else None)
-    return replace(finding, low=interval.low, high=interval.high) if interval.n > 1 else finding
+    interval = interval_of(sample, criterion) if sample.numbers else None
+    return Finding(
+        "undecided",
+        statistic,
+        "",
+        region_low=low,
+        region_high=high,
+        n=n,
+        inside=inside,
+        seeds=dict(sample.numbers),
+        estimate=interval.estimate if interval and math.isfinite(interval.estimate) else None,
+        low=interval.low if interval and interval.n > 1 else None,
+        high=interval.high if interval and interval.n > 1 else None,
+    )
 
 
 def _without_mean(finding: Finding) -> Finding:

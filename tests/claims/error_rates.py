@@ -60,13 +60,14 @@ def of_numbers(about: str, region: Region, null: Null | None = None, *, log: boo
     return judge
 
 
-def of_interaction(x: np.ndarray, criterion: Criterion) -> str:
+def interactions(draws: np.ndarray) -> np.ndarray:
+    """The number of each seed, shape (experiments, seeds), of its four sides: all experiments are joined at once."""
     sides = [
-        SeedSeries(numbers=pl.DataFrame({"seed": range(len(x)), "x": None, "value": column}), trained=True)
-        for column in (x + np.array([0.75, 0.0, 1.0, 0.0])).T
+        SeedSeries(numbers=pl.DataFrame({"seed": range(len(x)), "x": None, "value": x}), trained=True)
+        for x in (draws + np.array([0.75, 0.0, 1.0, 0.0])).reshape(-1, 4).T
     ]
-    found = weighted_sample(sides, (1.0, -1.0, -0.75, 0.75), "abcd")
-    return judge_sample("", found, Region(low=0.0), 3, criterion).verdict
+    found = weighted_sample(sides, (1.0, -1.0, -0.75, 0.75), "abcd").numbers
+    return np.array([found[seed] for seed in range(len(found))]).reshape(draws.shape[:2])
 
 
 def of_order(x: np.ndarray, criterion: Criterion) -> str:
@@ -125,7 +126,7 @@ KINDS: dict[str, tuple[Judge, tuple[int, ...], tuple[int, ...]]] = {
     "`table`": (of_table, (), (5, 10, 20)),
     "`status`, `everywhere`": (of_status, (), (7, 14, 28)),
     "`status`, two settings": (of_mcnemar, (2,), (14, 28, 56)),
-    "`interaction`, part": (of_interaction, (4,), (5, 10, 20)),
+    "`interaction`, part": (of_numbers("mean", Region(low=0.0)), (4,), (5, 10, 20)),
 }
 """Kind -> its judge, the shape of one seed's noise, and the sizes of the looks."""
 
@@ -140,6 +141,7 @@ def look_rate(kind: str, schedule: str) -> float:
         (n, Criterion(level(k, sizes if declared == "sizes" else declared))) for k, n in enumerate(sizes[:n_looks], 1)
     ]
     draws = rng.normal(size=(REPEATS, looks[-1][0], *shape))
+    draws = interactions(draws) if kind.startswith("`interaction`") else draws
     wrong = sum(any(judge(x[:n], criterion) in DECIDED for n, criterion in looks) for x in draws)
     return wrong / REPEATS
 

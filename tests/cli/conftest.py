@@ -1,10 +1,12 @@
 import json
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -85,6 +87,51 @@ def python() -> Callable[..., CommandResult]:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+CLIENT = """#!/bin/sh
+printf '%s\\n' "$*" > {words}
+{{ read -r code; cat; }} < {answer}
+exit "$code"
+"""
+
+
+@pytest.fixture
+def client(
+    tmp_path: Path, lnlab_process: Callable[..., subprocess.CompletedProcess[str]]
+) -> Iterator[Callable[[Path], Path]]:
+    """``client(folder)``: a program that stands for lnlab in a makefile or a shell, called in this folder.
+
+    Its words are run by a fork, as lnlab takes seconds to import.
+    """
+    place = tmp_path / "client"
+    place.mkdir()
+    words, answer, program = (place / name for name in ("words", "answer", "lnlab"))
+    os.mkfifo(words)
+    os.mkfifo(answer)
+    program.write_text(CLIENT.format(words=words, answer=answer))
+    program.chmod(0o755)
+    threads: list[Thread] = []
+
+    def serve(folder: Path) -> None:
+        while line := words.read_text().split():
+            code, printed = 1, ""
+            try:
+                done = lnlab_process(line, folder, workers=False)
+                code, printed = done.returncode, done.stdout + done.stderr
+            finally:
+                answer.write_text(f"{code}\n{printed}")
+
+    def started(folder: Path) -> Path:
+        threads.append(Thread(target=serve, args=[folder], daemon=True))
+        threads[0].start()
+        return program
+
+    yield started
+    for thread in threads:
+        if thread.is_alive():
+            words.write_text("")
+        thread.join()
 
 
 @pytest.fixture(scope="session", autouse=True)

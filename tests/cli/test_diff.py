@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -204,9 +203,9 @@ def test_a_commit_and_a_store_cannot_be_compared(lnlab, repository):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["in part", pytest.param("one claim", marks=pytest.mark.torture)])
-def test_git_finds_the_commit_that_moved_a_verdict(repository, once, monkeypatch, recipe):
+def test_git_finds_the_commit_that_moved_a_verdict(repository, once, client, monkeypatch, recipe):
     """The recipes of the guide: one leaves out a version that cannot be run, the other asks for one claim."""
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    monkeypatch.setenv("PATH", os.pathsep.join([str(client(repository).parent), os.environ["PATH"]]))
     monkeypatch.setenv("LNLAB_STORE", str(once / ".lnlab"))
     guide = (Path(__file__).parents[2] / "docs/committing.md").read_text()
     commands = [line for line in guide.splitlines() if line.startswith("$ git bisect run ")]

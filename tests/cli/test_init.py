@@ -1,13 +1,10 @@
 """A stranger in an empty folder gets a spec to start from, and never loses one."""
 
 import json
-import os
 import re
 import subprocess
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from ruamel.yaml import YAML
@@ -157,49 +154,16 @@ def test_a_wheel_of_this_machine_is_taken_along(empty, monkeypatch):
     assert (empty / "figures/wheels" / wheel.name).read_bytes() == b"a wheel"
 
 
-CLIENT = """#!/bin/sh
-printf '%s\\n' "$*" > {words}
-{{ read -r code; cat; }} < {answer}
-exit "$code"
-"""
-
-
-@pytest.fixture
-def client(tmp_path, lnlab_process) -> Iterator[Path]:
-    """A program that stands for lnlab in a makefile: its words are run by a fork, as lnlab takes seconds to import."""
-    place = tmp_path / "client"
-    place.mkdir()
-    words, answer, program = (place / name for name in ("words", "answer", "program"))
-    os.mkfifo(words)
-    os.mkfifo(answer)
-    program.write_text(CLIENT.format(words=words, answer=answer))
-    program.chmod(0o755)
-
-    def serve():
-        while line := words.read_text().split():
-            code, printed = 1, ""
-            try:
-                done = lnlab_process(line, tmp_path / "figures", workers=False)
-                code, printed = done.returncode, done.stdout + done.stderr
-            finally:
-                answer.write_text(f"{code}\n{printed}")
-
-    thread = Thread(target=serve, daemon=True)
-    thread.start()
-    yield program
-    if thread.is_alive():
-        words.write_text("")
-    thread.join()
-
-
 @pytest.mark.slow
 def test_its_makefile_makes_a_figure_that_is_verified_until_a_byte_of_it_changes(empty, client):
     """A tiny spec stands for the shipped one."""
     assert main(["init", "--repository", "figures"]) == 0
     Path("figures/specs/xiong_fig3.yaml").write_text(TINY.replace("one: {seeds: 1}", "smoke: {seeds: 3}"))
 
+    lnlab = client(empty / "figures")
+
     def make(target):
-        command = ["make", target, f"LNLAB={client}"]
+        command = ["make", target, f"LNLAB={lnlab}"]
         return subprocess.run(command, cwd=empty / "figures", capture_output=True, text=True, timeout=500)
 
     made = make("figure")

@@ -14,7 +14,13 @@ from lnlab.store.store import Store
 from tests.results_digest import results_digest
 from tests.toy_specs import TRAINED, toy_spec
 
-LONG = toy_spec(TRAINED, title="Runs that take a while", train={"steps": 60, "evaluate": {"every": 30}}, seeds=2)
+LONG = toy_spec(
+    TRAINED,
+    title="Runs that take a while",
+    task={"corpus": {"kind": "toy_german_english", "train": 200, "validation": 1000}},
+    train={"steps": 60, "evaluate": {"every": 30}},
+    seeds=2,
+)
 SLEEPER = """\
 import time
 from pathlib import Path

@@ -35,6 +35,7 @@ FAKE = Path(__file__).parents[1] / "fixtures/fake_slurm/slurm.py"
 SPEC = toy_spec(
     TRAINED,
     title="Four runs that take a while",
+    task={"corpus": {"kind": "toy_german_english", "train": 200, "validation": 300}},
     train={"steps": 40, "evaluate": {"every": 20}},
     seeds=4,
     claims=[
@@ -142,7 +143,7 @@ def test_a_task_whose_time_is_over_saves_is_queued_again_and_goes_on(slurm, at_h
     run = start("--tasks", "1", "--save-every", "3600")
     wait_for(lambda: training(slurm), run)
     (job,) = slurm.glob("*.json")
-    time.sleep(1)
+    time.sleep(0.5)
     subprocess.run(["scancel", job.stem, "--signal", "USR2"], check=True)
     out, err = run.communicate(timeout=300)
     assert run.returncode == 0, err
@@ -154,7 +155,7 @@ def test_a_task_whose_time_is_over_saves_is_queued_again_and_goes_on(slurm, at_h
 def test_ctrl_c_cancels_the_tasks_which_save_what_they_are_at(slurm, at_home, lnlab_process):
     run = start("--tasks", "2", "--save-every", "3600")
     wait_for(lambda: training(slurm), run)
-    time.sleep(1)
+    time.sleep(0.5)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=300)
     assert run.returncode == 130

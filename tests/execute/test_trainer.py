@@ -21,7 +21,12 @@ from lnlab.execute.updates import training_stream
 from lnlab.tables import Resumed
 
 TEXT = {
-    "task": {"kind": "translation", "corpus": "toy_german_english", "vocabulary": 120, "batch_tokens": 96},
+    "task": {
+        "kind": "translation",
+        "corpus": {"kind": "toy_german_english", "validation": 60, "test": 60},
+        "vocabulary": 120,
+        "batch_tokens": 96,
+    },
     "model": {"kind": "encoder_decoder", "layers": 1, "d_model": 16, "heads": 2, "d_ff": 32},
     "placement": "post",
 }

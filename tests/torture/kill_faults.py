@@ -33,10 +33,12 @@ import json, sys
 sys.path.insert(0, {str(TOYS)!r})
 from pathlib import Path
 from lnlab.compile.work import Measurement, Trajectory
+from lnlab.execute import pool
 from lnlab.execute.scheduler import sweep
 from lnlab.store.store import Store
 from toy_pieces import load
 
+pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
 if __name__ == "__main__":
     store = Store(Path(sys.argv[1]))
     units = [
@@ -136,9 +138,19 @@ KILLS, OF_THE_SUITE, OF_A_UNIT, APART = 25, 5, 2, 8
 stretches between two."""
 
 
+# Workers come from a process that has imported lnlab: after each kill it would be imported again.
+RUN = """
+import sys
+from lnlab.cli import main
+from lnlab.execute import pool
+pool.PRELOADED.extend(["lnlab.execute.worker", "lnlab.execute.registry_loader"])
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def lnlab(spec: Path, store: Path, *more: str) -> subprocess.Popen[str]:
     """``lnlab run`` in a process of its own; with two workers it is a tree of processes."""
-    words = [sys.executable, "-m", "lnlab", "run", str(spec), "--store", str(store), "-w", "2", "-q", *more]
+    words = [sys.executable, "-c", RUN, "run", str(spec), "--store", str(store), "-w", "2", "-q", *more]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -27,6 +27,7 @@ SPEC = toy_data(
     seeds=1,
     sweep=[{"placement": ["post", "pre"]}],
     optimizer={"lr": 1e-3},
+    task={"corpus": {"kind": "toy_german_english", "train": 200, "validation": 1000}},
     train={"steps": 300, "evaluate": {"every": 150}},
     probes=[{"kind": "gradient_norm", "at": "end", "batches": 1}],
     report=[{"kind": "depth_profile", "quantity": "gradient_norm", "where": {"stack": "decoder", "tensor": "w2"}}],
