@@ -19,6 +19,8 @@ _WIDTH, _HEIGHT = 780, 350
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANEL_GAP = 350, 300, 20
 """Size and gap of the panels of spectra, two beside each other."""
 _PATHS = {"✓": "M-1,0.1L-0.3,0.8L1,-0.9", "✗": "M-0.8,-0.8L0.8,0.8M-0.8,0.8L0.8,-0.8"}
+_RING = 170
+"""Size of the ring around the place of a printed number: our own mark, if it is there as well, stays visible."""
 Rows = Sequence[Mapping[str, Json]]
 
 
@@ -32,6 +34,7 @@ def lines_chart(
     outlines: bool = False,
     dots: bool = False,
     laws: Rows = (),
+    published: Rows = (),
     fits: Rows = (),
     fitted: Sequence[str] = (),
     names: EndNames | None = None,
@@ -50,6 +53,7 @@ def lines_chart(
         outlines: whether lines are the outlines of histograms, x being the middle of each bin.
         dots: whether each number of ``seeds``, ``panel series line x seed value``, is a faint dot.
         laws: reference lines in every panel, ``law label x y last``.
+        published: what the source prints, ``series x y source``: rings, which have an entry of the legend.
         fits: laws as fitted to a series, ``series law x y``: thin lines in its colour in place of a line through its
             marks.
         fitted: the names of these laws, which their dashes tell apart.
@@ -101,6 +105,25 @@ def lines_chart(
         )
         named = name_layers(names, x, y, series_colour(style, legend=False)) if names else _legend_layer(base, style)
         layers = [*layers, *named, marks]  # the pointer meets the marks first
+    if published:
+        rings = _rings(published, x, y).encode(
+            color=series_colour(style, legend=legend),
+            # nothing else of the drawing has a scale of opacity, so that this entry of the legend is its own
+            opacity=alt.Opacity(
+                "source:N",
+                scale=alt.Scale(range=[1]),
+                legend=alt.Legend(
+                    orient="bottom",  # beside the other legend it would leave a phone
+                    offset=6,
+                    symbolType="circle",
+                    symbolFillColor="transparent",
+                    symbolStrokeColor=MUTED_COLOUR,
+                    symbolStrokeWidth=2,
+                    symbolSize=_RING,
+                ),
+            ),
+        )
+        layers.append(rings)
     drawn = alt.layer(*layers)
     if names is not None:
         # what stands beside the panel, for the script of the page, which sets its width
@@ -121,6 +144,7 @@ def line_panels(
     spread: Literal["band", "bars"] = "band",
     dots: bool = False,
     laws: Rows = (),
+    published: Rows = (),
     fits: Rows = (),
     fitted: Sequence[str] = (),
 ) -> dict[str, Json]:
@@ -149,6 +173,8 @@ def line_panels(
         means = base.encode(y=_y("estimate", y))
         if not fitted:
             layers.append(means.mark_line(color=colour))
+        if own := [row for row in published if row["series"] == name]:
+            layers.append(_rings(own, x, y).encode(color=alt.value(colour)))
         tips = _tips(x, "estimate", "low", "high", "n")
         return [*layers, means.mark_point(color=colour, size=32).encode(tooltip=tips)]
 
@@ -252,6 +278,14 @@ def _coloured(data: str | None, x: Axis, style: SeriesStyle, *, legend: bool, ap
     place = f"(datum.line-{(len(style.series) - 1) / 2:g})*{rounded(apart * (high - low))!r}"
     at = f"datum.x*exp({place})" if x.log else f"datum.x+{place}"
     return alt.Chart(named).transform_calculate(at=at).encode(x=_x("at", x), color=colour)
+
+
+def _rings(published: Rows, x: Axis, y: Axis) -> Any:
+    rings = alt.Chart(alt.InlineData(list(published))).mark_point(
+        shape="circle", filled=False, size=_RING, strokeWidth=2
+    )
+    tips = [alt.Tooltip("series:N", title="of"), alt.Tooltip("y:Q", title="printed by the source")]
+    return rings.encode(x=_x("x", x), y=_y("y", y), tooltip=tips)
 
 
 def _x(field: str, x: Axis) -> "alt.X":

@@ -28,6 +28,7 @@ class Lines(Figure):
         spread: what an interval is drawn as.
         outlines: whether lines are the outlines of histograms.
         laws: reference lines, ``law label x y last``, and ``series`` if they belong to one.
+        published: what the source prints, ``series x y source``.
         fits: laws fitted to each series, ``series law x y``. They replace the line through the marks.
         fitted: the names of these laws.
     """
@@ -37,6 +38,7 @@ class Lines(Figure):
     spread: Literal["band", "bars"] = "band"
     outlines: bool = False
     laws: Rows = ()
+    published: Rows = ()
     fits: Rows = ()
     fitted: Sequence[str] = ()
 
@@ -81,6 +83,7 @@ class Lines(Figure):
                 spread=self.spread,
                 dots=self.seeds_drawn,
                 laws=self.laws,
+                published=self.published,
                 fits=self.fits,
                 fitted=self.fitted,
             )
@@ -94,6 +97,7 @@ class Lines(Figure):
             outlines=self.outlines,
             dots=self.seeds_drawn,
             laws=self.laws,
+            published=self.published,
             fits=self.fits,
             fitted=self.fitted,
             names=end_names(self.points, self.data.style, self.x, self.y) if beside else None,

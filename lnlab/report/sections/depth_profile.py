@@ -5,6 +5,7 @@ from typing import Literal
 from lnlab.keys import Json
 from lnlab.report.charts.axes import axis_at_values
 from lnlab.report.data.figure import estimate_headings
+from lnlab.report.data.published_marks import PublishedPoints, published_marks
 from lnlab.report.data.series import collect_series
 from lnlab.report.figures.findings import change_finding
 from lnlab.report.figures.lines import Lines, value_axis
@@ -28,10 +29,13 @@ def depth_profile(
     x: str = "layer",
     scale: Literal["log", "linear"] = "log",
     lines: list[tuple[float, float]] | None = None,
+    published: PublishedPoints | None = None,
 ) -> Section:
     """``mean over seeds of the quantity at x, one line per variant``: with the 95 % Student interval as a band.
 
-    ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with.
+    ``lines`` are pairs [a, b]: straight lines a + b x, bounds for example, to compare with. ``published`` holds what a
+    source prints, ``{series: {x: number}}``, with ``last`` for the last x: rings, or words where they would flatten the
+    lines.
     """
     log = scale == "log"
     series = collect_series(results, quantity, where or {}, x, log=log, panels=True)
@@ -44,18 +48,20 @@ def depth_profile(
         for formula, (a, b) in formulas.items()
         for at in positions
     ]
+    printed, printed_notes = published_marks(published or {}, series, log=log)
     dashed = "Thin dashed lines are" if len(formulas) > 1 else "The thin dashed line is"
     title = "layer l (1 = next to the input)" if x == "layer" else path_name(x)
     return Lines(
         data=series,
         # a law has its name at its right end
         x=axis_at_values(title, positions, right_margin=0.12 if laws else 0.02),
-        y=value_axis(axis_title(quantity, where), series, log=log, beside=[law["y"] for law in laws]),
+        y=value_axis(axis_title(quantity, where), series, log=log, beside=[row["y"] for row in (*laws, *printed)]),
         statistic=mean_statistic(log=log),
         spread="bars" if len(positions) <= _MOST_WITH_BARS else "band",
         laws=laws,
+        published=printed,
         subject=f"{quantity_definition(quantity)} by {path_name(x)}",
-        notes=(f"{dashed} {join_words(formulas)}.",) if formulas else (),
+        notes=(*([f"{dashed} {join_words(formulas)}."] if formulas else ()), *printed_notes),
         shows=f"Line chart of the {quantity_with_unit(quantity)}, against the {title}",
         finding=change_finding(series, quantity, x, place_name(x, where), log=log),
         headings={

@@ -10,6 +10,7 @@ from lnlab.analyse.statistics.intervals import t_interval
 from lnlab.keys import Json
 from lnlab.report.charts.axes import axis_at_values
 from lnlab.report.data.figure import FigureData, estimate_headings, merged_rows
+from lnlab.report.data.published_marks import PublishedPoints, published_marks
 from lnlab.report.data.series import collect_series
 from lnlab.report.figures.findings import size_exponents, size_finding
 from lnlab.report.figures.lines import Lines, value_axis
@@ -37,12 +38,14 @@ def size_plot(
     laws: list[_Law] | None = None,
     theory: str | None = None,
     exponents: bool = False,
+    published: PublishedPoints | None = None,
 ) -> Section:
     """``log(quantity) against log(size)``: seeds, geometric means, 95 % Student intervals and the laws ``size^b``.
 
     A law is its exponent, or ``x_sqrt_ln_x`` for size √(ln size); each goes through the mean at the smallest size.
     ``theory`` is a quantity in closed form, a thin line without any freedom. ``exponents`` adds a table with the
-    exponent of each line, by least squares on the logarithms of each seed.
+    exponent of each line, by least squares on the logarithms of each seed. ``published`` holds what a source prints,
+    ``{series: {size: number}}``: rings, or words where they would flatten the lines.
     """
     series = collect_series(results, quantity, where or {}, x, log=True, panels=False)
     if series.seeds.is_empty():
@@ -99,19 +102,25 @@ def size_plot(
                         }
                     )
         notes.append(f"The {quantity_name(theory)} {drawn}.")
+    printed, printed_notes = published_marks(published or {}, series, log=True)
     figure = Lines(
         data=series,
         # the names of the laws stand at their right ends
         x=axis_at_values(f"{size.axis} (log scale)", series.points["x"], log=True, right_margin=0.16),
         y=value_axis(
-            axis_title(quantity, where), series, log=True, beside=[row["y"] for row in rows], seeds_drawn=True
+            axis_title(quantity, where),
+            series,
+            log=True,
+            beside=[row["y"] for row in (*rows, *printed)],
+            seeds_drawn=True,
         ),
         statistic=GEOMETRIC_MEAN,
         spread="bars",
         seeds_drawn=True,
         laws=rows,
+        published=printed,
         subject=f"{quantity_definition(quantity)} against {size.phrase}. Dots: single seeds",
-        notes=tuple(notes),
+        notes=(*notes, *printed_notes),
         shows=f"Scatter chart of the {quantity_with_unit(quantity)}, against {size.phrase}",
         finding=size_finding(series, quantity, size.phrase),
         headings={"series": "variant", "x": size.axis, **estimate_headings(quantity_name(quantity))},
