@@ -9,6 +9,7 @@ import lnlab
 from lnlab.app import watching_runs
 from lnlab.app.watching_runs import Watch
 from lnlab.cli import main
+from lnlab.recorded.runs import run_label
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_it_ends_where_all_runs_have_and_names_what_is_none(runs, tmp_path, caps
 
 def test_recorded_and_computed_runs_below_one_folder_and_what_did_not_change_is_not_read_again(runs, monkeypatch):
     watch = Watch([runs, runs / "a"])
-    assert [run.name for run in watch.look()] == ["lr 0.01, seed 1", "lr 0.02, seed 1"]
+    assert [run_label(watched.run) for watched in watch.look()] == ["lr 0.01, seed 1", "lr 0.02, seed 1"]
     monkeypatch.setattr(watching_runs, "read_run", lambda path: pytest.fail(f"{path} is read again"))
     assert len(watch.look()) == 2
     monkeypatch.undo()
@@ -63,4 +64,4 @@ def test_recorded_and_computed_runs_below_one_folder_and_what_did_not_change_is_
         block = {"source": "s", "table": "curves", "columns": {"split": "train", "quantity": "loss", "value": [99.0]}}
         file.write(json.dumps({"number": 1000, "step": 9, "blocks": [block]}) + "\n")
     (a, _) = watch.look()
-    assert (a.done, a.curves[0].spike) == (9, 9)
+    assert (a.run.done, a.curves[0].spike) == (9, 9)
