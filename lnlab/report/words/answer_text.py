@@ -138,8 +138,9 @@ def _claim_in_words(verdict: Verdict, names: Mapping[str, str], *, number: bool)
         if measured:
             agree = f"{'every' if verdict.inside else 'no'} seed agrees"
             word += f", though {agree}" if verdict.inside in (0, verdict.n) else ", as seeds disagree"
-        lacking = _LACKING.search(verdict.reason)
-        needs = "" if lacking is None else f"{lacking[0]}{' seeds' if lacking[0].startswith('a verdict') else ''}"
+        # The last is what the seeds themselves ask for: it is more than a rule asks for before it.
+        needs = next(reversed(_LACKING.findall(verdict.reason)), "")
+        needs += " seeds" if needs.startswith("a verdict") else ""
         found = ", and ".join(filter(None, (found, needs)))
     return f"{word}: “{says}”{f'; {found}' if found else ''}."
 
