@@ -31,7 +31,7 @@ _MOST_UNITS = 8
 _ENDED = ("finished", "failed")
 FINISHING_MESSAGE = "stopping: what has begun is finished and kept; Ctrl-C again stops at once"
 CHECKPOINTING_MESSAGE = (
-    "stopping on {}: training runs keep their state, what else has begun is finished; a second {} stops at once"
+    "stopping on {}: training runs keep their state, other units are finished; a second {} stops at once"
 )
 
 

@@ -69,7 +69,7 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
     judged = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     memory = facts["memory"]
     bound = format_quantity(memory["bound_bytes"], "B")
-    room = [f"about {format_quantity(facts['peak_bytes'], 'B')} a worker at the peak"]
+    room = [f"about {format_quantity(facts['peak_bytes'], 'B')} per worker at the peak"]
     if memory["make_graphs_anew"]:
         of = format_count(memory["make_graphs_anew"] + memory["keep_graphs"], "measurement")
         room.append(f"graphs of {memory['make_graphs_anew']:,} of {of} recomputed")
@@ -84,7 +84,7 @@ def cost_lines(facts: dict[str, Any]) -> list[str]:
     return [
         f"time: {expected_time(facts)}",
         f"memory: {', '.join(room)}",
-        f"compute: {format_quantity(flops['missing'], 'FLOP')} to do of {format_quantity(flops['all'], 'FLOP')}",
+        f"compute: {format_quantity(flops['missing'], 'FLOP')} of {format_quantity(flops['all'], 'FLOP')} to do",
         f"parameters: {least if least == most else f'{least} to {most}'}",
         *([f"{format_count(len(facts['claims']), 'claim')} judged on {judged} seeds"] if judged else []),
         *([facts["note"]] if facts["note"] else []),

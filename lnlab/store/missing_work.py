@@ -10,7 +10,7 @@ from lnlab.store.records.record import Record
 from lnlab.store.records.records import StoreReader, TrajectoryContents
 
 OUTCOME_COLUMNS = ("status", "reason", "seconds", "parameters", "last_finite_loss", "device", "versions")
-_NEVER_MEASURED = "never measured"
+_NOT_STORED = "not in the store"
 _VERBS = {
     "failed": "failed",
     "diverged": "diverged",
@@ -85,8 +85,8 @@ def missing_of_request(contents: TrajectoryContents, request: TrajectoryRequest)
     if not reached and coverage.covered:
         return MissingWork(missing, f"trained for {coverage.covered} of {request.steps} steps")
     if reached and holders and missing:
-        return MissingWork(missing, f"{_NEVER_MEASURED}: {len(missing)} of {len(due)} measurements are new here")
-    return MissingWork(missing, _NEVER_MEASURED)
+        return MissingWork(missing, f"{_NOT_STORED}: {len(missing)} of {len(due)} measurements")
+    return MissingWork(missing, _NOT_STORED)
 
 
 def outcome_of_run(contents: TrajectoryContents, request: TrajectoryRequest) -> dict[str, Any]:

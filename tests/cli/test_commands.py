@@ -126,9 +126,9 @@ def test_plan_explains_what_is_there_and_what_is_missing(lnlab):
         "10 runs: 2 variants x 5 seeds (1-5)",
         "axis placement: post (5), pre (5)",
         "holds 6 of 10 measurements; 4 units to do",
-        "4 units: never measured",
+        "4 units: not in the store",
         "2 claims judged on 5 seeds",
-        "on 2 workers, by the speed of this machine and 6 units of this plan",
+        "on 2 workers, estimated from the speed of this machine and 6 units of this plan",
     ):
         assert words in more
 
@@ -149,8 +149,8 @@ CURVED = ("-s", "probes=[{kind: hessian_spectrum, batches: 2, draws: 1, steps: 8
 @pytest.mark.parametrize(
     ("machine", "words"),
     [
-        (2**40, r"a worker at the peak, graphs kept, within \d+ GB$"),
-        (None, r"a worker at the peak, graphs of 4 of 4 measurements recomputed, to stay within [\d.]+ MB$"),
+        (2**40, r"per worker at the peak, graphs kept, within \d+ GB$"),
+        (None, r"per worker at the peak, graphs of 4 of 4 measurements recomputed, to stay within [\d.]+ MB$"),
         (6e8, r"graphs kept, within [\d.]+ MB, 1 worker at once, as memory is for no more$"),
         (2e8, r"graphs of 4 of 4 measurements recomputed, more than the 200 MB of this machine$"),
     ],
@@ -189,7 +189,7 @@ def test_run_does_not_begin_what_the_machine_has_no_memory_for(lnlab, weighed, m
 def test_plan_says_cost_first_and_lists_variants_and_claims_when_asked(lnlab, tmp_path):
     said = lnlab("plan", "tiny.yaml", "--store", tmp_path / "empty")
     assert [line.partition(":")[0] for line in said.out.splitlines()[:3]] == ["time", "memory", "compute"]
-    assert "by the speed of this machine" in said.out.splitlines()[0]
+    assert "estimated from the speed of this machine" in said.out.splitlines()[0]
     assert "\nvariant " not in said.out
     assert "\nclaim " not in said.out
     verbose = lnlab("plan", "tiny.yaml", "-v", "--store", tmp_path / "empty").out

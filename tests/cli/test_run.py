@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(lnlab, tiny):
     assert sum(found["runs"].values()) == 80
     assert 0 < found["runs"]["finished"] < 80
     assert f"{found['runs']['finished']} finished" in said
-    assert found["missing"] == {"never measured": found["runs"]["missing"]}
+    assert found["missing"] == {"not in the store": found["runs"]["missing"]}
 
 
 def test_a_store_that_became_read_only_still_answers(ran, lnlab, monkeypatch):

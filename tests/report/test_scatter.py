@@ -78,7 +78,7 @@ def test_it_can_be_drawn_and_says_what_is_drawn(results):
     assert to_svg(spec_with_data(chart)).startswith("<svg")
     for words in (
         "against squared hidden norm",
-        "single seeds at one layer",
+        "one per seed and layer",
         "95 % Student interval",
         "over 10 seeds",
     ):

@@ -319,13 +319,13 @@ def test_what_two_trajectories_start_with_is_asked_of_the_first(store):
 @pytest.mark.parametrize(
     ("made", "asked", "reason"),
     [
-        ([], TrajectoryRequest(5), "never measured"),
+        ([], TrajectoryRequest(5), "not in the store"),
         ([("interrupted", 3, "kept")], TrajectoryRequest(5), "the last attempt was interrupted: kept"),
         ([("finished", 3, None)], TrajectoryRequest(5), "trained for 3 of 5 steps"),
         ([("finished", 5, None)], TrajectoryRequest(5), None),
-        ([("finished", 5, None)], TrajectoryRequest(3, {"m": 2}), "never measured"),
+        ([("finished", 5, None)], TrajectoryRequest(3, {"m": 2}), "not in the store"),
         ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 4}), None),
-        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 3}), "never measured"),
+        ([("diverged", 3, "it broke")], TrajectoryRequest(5, {"m": 3}), "not in the store"),
         (
             [("interrupted", 3, "kept"), ("failed", 3, "3 times its worker died")],
             TrajectoryRequest(5),

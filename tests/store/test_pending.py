@@ -8,7 +8,7 @@ from lnlab.store.records.layout import trajectory_folder
 
 def test_a_fresh_store_lacks_everything_and_a_full_one_nothing(store, full, plan):
     fresh = type(store)(store.root / "fresh")
-    assert fresh.pending(plan) == [(each, "never measured") for each in plan.trajectories]
+    assert fresh.pending(plan) == [(each, "not in the store") for each in plan.trajectories]
     assert full.pending(plan) == []
     assert full.lacks(full.last()) == {}
     assert full.held() == {each.key for unit in plan.trajectories for each in unit.measurements}
@@ -20,7 +20,7 @@ def test_more_seeds_and_a_new_probe_cost_only_what_is_new(full):
     probe = {"kind": "rank", "batches": 1}
     grown = full.pending(plan_of(probes=(*PROBES, probe)))
     assert [[each.probe for each in unit.measurements] for unit, _ in grown] == [[probe]] * 4
-    assert {reason for _, reason in grown} == {"never measured: 1 of 3 measurements are new here"}
+    assert {reason for _, reason in grown} == {"not in the store: 1 of 3 measurements"}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_the_failure_of_another_probe_is_no_reason(store, plan):
     opened.missing([unit.measurements[0].key])
     opened.commit([], outcome_of(unit, "failed", "that probe"))
     only = plan_of(probes=PROBES[1:])
-    assert store.pending(only)[0][1] == "never measured"
+    assert store.pending(only)[0][1] == "not in the store"
 
 
 def test_a_damaged_file_is_named_and_measured_again(full, root, plan):
@@ -61,7 +61,7 @@ def test_a_damaged_file_is_named_and_measured_again(full, root, plan):
 
 def test_a_trajectory_without_measurements_is_pending_until_it_finished(store):
     plan = plan_of(variants=1, seeds=1, probes=())
-    assert [reason for _, reason in store.pending(plan)] == ["never measured"]
+    assert [reason for _, reason in store.pending(plan)] == ["not in the store"]
     record(store, plan.trajectories[0], "failed", "no")
     assert [reason for _, reason in store.pending(plan)] == ["the last attempt failed: no"]
     record_all(store, plan)

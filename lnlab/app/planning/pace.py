@@ -77,11 +77,11 @@ def expected_pace(store: Store, plan: Plan, known: "Registries") -> Pace | None:
     ]
     if elsewhere:
         number = format_count(len(ratios), "unit")
-        return Pace(speed, median(ratios), f"by {number} of this plan") if ratios else None
+        return Pace(speed, median(ratios), f"estimated from {number} of this plan") if ratios else None
     if len(ratios) < ENOUGH_UNITS:
-        return Pace(speed, 1.0, "by the speed of this machine")
+        return Pace(speed, 1.0, "estimated from the speed of this machine")
     number = format_count(len(ratios), "unit")
-    return Pace(speed, median(ratios), f"by the speed of this machine and {number} of this plan")
+    return Pace(speed, median(ratios), f"estimated from the speed of this machine and {number} of this plan")
 
 
 def actual_seconds(store: Store, plan: Plan) -> dict[str, float]:

@@ -117,7 +117,8 @@ def tuning_runs(
         # one whose median is infinite has no point
         medians = points.filter(of_value).drop_nulls("estimate").select("x", "estimate")
         chosen += [{"series": name, "x": x, "y": y} for x, y in medians.iter_rows()]
-    tuning_seeds = number_ranges(sorted({seed for decision in relevant for seed in decision.seeds}))
+    tuning_seeds = sorted({seed for decision in relevant for seed in decision.seeds})
+    which = f"seed{'s' if len(tuning_seeds) > 1 else ''} {number_ranges(tuning_seeds)}"
     return SweepRuns(
         seeds=seeds,
         points=points,
@@ -126,7 +127,7 @@ def tuning_runs(
         families=tuple(range(len(names))),
         missing="",
         rows={},
-        dots=f"tuning runs (seeds {tuning_seeds}, not judged); rings: chosen values",
+        dots=f"tuning runs ({which}, not judged); rings: chosen values",
         chosen=chosen,
     )
 

@@ -48,12 +48,10 @@ def histogram(
         return unmeasured(histograms, quantity)
     title = axis_title(quantity, where)
     high = "an octave, a factor of 2" if octaves == 1 else f"{octaves} octaves, a factor of {2**octaves}"
-    zeros = (
-        f"Exactly 0 and in no row: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
-    )
+    zeros = f"Exactly 0, not drawn: {_largest_shares_text(histograms.zeros)}." if any(histograms.zeros.values()) else ""
     notes = ["Line: median element, geometric mean over seeds.", zeros or "No element is 0."]
     if histograms.odd:
-        notes.append(f"Not finite and in no row: {_largest_shares_text(histograms.odd)}.")
+        notes.append(f"Not finite, not drawn: {_largest_shares_text(histograms.odd)}.")
     least = f"{MIN_DRAWN_SHARE:.1%}".replace("%", " %")
     notes.append(f"Outer rows with less than {least} everywhere are not drawn.")
     if histograms.dropped:

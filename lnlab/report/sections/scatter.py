@@ -96,7 +96,7 @@ def scatter(
         seeds_drawn=True,
         laws=rows,
         subject=f"{quantity_definition(y)} against {x_definition[:1].lower()}{x_definition[1:]}. "
-        f"Dots: single seeds at one {path_name(over)}",
+        f"Dots: one per seed and {path_name(over)}",
         notes=(f"Thin dashed lines are {texts}, through the middle of all marks.",) if laws else (),
         shows=f"Scatter chart of the {quantity_with_unit(y)}, against the {quantity_with_unit(x)}",
         finding=pairs_finding(pairs, x, y, _LEAST_PLACES),

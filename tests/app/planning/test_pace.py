@@ -35,7 +35,7 @@ def test_what_ended_corrects_the_estimate_once_there_is_enough_of_it(plan, known
     monkeypatch.setattr("lnlab.app.planning.pace.machine_speed", lambda: REFERENCE_SPEED)
     plain = Pace(REFERENCE_SPEED, 1.0, "").unit_seconds(plan.trajectories, known)
     for number, (correction, words) in {
-        2: (1.0, "by the speed of this machine"),
+        2: (1.0, "estimated from the speed of this machine"),
         3: (2.0, "and 3 units of this plan"),
     }.items():
         taken = {key: 2 * plain[key] for key in list(plain)[:number]}
@@ -125,4 +125,4 @@ def test_the_time_of_a_gpu_is_known_from_units_that_ended_alone(plan, known, sto
     taken = {key: plain[key] / 8 for key in list(plain)[:1]}
     monkeypatch.setattr("lnlab.app.planning.pace.actual_seconds", lambda *_: taken)
     pace = expected_pace(store, gpu, known)
-    assert (pace.correction, pace.source) == (pytest.approx(1 / 8), "by 1 unit of this plan")
+    assert (pace.correction, pace.source) == (pytest.approx(1 / 8), "estimated from 1 unit of this plan")

@@ -65,13 +65,13 @@ def test_a_scatter_keeps_the_tables_behind_either_quantity(whole):
 
 def test_zeros_and_what_is_not_finite_are_stated(whole):
     caption = histogram(whole, **POST).charts[0].caption
-    assert "Exactly 0 and in no row: at most 10 % of the elements of a step." in caption
+    assert "Exactly 0, not drawn: at most 10 % of the elements of a step." in caption
     assert "Not finite" not in caption
     rows = whole.tables["histograms"]
     odd = rows.filter(pl.col("left") == 0).with_columns(left=pl.lit(math.inf), right=pl.lit(math.inf))
     spoiled = Results(whole.runs, whole.axes, {**whole.tables, "histograms": pl.concat([rows, odd])})
     (chart,) = histogram(spoiled, **POST).charts
-    assert "Not finite and in no row: at most 9.1 % of the elements of a step." in chart.caption
+    assert "Not finite, not drawn: at most 9.1 % of the elements of a step." in chart.caption
     assert "NaN" not in to_svg(spec_with_data(chart))
 
 
