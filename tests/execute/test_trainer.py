@@ -23,7 +23,7 @@ from lnlab.tables import Resumed
 TEXT = {
     "task": {
         "kind": "translation",
-        "corpus": {"kind": "toy_german_english", "validation": 60, "test": 60},
+        "corpus": {"kind": "toy_german_english", "train": 1000, "validation": 60, "test": 60},
         "vocabulary": 120,
         "batch_tokens": 96,
     },
