@@ -69,7 +69,10 @@ def test_a_law_runs_through_the_middle_of_all_marks(results):
     assert (b[1] - a[1]) / (b[0] - a[0]) == pytest.approx(-0.5)
     middle = [np.log(chart.points[c].to_numpy()).mean() for c in ("x", "estimate")]
     assert a[1] - 0.5 * (middle[0] - a[0]) == pytest.approx(middle[1])
-    assert "Thin dashed lines are x to the power −0.5, through the middle of all marks" in chart.caption
+    assert (
+        "Thin dashed lines are inversely proportional to the square root of x, through the middle of all marks"
+        in chart.caption
+    )
 
 
 def test_it_can_be_drawn_and_says_what_is_drawn(results):

@@ -23,6 +23,7 @@ from lnlab.report.words.wording import (
     is_level,
     join_words,
     numbers_first,
+    power_in_words,
     region_in_words,
 )
 
@@ -285,3 +286,18 @@ def test_titles_of_axes_have_the_formulas_of_their_quantities():
     )
     assert axis_title("gradient_size") == "gradient entry |∂L/∂W|, nats per token"
     assert axis_title("sum_learning_rate") == "sum of learning rates Σ η, over updates"
+
+
+@pytest.mark.parametrize(
+    ("exponent", "words"),
+    [
+        (0, "constant"),
+        (1, "proportional to the width"),
+        (-1, "inversely proportional to the width"),
+        (0.5, "proportional to the square root of the width"),
+        (-0.5, "inversely proportional to the square root of the width"),
+        (-0.25, "proportional to the width to the power −0.25"),
+    ],
+)
+def test_a_law_is_said_as_a_paper_says_it(exponent, words):
+    assert power_in_words("the width", exponent) == words

@@ -75,7 +75,9 @@ def size_plot(
                     }
                 )
     texts = join_words(
-        f"{size.phrase} times the root of its logarithm" if isinstance(law, str) else power_in_words(size.phrase, law)
+        f"proportional to {size.phrase} times the root of its logarithm"
+        if isinstance(law, str)
+        else power_in_words(size.phrase, law)
         for law in laws or ()
     )
     notes = [f"Thin dashed lines are {texts}, through the mean at the smallest size."] if laws else []

@@ -219,8 +219,15 @@ def is_level(low: float, high: float, *, log: bool, scale: float = 1.0) -> bool:
 
 
 def power_in_words(name: str, exponent: float) -> str:
-    """``the width to the power −0.5``, or ``a constant`` for the exponent 0."""
-    return "a constant" if exponent == 0 else f"{name} to the power {format_value(exponent)}"
+    """``inversely proportional to the square root of the width``, or ``constant`` for the exponent 0."""
+    if exponent == 0:
+        return "constant"
+    proportional = "inversely proportional to" if exponent < 0 else "proportional to"
+    if abs(exponent) == 1:
+        return f"{proportional} {name}"
+    if abs(exponent) == 0.5:
+        return f"{proportional} the square root of {name}"
+    return f"proportional to {name} to the power {format_value(exponent)}"
 
 
 def growth_in_words(ratio: float) -> str:
