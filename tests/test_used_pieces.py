@@ -58,7 +58,7 @@ UNUSED = {
         "attention_gain_times_length": OF_A_LAW,
         "dependency_over_prediction": OF_A_LAW,
         "scaled_gradient_norm": OF_A_LAW,
-        "stream_over_upper_bound": "the other side of `stream_over_lower_bound`, by which a reader checks the whole of a lemma",
+        "stream_over_upper_bound": "the other side of `stream_over_lower_bound`, for the whole of a lemma",
         "update_amplification_at_displacement": "amplification of two models that have moved equally far",
         "hidden_gain": "how much a layer enlarges the residual stream, the plainest sign of growth in depth",
         "convergence_gaps": "failures between rates that converge, for whoever reads a boundary as one number",
